@@ -1,0 +1,53 @@
+// AugmentedConstraints: active set and multipliers of the unilateral rows of one sub-problem (Alart, Curnier 1991).
+//
+//   sigma_j = lambda_j - p c_j;   active: bilateral rows and every candidate with sigma_j > 0;
+//   c_j = 0 on active rows, lambda_j = 0 on the others                                     (THEORY section 4)
+//
+// c is the gap (position), the impact law (velocity) or another complementary quantity. The semi-smooth Newton method
+// evaluates the set anew at every iteration. Should sets repeat themselves (possible with several coupled contacts),
+// the update becomes careful: only the first row that wants to change does, Murty's least-index rule, which cannot
+// cycle for the linear complementarity problems with positive definite Delassus operator met here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/types.hpp"
+
+namespace carom {
+
+class AugmentedConstraints {
+ public:
+  /// first: global index of the first unilateral row, count: how many there are.
+  void resize(int first, int count);
+  /// Forgets multipliers and active set. All rows are candidates until restrict_to is called.
+  void reset();
+  /// Rows that may become active; `flags` per unilateral row.
+  void restrict_to(const std::vector<std::uint8_t>& flags) { candidates_ = &flags; }
+
+  /// Evaluates the set from the row values c (one per unilateral row) with penalty p; multipliers of rows that are not
+  /// active become zero. Returns the number of rows that changed.
+  int update(In c, double penalty);
+
+  /// Global numbers of the active rows, ascending.
+  std::span<const int> active_rows() const { return active_rows_; }
+  bool any_active() const { return !active_rows_.empty(); }
+  const std::vector<std::uint8_t>& flags() const { return flags_; }
+  /// Multipliers per unilateral row; add_increment adds to the active ones, in the order of active_rows.
+  Vector& multipliers() { return multipliers_; }
+  const Vector& multipliers() const { return multipliers_; }
+  void add_increment(In increments);
+  double augmented(std::size_t i, double c, double penalty) const { return multipliers_[i] - penalty * c; }
+  int changes() const { return changes_; }
+
+ private:
+  int first_ = 0;
+  std::vector<std::uint8_t> flags_;
+  const std::vector<std::uint8_t>* candidates_ = nullptr;
+  std::vector<int> active_rows_;
+  Vector multipliers_;
+  int updates_ = 0, changes_ = 0;
+};
+
+}  // namespace carom

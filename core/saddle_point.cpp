@@ -1,0 +1,213 @@
+#include "core/saddle_point.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double proximal = 1e-8;         // eps of the regularisations, relative to the largest diagonal entry
+constexpr double rank_tolerance = 1e-10;  // pivots of the Delassus operator below this mean redundant rows
+constexpr int refinements = 3;
+
+// In-place LU with partial pivoting of a small dense row-major matrix; returns smallest over largest pivot.
+double factorise_dense(double* A, int* pivot, int n) {
+  double smallest = HUGE_VAL, largest = 0;
+  for (int k = 0; k < n; ++k) {
+    int p = k;
+    for (int i = k + 1; i < n; ++i)
+      if (std::abs(A[i * n + k]) > std::abs(A[p * n + k])) p = i;
+    pivot[k] = p;
+    if (p != k) std::swap_ranges(A + k * n, A + k * n + n, A + p * n);
+    const double d = A[k * n + k];
+    smallest = std::min(smallest, std::abs(d));
+    largest = std::max(largest, std::abs(d));
+    if (d == 0) return 0;
+    for (int i = k + 1; i < n; ++i) {
+      const double l = A[i * n + k] /= d;
+      for (int j = k + 1; j < n; ++j) A[i * n + j] -= l * A[k * n + j];
+    }
+  }
+  return largest > 0 ? smallest / largest : 0;
+}
+
+void solve_dense(const double* A, const int* pivot, int n, double* b) {
+  for (int k = 0; k < n; ++k) {
+    std::swap(b[k], b[pivot[k]]);
+    for (int j = 0; j < k; ++j) b[k] -= A[k * n + j] * b[j];
+  }
+  for (int k = n - 1; k >= 0; --k) {
+    for (int j = k + 1; j < n; ++j) b[k] -= A[k * n + j] * b[j];
+    b[k] /= A[k * n + k];
+  }
+}
+
+}  // namespace
+
+void SaddlePoint::analyse(const System& system, MatrixProperties properties) {
+  n_ = system.size();
+  n_b_ = system.bilateral();
+  pattern_ = &system.saddle_pattern();
+  solver_.analyse(*pattern_, properties);
+  values_.assign(at(pattern_->nonzeros()), 0.0);
+  rhs_.assign(at(n_ + n_b_), 0.0);
+  residual_.assign(at(n_ + n_b_), 0.0);
+  correction_.assign(at(n_ + n_b_), 0.0);
+  rhs_scratch_.assign(at(n_ + n_b_), 0.0);
+  diagonal_.clear();
+  for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
+  factorised_ = regularised_ = false;
+}
+
+bool SaddlePoint::factorise(const System& system, const SaddleRequest& request) {
+  system.assemble(request, values_);
+  row_scale_ = request.row_scale;
+  for (ActiveRow& row : active_) row.kept = false;
+
+  // redundant bilateral rows were met before: regularise at once
+  if (!regularised_) {
+    factorised_ = solver_.factorise(values_) == FactorStatus::ok;
+    if (factorised_ || n_b_ == 0 || !all_finite(values_)) return factorised_;
+    regularised_ = true;
+  }
+  double largest = 0;
+  for (int i = 0; i < n_; ++i) largest = std::max(largest, std::abs(values_[at(pattern_->find(i, i))]));
+  for (int d : diagonal_) values_[at(d)] = -proximal * largest;
+  factorised_ = solver_.factorise(values_) == FactorStatus::ok;
+  for (int d : diagonal_) values_[at(d)] = 0;
+  return factorised_;
+}
+
+void SaddlePoint::base_solve(Vector& b) {
+  if (!regularised_) {
+    solver_.solve(b);
+    return;
+  }
+  // proximal point: refine against the matrix without the regularisation
+  copy(b, residual_);
+  set_zero(b);
+  for (int k = 0; k < refinements; ++k) {
+    copy(residual_, correction_);
+    solver_.solve(correction_);
+    axpy(1.0, correction_, b);
+    if (k + 1 == refinements) break;
+    multiply(*pattern_, values_, correction_, rhs_scratch_);
+    axpy(-1.0, rhs_scratch_, residual_);
+  }
+}
+
+void SaddlePoint::set_active(const System& system, std::span<const int> rows, In q, double t,
+                             const TangentOperators* T) {
+  // bring the rows into the first places, keeping what is known of them
+  n_A_ = static_cast<int>(rows.size());
+  if (at(n_A_) > active_.size()) active_.resize(at(n_A_));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::size_t j = i;
+    while (j < active_.size() && active_[j].row != rows[i]) ++j;
+    if (j == active_.size()) {
+      // a new row takes the first place that no wanted row holds
+      for (j = i; j + 1 < active_.size(); ++j)
+        if (std::find(rows.begin(), rows.end(), active_[j].row) == rows.end()) break;
+      active_[j].kept = false;
+      active_[j].row = rows[i];
+    }
+    if (j != i) std::swap(active_[i], active_[j]);
+
+    // the gradients, and the column B^-1 F^T unless it is still good
+    ActiveRow& a = active_[i];
+    const ConstraintBlock& block = *system.constraints()[at(system.row_place(a.row).block)];
+    if (a.kept && block.traits().linear) continue;
+    system.row_gradient(a.row, q, t, T, a.G);
+    if (T != nullptr || block.traits().own_direction)
+      system.row_direction(a.row, q, t, a.F);
+    else
+      a.F = a.G;
+    a.column.assign(at(n_ + n_b_), 0.0);
+    for (std::size_t k = 0; k < a.F.equation.size(); ++k) a.column[at(a.F.equation[k])] += a.F.value[k];
+    base_solve(a.column);
+    a.kept = true;
+  }
+}
+
+bool SaddlePoint::factorise_delassus() {
+  const int n = n_A_;
+  D_.resize(at(n * n));
+  D_pivot_.resize(at(n));
+  d_rhs_.resize(at(n));
+  d_residual_.resize(at(n));
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      const SparseRow& G = active_[at(i)].G;
+      const Vector& column = active_[at(j)].column;
+      double sum = 0;
+      for (std::size_t k = 0; k < G.equation.size(); ++k) sum += G.value[k] * column[at(G.equation[k])];
+      D_[at(i * n + j)] = sum;
+    }
+  D_factor_ = D_;
+  delassus_regularised_ = !(factorise_dense(D_factor_.data(), D_pivot_.data(), n) > rank_tolerance);
+  if (!delassus_regularised_) return true;
+  double largest = 0;
+  for (int i = 0; i < n; ++i) largest = std::max(largest, std::abs(D_[at(i * n + i)]));
+  D_factor_ = D_;
+  for (int i = 0; i < n; ++i) D_factor_[at(i * n + i)] += proximal * largest;
+  return factorise_dense(D_factor_.data(), D_pivot_.data(), n) > 0;
+}
+
+void SaddlePoint::solve_delassus(Vector& b) {
+  const int n = n_A_;
+  if (!delassus_regularised_) {
+    solve_dense(D_factor_.data(), D_pivot_.data(), n, b.data());
+    return;
+  }
+  d_residual_ = b;
+  std::fill(b.begin(), b.end(), 0.0);
+  d_correction_.resize(at(n));
+  for (int k = 0; k < refinements; ++k) {
+    d_correction_ = d_residual_;
+    solve_dense(D_factor_.data(), D_pivot_.data(), n, d_correction_.data());
+    for (int i = 0; i < n; ++i) {
+      b[at(i)] += d_correction_[at(i)];
+      for (int j = 0; j < n; ++j) d_residual_[at(i)] -= D_[at(i * n + j)] * d_correction_[at(j)];
+    }
+  }
+}
+
+bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A) {
+  // the base system without the active rows
+  bool zero = true;
+  for (int i = 0; i < n_; ++i) {
+    rhs_[at(i)] = -r[at(i)];
+    zero = zero && r[at(i)] == 0;
+  }
+  for (int i = 0; i < n_b_; ++i) {
+    rhs_[at(n_ + i)] = row_scale_ * c_b[at(i)];
+    zero = zero && c_b[at(i)] == 0;
+  }
+  if (!zero) base_solve(rhs_);
+
+  // the active rows through their Delassus operator
+  if (n_A_ > 0) {
+    if (!factorise_delassus()) return false;
+    for (int i = 0; i < n_A_; ++i) {
+      const SparseRow& G = active_[at(i)].G;
+      double sum = -c_A[at(i)];
+      for (std::size_t k = 0; k < G.equation.size(); ++k) sum -= G.value[k] * rhs_[at(G.equation[k])];
+      d_rhs_[at(i)] = sum;
+    }
+    solve_delassus(d_rhs_);
+    for (int i = 0; i < n_A_; ++i) {
+      axpy(d_rhs_[at(i)], active_[at(i)].column, rhs_);
+      dl_A[at(i)] = d_rhs_[at(i)];
+    }
+  }
+  for (int i = 0; i < n_; ++i) dx[at(i)] = rhs_[at(i)];
+  for (int i = 0; i < n_b_; ++i) dl_b[at(i)] = row_scale_ * rhs_[at(n_ + i)];
+  return all_finite(rhs_);
+}
+
+}  // namespace carom

@@ -1,0 +1,68 @@
+// SaddlePoint: the linear systems of one sub-problem.
+//
+//   S dx - F_b^T dl_b - F_A^T dl_A = -r        bilateral rows b are part of the factorised matrix,
+//   G_b dx = -c_b,   G_A dx = -c_A             active unilateral rows A are condensed onto themselves:
+//   D = G_A B^-1 F_A^T  (Delassus operator),  B = [[S, -k F_b^T], [-k G_b, 0]]
+//
+// so a change of the active set needs one solve per new row and no factorisation. Redundant active rows (a box resting
+// flat) make D singular: it is then regularised proximally, D + eps 1 with refinement, which gives in the limit the
+// multipliers of least norm. Redundant bilateral rows: B is regularised the same way on its multiplier diagonal.
+// Rows are scaled by k inside B only; everything passed in and out is physical.
+#pragma once
+
+#include <vector>
+
+#include "core/linear_solver.hpp"
+#include "core/system.hpp"
+
+namespace carom {
+
+class SaddlePoint {
+ public:
+  /// Symbolic analysis, once per system.
+  void analyse(const System& system, MatrixProperties properties);
+
+  /// Assembles and factorises; false if the matrix is singular beyond repair.
+  bool factorise(const System& system, const SaddleRequest& request);
+  bool factorised() const { return factorised_; }
+  void forget() { factorised_ = false; }
+
+  /// Starts a solve with the given active unilateral rows (global row numbers): their G (through T if given) and F at
+  /// (q, t), and the columns B^-1 F^T, which are kept while the factorisation and the linear row stay the same.
+  void set_active(const System& system, std::span<const int> rows, In q, double t, const TangentOperators* T);
+
+  /// dx, dl_b and dl_A (in the order of set_active). r, c_b, c_A as above; a zero r and c_b cost no solve.
+  /// Returns false if the result is not finite.
+  bool solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A);
+
+  const LinearCounters& counters() const { return solver_.counters(); }
+  const LinearSolver& solver() const { return solver_; }
+  bool regularised() const { return regularised_ || delassus_regularised_; }
+  /// Row of the last singular matrix: an equation, or size() + a bilateral row; -1 if unknown.
+  int suspicious_row() const { return solver_.suspicious_row(); }
+
+ private:
+  struct ActiveRow {
+    int row = -1;
+    bool kept = false;  // column valid for the present factorisation
+    SparseRow G, F;
+    Vector column;  // B^-1 [F^T; 0]
+  };
+
+  void base_solve(Vector& b);
+  bool factorise_delassus();
+  void solve_delassus(Vector& b);
+
+  LinearSolver solver_;
+  const SparsePattern* pattern_ = nullptr;
+  Vector values_, rhs_, residual_, correction_, rhs_scratch_;
+  int n_ = 0, n_b_ = 0, n_A_ = 0;
+  double row_scale_ = 1;
+  bool factorised_ = false, regularised_ = false, delassus_regularised_ = false;
+  std::vector<int> diagonal_;      // positions of the multiplier diagonal
+  std::vector<ActiveRow> active_;  // the first n_A_ are in use
+  Vector D_, D_factor_, d_rhs_, d_residual_, d_correction_;
+  std::vector<int> D_pivot_;
+};
+
+}  // namespace carom

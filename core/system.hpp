@@ -1,0 +1,190 @@
+// System: the mechanics an integrator may ask for.
+//
+// It owns the blocks, the DofMap and the sparsity, and is a pure function of (q, v, t): several states live side by
+// side in one step. Rows: bilateral rows first, [0, bilateral()), then unilateral ones, [bilateral(), rows()).
+// Every assembly sums contributions in the order of blocks and elements, so the bits do not depend on the number of
+// threads. After finalize() nothing allocates.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/constraint_block.hpp"
+#include "core/dof_map.hpp"
+#include "core/element_block.hpp"
+#include "core/sparse.hpp"
+#include "core/types.hpp"
+
+namespace carom {
+
+/// T(d) of every rotating frame (the translational part is the identity).
+struct TangentOperators {
+  std::vector<Mat3> frames;
+};
+
+enum class RowSet { bilateral, unilateral, all };
+
+/// The saddle-point matrix [[S, -k F_b^T], [-k G_b, 0]] of one sub-problem (THEORY section 4), n + bilateral() square:
+///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(F^T s)] T      derivatives at (q, v, t)
+///   rows: G + c_rate D(G v + g_t) T, or G T when rows_through_T
+struct SaddleRequest {
+  double c_M = 0, c_C = 0, c_K = 0, c_s = 0;
+  const double* q_M = nullptr;
+  const double* q = nullptr;
+  const double* v = nullptr;
+  double t = 0;
+  const double* a = nullptr;            ///< accelerations of D(M a), per equation; null: zero
+  const double* s = nullptr;            ///< multipliers of D(F^T s), per row; null: none
+  const TangentOperators* T = nullptr;  ///< null: identity
+  double c_rate = 0;
+  bool rows_through_T = false;
+  double row_scale = 1;  ///< k
+};
+
+/// One constraint row as sparse entries; sized once, refilled per call.
+struct SparseRow {
+  std::vector<int> equation;
+  std::vector<double> value;
+};
+
+struct FrameColumn;
+
+struct Momenta {
+  Vec3 linear = Vec3::Zero();
+  Vec3 angular = Vec3::Zero();  ///< about the origin, inertial
+};
+
+class System {
+ public:
+  System();
+  ~System();
+  System(const System&) = delete;
+  System& operator=(const System&) = delete;
+
+  // Building.
+  /// Adds a node with its initial configuration (1, 3 or 7 entries) and a name for messages.
+  int add_node(NodeKind kind, std::span<const double> configuration, std::string name);
+  void fix(int node, int component) { dofs_.fix(node, component); }
+  ElementBlock& add(std::unique_ptr<ElementBlock> block);
+  ConstraintBlock& add(std::unique_ptr<ConstraintBlock> block);
+  void set_gravity(const Vec3& g) { gravity_ = g; }
+  void set_threads(int threads) { threads_ = threads < 1 ? 1 : threads; }
+  /// Numbers equations and rows and computes every pattern. Call once, after which nothing may be added.
+  void finalize();
+
+  // Sizes and structure.
+  const DofMap& dofs() const { return dofs_; }
+  int size() const { return dofs_.equations(); }
+  int bilateral() const { return bilateral_; }
+  int unilateral() const { return rows_ - bilateral_; }
+  int rows() const { return rows_; }
+  const Vector& initial_configuration() const { return initial_configuration_; }
+  const std::vector<std::unique_ptr<ElementBlock>>& elements() const { return elements_; }
+  const std::vector<std::unique_ptr<ConstraintBlock>>& constraints() const { return constraints_; }
+  const Vec3& gravity() const { return gravity_; }
+  int threads() const { return threads_; }
+  RowLaw row_law(int row) const { return laws_[static_cast<std::size_t>(row)]; }
+  /// Block, item and row within the item of a global row.
+  struct RowPlace {
+    int block, item, row;
+  };
+  RowPlace row_place(int row) const { return places_[static_cast<std::size_t>(row)]; }
+  int first_row(int constraint_block) const { return first_row_[static_cast<std::size_t>(constraint_block)]; }
+  std::string row_name(int row) const;
+  std::string equation_name(int equation) const;
+  const std::string& node_name(int node) const { return node_names_[static_cast<std::size_t>(node)]; }
+  int equation_node(int equation) const { return equation_nodes_[static_cast<std::size_t>(equation)]; }
+
+  bool linear() const { return linear_; }        ///< elements and bilateral rows linear, M constant
+  bool symmetric() const { return symmetric_; }  ///< S symmetric (T = 1)
+  bool velocity_dependent() const { return velocity_dependent_; }
+  bool constant_mass() const { return constant_mass_; }
+  bool massless() const { return massless_; }              ///< some equation has no mass
+  bool uses_tangent_operators() const { return uses_T_; }  ///< T enters some matrix
+
+  // Kinematics.
+  /// q_out = q o exp(d); quaternions are normalised. q_out may be q.
+  void retract(In q, In d, Out q_out) const;
+  void tangent_operators(In d, TangentOperators& T) const;
+  /// Largest |component| of a velocity, rotations multiplied by length.
+  double speed(In v, double length) const;
+  /// Largest |coordinate| over all translational and scalar components that move.
+  double largest_position(In q) const;
+  /// Euclidean norm of a force-like vector, torques divided by length.
+  double force_norm(In f, double length) const;
+
+  // Forces. All outputs are overwritten.
+  void forces(In q, In v, double t, unsigned parts, Out f) const;
+  void mass_times(In q, In a, Out f, MassKind kind = MassKind::consistent) const;
+  /// A force by which roundoff of internal forces is measured.
+  double noise_force(double length_scale) const;
+
+  // Constraints.
+  void gaps(In q, double t, RowSet set, Out g) const;
+  void rates(In q, In v, double t, RowSet set, Out rate) const;  ///< G v + g_t
+  void biases(In q, In v, double t, RowSet set, Out h) const;
+  /// f += F^T s over the rows of the set; unilateral rows with s = 0 cost nothing.
+  void add_reactions(In q, double t, In s, RowSet set, Out f) const;
+  /// Gap, rate (0 without v) and gradient of single rows.
+  double row_gap(int row, In q, double t) const;
+  double row_rate(int row, In q, In v, double t) const;
+  /// G of a row, or G T; only free equations are listed.
+  void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G) const;
+  /// F of a row (equal to G where the block has no direction of its own).
+  void row_direction(int row, In q, double t, SparseRow& F) const;
+  ConstraintBlock::Place row_contact_place(int row, In q, In v, double t) const;
+
+  // Matrices.
+  const SparsePattern& saddle_pattern() const { return saddle_; }  ///< n + bilateral() square, diagonal included
+  void assemble(const SaddleRequest& request, Out values) const;
+  /// y = (c_C (-df/dv) + c_K (D(M a) - Df) T) x by elements, without a matrix; only S of the request, no constraints.
+  void tangent_times(const SaddleRequest& request, In x, Out y) const;
+
+  // Energies and momenta.
+  Energies energies(In q, In v, double t) const;  ///< gravity in potential, zero at the origin
+  Momenta momenta(In q, In v) const;
+
+ private:
+  struct ElementTables;
+  struct ConstraintTables;
+  struct ThreadScratch;
+  struct Workspace;
+
+  template <class Kernel>
+  void assemble_vector(const Kernel& kernel, Out f) const;
+  template <class Visit>
+  void for_blocks(RowSet set, const Visit& visit) const;
+  void add_gravity(In q, Out f) const;
+  void element_matrices(std::size_t block, Range range, const SaddleRequest& request, ThreadScratch& scratch,
+                        double* A) const;
+  void add_constraint_terms(const SaddleRequest& request, Out values) const;
+  void sparse_row(const RowPlace& place, const double* values, SparseRow& row) const;
+  Vec3 first_moment(std::size_t block, Range range, In q) const;
+  static void apply_columns(const std::vector<FrameColumn>& columns, int local_size, Range range,
+                            const TangentOperators& T, double* A, int rows = -1);
+  static void gather(const Topology& topology, const std::vector<int>& equations, Range range, const double* global,
+                     double* local);
+
+  DofMap dofs_;
+  Vector initial_configuration_;
+  std::vector<std::string> node_names_;
+  std::vector<int> equation_nodes_;
+  std::vector<std::unique_ptr<ElementBlock>> elements_;
+  std::vector<std::unique_ptr<ConstraintBlock>> constraints_;
+  std::vector<std::unique_ptr<ElementTables>> element_tables_;
+  std::vector<std::unique_ptr<ConstraintTables>> constraint_tables_;
+  std::unique_ptr<Workspace> work_;
+  std::vector<int> first_row_;
+  std::vector<RowPlace> places_;
+  std::vector<RowLaw> laws_;
+  SparsePattern saddle_;
+  Vector gravity_force_;
+  std::vector<char> is_rotation_;  // per equation
+  Vec3 gravity_ = Vec3::Zero();
+  int rows_ = 0, bilateral_ = 0, threads_ = 1;
+  bool linear_ = true, symmetric_ = true, velocity_dependent_ = false, constant_mass_ = true, massless_ = false;
+  bool uses_T_ = false, has_gravity_ = false;
+};
+
+}  // namespace carom

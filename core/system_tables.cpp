@@ -1,0 +1,68 @@
+#include "core/system_tables.hpp"
+
+namespace carom {
+
+void GatherList::build(int targets, const std::vector<const std::vector<int>*>& lists) {
+  // counting sort keeps the order of the contributions within every target
+  start_.assign(static_cast<std::size_t>(targets) + 1, 0);
+  for (const auto* list : lists)
+    for (int target : *list)
+      if (target >= 0) ++start_[static_cast<std::size_t>(target) + 1];
+  for (std::size_t i = 1; i < start_.size(); ++i) start_[i] += start_[i - 1];
+  source_.resize(start_.back());
+  std::vector<std::size_t> next(start_.begin(), start_.end() - 1);
+  std::size_t contribution = 0;
+  for (const auto* list : lists)
+    for (int target : *list) {
+      if (target >= 0) source_[next[static_cast<std::size_t>(target)]++] = contribution;
+      ++contribution;
+    }
+}
+
+void GatherList::sum(const double* contributions, Out out, int threads) const {
+  const auto targets = static_cast<std::ptrdiff_t>(out.size());
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::ptrdiff_t i = 0; i < targets; ++i) {
+    const auto target = static_cast<std::size_t>(i);
+    double sum = 0;
+    for (std::size_t k = start_[target]; k < start_[target + 1]; ++k) sum += contributions[source_[k]];
+    out[target] = sum;
+  }
+}
+
+void System::Workspace::build(const std::vector<std::unique_ptr<ElementBlock>>& elements,
+                              const std::vector<std::unique_ptr<ElementTables>>& tables, int equations, int nonzeros,
+                              int threads, std::size_t largest_rows, std::size_t largest_local) {
+  std::size_t largest_element = 1;
+  for (const auto& block : elements)
+    largest_element = std::max(largest_element, static_cast<std::size_t>(block->topology().local_size));
+  const std::size_t capacity = std::max<std::size_t>(buffer, largest_element * largest_element);
+  local_out.resize(capacity);
+  thread_scratch.resize(static_cast<std::size_t>(threads));
+  for (ThreadScratch& scratch : thread_scratch) {
+    scratch.v.resize(capacity);
+    scratch.a.resize(capacity);
+    scratch.matrix.resize(largest_element * largest_element);
+  }
+  constraint_v.resize(std::max<std::size_t>(buffer, largest_local));
+  constraint_out.resize(std::max(largest_local, largest_rows));
+  constraint_matrix.resize(std::max(largest_local * largest_local, 3 * largest_rows * largest_local));
+  if (threads == 1) return;
+
+  std::vector<const std::vector<int>*> vectors, matrices;
+  std::size_t vector_size = 0, matrix_size = 0;
+  for (std::size_t b = 0; b < elements.size(); ++b) {
+    vector_first.push_back(vector_size);
+    matrix_first.push_back(matrix_size);
+    vector_size += tables[b]->equations.size();
+    matrix_size += tables[b]->positions.size();
+    vectors.push_back(&tables[b]->equations);
+    matrices.push_back(&tables[b]->positions);
+  }
+  vector_parts.resize(vector_size);
+  matrix_parts.resize(matrix_size);
+  vector_gather.build(equations, vectors);
+  matrix_gather.build(nonzeros, matrices);
+}
+
+}  // namespace carom

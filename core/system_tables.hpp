@@ -1,0 +1,101 @@
+// Tables and scratch of System: equations and matrix positions of every local entry, gather lists, buffers.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "core/element_block.hpp"
+#include "core/sparse.hpp"
+#include "core/system.hpp"
+
+namespace carom {
+
+/// The three local columns of a rotating frame in an item's matrices.
+struct FrameColumn {
+  int item, column, frame;
+};
+std::vector<FrameColumn> frame_columns(const Topology& topology, const DofMap& dofs);
+
+struct System::ElementTables {
+  std::vector<int> equations;       // items * local_size, -1 without equation
+  std::vector<int> positions;       // items * local_size^2 into the saddle pattern, -1 without
+  std::vector<FrameColumn> frames;  // sorted by item
+  bool contributes_matrix = false;
+};
+
+struct System::ConstraintTables {
+  std::vector<int> equations;
+  std::vector<int> positions;  // geometric term, empty for linear blocks
+  std::vector<int> lower;      // items * rows * local_size: rows of the multipliers
+  std::vector<int> upper;      // items * local_size * rows, stored per row: columns of the multipliers
+  std::vector<FrameColumn> frames;
+};
+
+/// For every target the list of contributions that are summed into it, in order.
+class GatherList {
+ public:
+  /// targets[k] receives contribution k; negative ones are dropped.
+  void build(int targets, const std::vector<const std::vector<int>*>& lists);
+  void sum(const double* contributions, Out out, int threads) const;
+
+ private:
+  std::vector<std::size_t> start_;
+  std::vector<std::size_t> source_;
+};
+
+struct System::ThreadScratch {
+  Vector v, a;    // gathered local values of one chunk
+  Vector matrix;  // one element matrix
+};
+
+struct System::Workspace {
+  static constexpr int buffer = 4096;  // doubles per chunk: fits the first-level cache
+
+  int chunk(int entries_per_item) const { return std::max(1, buffer / std::max(1, entries_per_item)); }
+  int constraint_chunk(int local_size) const { return std::max(1, buffer / std::max(1, local_size)); }
+
+  void build(const std::vector<std::unique_ptr<ElementBlock>>& elements,
+             const std::vector<std::unique_ptr<ElementTables>>& tables, int equations, int nonzeros, int threads,
+             std::size_t largest_rows, std::size_t largest_local);
+
+  /// work(block, range, scratch) over chunks of all element blocks, in parallel.
+  template <class Work>
+  void for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads, const Work& work);
+
+  std::vector<ThreadScratch> thread_scratch;
+  Vector local_out;
+  Vector constraint_v, constraint_out, constraint_matrix;
+
+  // several threads only
+  Vector vector_parts, matrix_parts;
+  std::vector<std::size_t> vector_first, matrix_first;
+  GatherList vector_gather, matrix_gather;
+};
+
+template <class Work>
+void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads,
+                                       const Work& work) {
+  // every chunk writes its own part of the buffers, so the schedule does not matter to the bits
+  for (std::size_t b = 0; b < elements.size(); ++b) {
+    const Topology& topology = elements[b]->topology();
+    const int step = chunk(topology.local_size * topology.local_size);
+    const int chunks = (topology.items + step - 1) / step;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int c = 0; c < chunks; ++c) {
+#ifdef _OPENMP
+      ThreadScratch& scratch = thread_scratch[static_cast<std::size_t>(omp_get_thread_num())];
+#else
+      ThreadScratch& scratch = thread_scratch[0];
+#endif
+      work(b, Range{c * step, std::min((c + 1) * step, topology.items)}, scratch);
+    }
+  }
+}
+
+}  // namespace carom

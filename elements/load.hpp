@@ -1,0 +1,41 @@
+// Point forces and torques, constant, tabulated or by formulas of t.
+//
+//   force at a point of a node:  f = J^T F        torque on a frame:  f = (0, R^T M) or (0, M)
+//
+// given in inertial axes (a dead load; a constant one has the potential -F . x_P) or in body axes (follower).
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/body_point.hpp"
+#include "core/element_block.hpp"
+#include "core/time_function.hpp"
+
+namespace carom {
+
+struct Load {
+  enum class Kind { force, torque };
+  Kind kind = Kind::force;
+  int node = 0;
+  Vec3 offset = Vec3::Zero();  ///< of the point, body axes; forces only
+  bool body_axes = false;
+  std::array<TimeFunction, 3> value;
+};
+
+class LoadBlock final : public ElementBlock {
+ public:
+  /// on_frame: whether the node is a frame. Loads of a block are all on frames or all on translational nodes.
+  LoadBlock(std::string name, std::vector<Load> loads, bool on_frame);
+
+  void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;
+  void add_mass_times(Range, const ElementInput&, const double*, MassKind, double*) const override {}
+  void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
+  Energies energies(Range range, const ElementInput& in) const override;
+
+ private:
+  std::vector<Load> loads_;
+};
+
+}  // namespace carom

@@ -1,0 +1,473 @@
+#include "integrators/nsga_decoupled.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+constexpr double rounding = std::numeric_limits<double>::epsilon();
+
+bool contacts_linear(const System& system) {
+  return std::all_of(system.constraints().begin(), system.constraints().end(),
+                     [](const auto& block) { return !block->traits().unilateral || block->traits().linear; });
+}
+
+}  // namespace
+
+NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& options)
+    : options_(options), alpha_(options.rho_infinity) {
+  const std::size_t n = at(system.size()), rows = at(system.rows());
+  for (Vector* x : {&a_star_, &a_n_, &vd_, &v_smooth_, &d_, &U_, &W_, &v_, &f_smooth_, &reaction_smooth_, &f_,
+                    &reaction_, &Mx_, &f_correction_, &r_, &dx_, &mass_difference_})
+    x->assign(n, 0.0);
+  for (Vector* x : {&q_smooth_, &q_}) x->assign(at(system.dofs().configuration_size()), 0.0);
+  for (Vector* x : {&lambda_, &nu_b_, &impulse_b_, &dl_b_}) x->assign(at(system.bilateral()), 0.0);
+  for (Vector* x : {&g_, &c_, &c_A_, &dl_A_, &s_, &rate_n_}) x->assign(rows, 0.0);
+  contacts_position_.resize(system.bilateral(), system.unilateral());
+  contacts_velocity_.resize(system.bilateral(), system.unilateral());
+
+  // one factorisation serves a linear system as long as h stays
+  constant_[smooth] = constant_[velocity] = system.linear();
+  constant_[position] = system.linear() && contacts_linear(system);
+  const bool spd = system.symmetric() && system.bilateral() == 0 && !system.massless();
+  saddle_[smooth].analyse(system, {system.symmetric(), spd});
+  saddle_[position].analyse(system, {system.symmetric() && constant_[position], spd && constant_[position]});
+  saddle_[velocity].analyse(system, {system.symmetric(), spd});
+
+  noise_stiffness_ = system.noise_force(1.0);
+  root_size_ = std::sqrt(static_cast<double>(std::max<std::size_t>(n, 1)));
+}
+
+bool NsgaDecoupled::initialise(const System& system, State& state, double h) {
+  const std::size_t n = at(system.size()), rows = at(system.rows());
+  state.acceleration.assign(n, 0.0);
+  for (Vector* x : {&state.lambda, &state.nu, &state.impulse}) x->assign(rows, 0.0);
+  state.active.assign(at(system.unilateral()), 0);
+  state.closed.assign(at(system.unilateral()), 0);
+  state.history = {{"a", Vector(n, 0.0)}};
+  state.last_h = h;
+
+  Vector vd(n), lambda(at(system.bilateral()));
+  if (!initial_acceleration(system, state.q, state.v, state.t, vd, lambda)) return false;
+  state.acceleration = vd;
+  copy(lambda, Out(state.lambda).first(lambda.size()));
+  Vector& a = state.history[0].values;
+  a = vd;
+  if (options_.initial_acceleration == InitialAcceleration::shifted) {
+    // v' at t_0 + (alpha_m - alpha_f) h, from the state there to second order
+    const double tau = (alpha_.alpha_m - alpha_.alpha_f) * h;
+    Vector q = state.q, v = state.v, d(n);
+    combine(tau, state.v, 0.5 * tau * tau, vd, d);
+    system.retract(state.q, d, q);
+    axpy(tau, vd, v);
+    if (!initial_acceleration(system, q, v, state.t + tau, a, lambda)) return false;
+  }
+  v_smooth_ = state.v;
+  return true;
+}
+
+// M v' - G_b^T lambda = f,  G_b v' + h_b = 0
+bool NsgaDecoupled::initial_acceleration(const System& system, In q, In v, double t, Vector& vd, Vector& lambda) {
+  SaddlePoint& saddle = saddle_[velocity];
+  factor_h_[velocity] = 0;
+  SaddleRequest request;
+  request.c_M = 1;
+  request.q_M = request.q = q.data();
+  request.v = v.data();
+  request.t = t;
+  request.row_scale = options_.scales.mass;
+  if (!saddle.factorise(system, request)) return false;
+  saddle.forget();
+  system.forces(q, v, t, force_all, f_);
+  scale_into(-1.0, f_, r_);
+  system.biases(q, v, t, RowSet::bilateral, c_);
+  saddle.set_active(system, {}, q, t, nullptr);
+  return saddle.solve(r_, In(c_).first(lambda.size()), {}, vd, lambda, {});
+}
+
+StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
+  StepReport report;
+  report.t = state.t;
+  report.h = h;
+  report.smallest_gap = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i)
+    report.subproblems[at(i)].name = i == smooth ? "smooth" : i == position ? "position" : "velocity";
+
+  // scales of roundoff and tolerances at this step
+  const Scales& scale = options_.scales;
+  speed_ = std::max(scale.speed, system.speed(state.v, scale.length));
+  largest_position_ = std::max(scale.length, system.largest_position(state.q));
+  noise_force_ = noise_stiffness_ * largest_position_;
+  if (!std::isfinite(speed_) || !std::isfinite(largest_position_)) {
+    fail(report, smooth, "the state is not finite", r_);
+    return report;
+  }
+
+  if (!solve_smooth_motion(system, state, h, report)) return report;
+  if (!correct_position(system, state, h, report)) return report;
+  if (!jump_velocity(system, state, h, report)) return report;
+  commit(system, state, h, report);
+  return report;
+}
+
+// ---- 1. smooth motion: unknowns v~, lambda~ of the bilateral constraints
+
+bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state, double h, StepReport& report) {
+  SubproblemReport& sub = report.subproblems[smooth];
+  const double t = state.t + h, c_a = alpha_.c_a(h), c_q = alpha_.c_q(h);
+  const double k_s = options_.scales.mass / h, p_s = options_.penalty * k_s;
+  const std::size_t n_b = lambda_.size();
+  const double floor = 1e-14 * root_size_ * (noise_force_ + options_.scales.mass * speed_ / h);
+
+  // predictor
+  a_n_ = state.history[0].values;
+  if (state.last_h != h) GeneralizedAlpha::rescale_a(state.last_h, h, state.acceleration, a_n_);
+  alpha_.predict_a(state.acceleration, a_n_, a_star_);
+  if (options_.newton.predictor == Predictor::previous) {
+    vd_ = state.acceleration;
+    copy(In(state.lambda).first(n_b), lambda_);
+  } else {
+    set_zero(vd_);
+    set_zero(lambda_);
+  }
+  alpha_.advance(h, state.v, a_n_, a_star_, vd_, d_, v_smooth_);
+
+  for (;;) {
+    // residual
+    system.retract(state.q, d_, q_smooth_);
+    system.forces(q_smooth_, v_smooth_, t, force_all, f_smooth_);
+    system.mass_times(q_smooth_, vd_, Mx_);
+    combine(1.0, Mx_, -1.0, f_smooth_, r_);
+    double reaction = 0;
+    if (n_b > 0) {
+      set_zero(reaction_smooth_);
+      system.add_reactions(q_smooth_, t, lambda_, RowSet::bilateral, reaction_smooth_);
+      axpy(-1.0, reaction_smooth_, r_);
+      system.rates(q_smooth_, v_smooth_, t, RowSet::bilateral, c_);
+      reaction = system.force_norm(reaction_smooth_, options_.scales.length);
+    }
+    const In c_b = In(c_).first(n_b);
+    const double length = options_.scales.length;
+    const double terms = system.force_norm(Mx_, length) + system.force_norm(f_smooth_, length) + reaction;
+    if (test(sub, system.force_norm(r_, length), terms, floor, 1.0, k_s, c_b,
+             options_.newton.constraint_tolerance * speed_))
+      return true;
+    if (sub.iterations == options_.newton.max_iterations) return fail(report, smooth, "no convergence", r_);
+
+    // tangent and correction
+    if (needs_factorisation(smooth, h, sub)) {
+      SaddleRequest request;
+      request.c_M = c_a;
+      request.c_C = 1;
+      request.c_K = request.c_s = request.c_rate = c_q;
+      request.q_M = request.q = q_smooth_.data();
+      request.v = v_smooth_.data();
+      request.t = t;
+      request.a = vd_.data();
+      for (std::size_t i = 0; i < n_b; ++i) s_[i] = lambda_[i] - p_s * c_[i];
+      std::fill(s_.begin() + static_cast<std::ptrdiff_t>(n_b), s_.end(), 0.0);
+      request.s = n_b > 0 ? s_.data() : nullptr;
+      request.row_scale = k_s;
+      if (system.uses_tangent_operators()) {
+        system.tangent_operators(d_, T_);
+        request.T = &T_;
+      }
+      if (!saddle_[smooth].factorise(system, request)) return fail(report, smooth, "singular matrix", r_);
+      factor_h_[smooth] = h;
+    }
+    saddle_[smooth].set_active(system, {}, q_smooth_, t, nullptr);
+    if (!saddle_[smooth].solve(r_, c_b, {}, dx_, dl_b_, {})) return fail(report, smooth, "not finite", r_);
+    ++sub.iterations;
+    axpy(c_a, dx_, vd_);
+    axpy(1.0, dx_, v_smooth_);
+    axpy(c_q, dx_, d_);
+    axpy(1.0, dl_b_, lambda_);
+  }
+}
+
+// ---- 2. position correction: unknowns U, nu
+
+bool NsgaDecoupled::correct_position(const System& system, const State& state, double h, StepReport& report) {
+  SubproblemReport& sub = report.subproblems[position];
+  q_ = q_smooth_;
+  if (system.rows() == 0) return true;
+  const double t = state.t + h, length = options_.scales.length;
+  const double k_p = options_.scales.mass, p_p = options_.penalty * k_p;
+  const std::size_t n_b = nu_b_.size(), n_u = at(system.unilateral());
+  const double floor = root_size_ * (3e-15 * options_.scales.mass * largest_position_ + h * h * 1e-14 * noise_force_);
+  const double gap_tolerance = options_.newton.constraint_tolerance * length + 8 * rounding * largest_position_;
+
+  set_zero(U_);
+  set_zero(nu_b_);
+  contacts_position_.reset();
+  for (;;) {
+    // gaps and active set
+    system.gaps(q_, t, RowSet::all, g_);
+    const In g_b = In(g_).first(n_b), g_u = In(g_).subspan(n_b, n_u);
+    sub.set_changes += contacts_position_.update(g_u, p_p);
+    const auto active = contacts_position_.active_rows();
+    if (n_b == 0 && active.empty() && sub.iterations == 0) break;
+
+    // residual; f_p vanishes as long as U = 0
+    std::copy(nu_b_.begin(), nu_b_.end(), s_.begin());
+    std::copy(contacts_position_.multipliers().begin(), contacts_position_.multipliers().end(),
+              s_.begin() + static_cast<std::ptrdiff_t>(n_b));
+    set_zero(reaction_);
+    system.add_reactions(q_, t, s_, RowSet::all, reaction_);
+    double terms = system.force_norm(reaction_, length), residual_norm = 0;
+    if (sub.iterations == 0) {
+      scale_into(-1.0, reaction_, r_);
+    } else {
+      system.mass_times(q_smooth_, U_, Mx_);
+      combine(1.0, Mx_, -1.0, reaction_, r_);
+      terms += system.force_norm(Mx_, length);
+      if (options_.force_corrections) {
+        system.forces(q_, v_smooth_, t, force_all, f_);
+        combine(1.0, f_, -1.0, f_smooth_, f_correction_);
+        if (n_b > 0) {
+          system.add_reactions(q_, t, lambda_, RowSet::bilateral, f_correction_);
+          axpy(-1.0, reaction_smooth_, f_correction_);
+        }
+        axpy(-h * h, f_correction_, r_);
+        terms += h * h * system.force_norm(f_correction_, length);
+      }
+    }
+    residual_norm = system.force_norm(r_, length);
+    for (std::size_t k = 0; k < active.size(); ++k) c_A_[k] = g_[at(active[k])];
+    std::copy(g_b.begin(), g_b.end(), c_.begin());
+    std::copy_n(c_A_.begin(), active.size(), c_.begin() + static_cast<std::ptrdiff_t>(n_b));
+    if (test(sub, residual_norm, terms, floor, h * h, k_p, In(c_).first(n_b + active.size()), gap_tolerance)) break;
+    if (sub.iterations == options_.newton.max_iterations) return fail(report, position, "no convergence", r_);
+
+    // tangent with the augmented multipliers and, through f_p, those of the smooth motion
+    const TangentOperators* T = nullptr;
+    if (system.uses_tangent_operators()) {
+      system.tangent_operators(U_, T_);
+      T = &T_;
+    }
+    if (needs_factorisation(position, h, sub)) {
+      SaddleRequest request;
+      request.c_M = 1;
+      request.c_K = options_.force_corrections ? h * h : 0;
+      request.c_s = 1;
+      request.q_M = q_smooth_.data();
+      request.q = q_.data();
+      request.v = v_smooth_.data();
+      request.t = t;
+      for (std::size_t i = 0; i < n_b; ++i)
+        s_[i] = nu_b_[i] - p_p * g_[i] + (options_.force_corrections ? h * h * lambda_[i] : 0.0);
+      for (std::size_t i = 0; i < n_u; ++i)
+        s_[n_b + i] = contacts_position_.flags()[i] != 0 ? contacts_position_.augmented(i, g_u[i], p_p) : 0.0;
+      request.s = s_.data();
+      request.rows_through_T = true;
+      request.T = T;
+      request.row_scale = k_p;
+      if (!saddle_[position].factorise(system, request)) return fail(report, position, "singular matrix", r_);
+      factor_h_[position] = h;
+    }
+    saddle_[position].set_active(system, active, q_, t, T);
+    const Out dl_A = Out(dl_A_).first(active.size());
+    if (!saddle_[position].solve(r_, g_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A))
+      return fail(report, position, "not finite", r_);
+    ++sub.iterations;
+    axpy(1.0, dx_, U_);
+    axpy(1.0, dl_b_, nu_b_);
+    contacts_position_.add_increment(dl_A);
+    system.retract(q_smooth_, U_, q_);
+  }
+
+  for (std::size_t i = 0; i < n_u; ++i) report.smallest_gap = std::min(report.smallest_gap, g_[n_b + i]);
+  report.position_residual = max_abs(In(g_).first(n_b));
+  for (const int row : contacts_position_.active_rows())
+    report.position_residual = std::max(report.position_residual, std::abs(g_[at(row)]));
+  return true;
+}
+
+// ---- 3. velocity jump: unknowns W, Lam; q is final, candidates are the active rows of step 2
+
+bool NsgaDecoupled::jump_velocity(const System& system, const State& state, double h, StepReport& report) {
+  SubproblemReport& sub = report.subproblems[velocity];
+  v_ = v_smooth_;
+  set_zero(impulse_b_);
+  contacts_velocity_.reset();
+  const auto candidates = contacts_position_.active_rows();
+  const std::size_t n_b = impulse_b_.size();
+  if (n_b == 0 && candidates.empty()) return true;
+  const double t = state.t + h, length = options_.scales.length;
+  const double k_v = options_.scales.mass, p_v = options_.penalty * k_v;
+  const double floor = root_size_ * 1e-14 * (options_.scales.mass * speed_ + h * noise_force_);
+  const double rate_tolerance = options_.newton.constraint_tolerance * speed_;
+
+  // the rates that the impact law reflects, and the constant part of f_*
+  contacts_velocity_.restrict_to(contacts_position_.flags());
+  for (const int row : candidates) {
+    const double e = system.row_law(row).restitution;
+    rate_n_[at(row)] = e == 0 ? 0.0 : e * system.row_rate(row, state.q, state.v, state.t);
+  }
+  const bool corrections = options_.force_corrections && report.subproblems[position].iterations > 0;
+  const bool mass_changes = corrections && !system.constant_mass();
+  if (mass_changes) {
+    system.mass_times(q_, vd_, mass_difference_);
+    system.mass_times(q_smooth_, vd_, Mx_);
+    axpy(-1.0, Mx_, mass_difference_);
+  }
+
+  set_zero(W_);
+  for (;;) {
+    // impact law and active set
+    if (n_b > 0) system.rates(q_, v_, t, RowSet::bilateral, c_);
+    for (const int row : candidates) c_[at(row)] = system.row_rate(row, q_, v_, t) + rate_n_[at(row)];
+    const In c_b = In(c_).first(n_b);
+    sub.set_changes += contacts_velocity_.update(In(c_).subspan(n_b), p_v);
+    const auto active = contacts_velocity_.active_rows();
+
+    // residual M W - h f_* - G^T Lam
+    std::copy(impulse_b_.begin(), impulse_b_.end(), s_.begin());
+    std::copy(contacts_velocity_.multipliers().begin(), contacts_velocity_.multipliers().end(),
+              s_.begin() + static_cast<std::ptrdiff_t>(n_b));
+    set_zero(reaction_);
+    system.add_reactions(q_, t, s_, RowSet::all, reaction_);
+    scale_into(-1.0, reaction_, r_);
+    double terms = system.force_norm(reaction_, length);
+    if (sub.iterations > 0) {
+      system.mass_times(q_, W_, Mx_);
+      axpy(1.0, Mx_, r_);
+      terms += system.force_norm(Mx_, length);
+    }
+    if (corrections || (options_.force_corrections && system.velocity_dependent() && sub.iterations > 0)) {
+      if (sub.iterations == 0 || system.velocity_dependent()) {
+        system.forces(q_, v_, t, force_all, f_);
+        combine(1.0, f_, -1.0, f_smooth_, f_correction_);
+        if (n_b > 0) {
+          system.add_reactions(q_, t, lambda_, RowSet::bilateral, f_correction_);
+          axpy(-1.0, reaction_smooth_, f_correction_);
+        }
+        if (mass_changes) axpy(-1.0, mass_difference_, f_correction_);
+      }
+      axpy(-h, f_correction_, r_);
+      terms += h * system.force_norm(f_correction_, length);
+    }
+    for (std::size_t k = 0; k < active.size(); ++k) c_A_[k] = c_[at(active[k])];
+    std::copy(c_b.begin(), c_b.end(), g_.begin());
+    std::copy_n(c_A_.begin(), active.size(), g_.begin() + static_cast<std::ptrdiff_t>(n_b));
+    const In rows = In(g_).first(n_b + active.size());
+    if (test(sub, system.force_norm(r_, length), terms, floor, h, k_v, rows, rate_tolerance)) {
+      report.velocity_residual = max_abs(rows);
+      return true;
+    }
+    if (sub.iterations == options_.newton.max_iterations) return fail(report, velocity, "no convergence", r_);
+
+    // tangent and correction
+    if (needs_factorisation(velocity, h, sub)) {
+      SaddleRequest request;
+      request.c_M = 1;
+      request.c_C = options_.force_corrections ? h : 0;
+      request.q_M = request.q = q_.data();
+      request.v = v_.data();
+      request.t = t;
+      request.row_scale = k_v;
+      if (!saddle_[velocity].factorise(system, request)) return fail(report, velocity, "singular matrix", r_);
+      factor_h_[velocity] = h;
+    }
+    saddle_[velocity].set_active(system, active, q_, t, nullptr);
+    const Out dl_A = Out(dl_A_).first(active.size());
+    if (!saddle_[velocity].solve(r_, c_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A))
+      return fail(report, velocity, "not finite", r_);
+    ++sub.iterations;
+    axpy(1.0, dx_, W_);
+    axpy(1.0, dx_, v_);
+    axpy(1.0, dl_b_, impulse_b_);
+    contacts_velocity_.add_increment(dl_A);
+  }
+}
+
+// ---- the end of a step
+
+void NsgaDecoupled::commit(const System& system, State& state, double h, StepReport& report) {
+  const std::size_t n_b = lambda_.size(), n_u = at(system.unilateral());
+  Vector& a = state.history[0].values;
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = a_star_[i] + alpha_.c_v() * vd_[i];
+  std::swap(state.acceleration, vd_);
+  std::swap(state.q, q_);
+  std::swap(state.v, v_);
+  copy(lambda_, Out(state.lambda).first(n_b));
+  copy(nu_b_, Out(state.nu).first(n_b));
+  copy(impulse_b_, Out(state.impulse).first(n_b));
+  copy(contacts_position_.multipliers(), Out(state.nu).subspan(n_b));
+  copy(contacts_velocity_.multipliers(), Out(state.impulse).subspan(n_b));
+  for (std::size_t i = 0; i < n_u; ++i) {
+    state.active[i] = contacts_position_.flags()[i];
+    const std::uint8_t closed = contacts_velocity_.flags()[i];
+    report.closed += closed;
+    report.impacts += closed != 0 && state.closed[i] == 0 ? 1 : 0;
+    state.closed[i] = closed;
+  }
+  state.last_h = h;
+  state.t += h;
+}
+
+LinearCounters NsgaDecoupled::linear_counters() const {
+  LinearCounters sum;
+  for (const SaddlePoint& saddle : saddle_) {
+    const LinearCounters& c = saddle.counters();
+    sum.analyses += c.analyses;
+    sum.factorisations += c.factorisations;
+    sum.refactorisations += c.refactorisations;
+    sum.solves += c.solves;
+    sum.fallbacks += c.fallbacks;
+  }
+  return sum;
+}
+
+// ---- convergence
+
+bool NsgaDecoupled::test(SubproblemReport& report, double residual, double terms, double floor, double unit,
+                         double row_scale, In constraints, double constraint_tolerance) const {
+  const NewtonOptions& newton = options_.newton;
+  if (newton.test == ConvergenceTest::paper) {
+    // one norm over all rows; tol_f is given in forces, `unit` turns it into the sub-problem's own unit
+    const double rows = row_scale * norm(constraints);
+    const double allowed = newton.tolerance * (terms + newton.tolerance * options_.weight * unit) + floor;
+    report.residual = std::hypot(residual, rows) / allowed;
+    report.constraint = 0;
+  } else {
+    report.residual = residual / (newton.tolerance * terms + floor);
+    report.constraint = max_abs(constraints) / constraint_tolerance;
+  }
+  // 0/0 is converged: no terms, no floor
+  if (residual == 0) report.residual = std::isnan(report.residual) ? 0 : report.residual;
+  const double worst = std::max(report.residual, report.constraint);
+  if (report.iterations < SubproblemReport::history_size) report.history[at(report.iterations)] = worst;
+  return report.residual <= 1 && report.constraint <= 1;
+}
+
+bool NsgaDecoupled::needs_factorisation(Subproblem which, double h, const SubproblemReport& report) {
+  if (!saddle_[which].factorised() || factor_h_[which] != h) return true;
+  if (constant_[which]) return false;
+  if (options_.newton.method == NewtonMethod::full) return true;
+  // modified Newton: keep the factors while every iteration gains a factor of four
+  const int i = report.iterations;
+  return i > 0 && i < SubproblemReport::history_size && !(report.history[at(i)] < 0.25 * report.history[at(i - 1)]);
+}
+
+bool NsgaDecoupled::fail(StepReport& report, Subproblem which, const char* reason, In residual) const {
+  report.converged = false;
+  report.failed = which;
+  report.reason = reason;
+  report.subproblems[at(which)].converged = false;
+  double worst = -1;
+  for (std::size_t i = 0; i < residual.size(); ++i)
+    if (!(std::abs(residual[i]) <= worst)) {
+      worst = std::abs(residual[i]);
+      report.worst_equation = static_cast<int>(i);
+    }
+  return false;
+}
+
+}  // namespace carom

@@ -1,0 +1,84 @@
+// The decoupled nonsmooth generalized-alpha method (DS) and its simplification without force corrections (DSn).
+//
+// THEORY section 4; Cosimo, Galvez, Cavalieri, Cardona, Brüls, "A robust nonsmooth generalized-alpha scheme for
+// flexible systems with impacts" (2020). Three sub-problems per step, strictly in sequence, each by semi-smooth Newton:
+// smooth motion (v~, lambda~), position correction (U, nu), velocity jump (W, Lam). Bilateral and unilateral
+// constraints hold at position and velocity level at the end of every step.
+#pragma once
+
+#include "contact/augmented_constraints.hpp"
+#include "core/saddle_point.hpp"
+#include "integrators/generalized_alpha.hpp"
+#include "integrators/integrator.hpp"
+
+namespace carom {
+
+enum class NewtonMethod { full, modified };
+enum class ConvergenceTest { scaled, paper };            ///< paper: one norm with tol_r = tol_f, [DS20] eq. 51
+enum class Predictor { previous, zero };                 ///< of v~' in a step; zero is the paper's
+enum class InitialAcceleration { consistent, shifted };  ///< a_0 = v'(t_0), or v' at t_0 + (alpha_m - alpha_f) h
+
+struct NewtonOptions {
+  NewtonMethod method = NewtonMethod::full;
+  int max_iterations = 50;
+  double tolerance = 1e-10;             ///< of dynamics rows, relative to the sum of their terms
+  double constraint_tolerance = 1e-11;  ///< of constraint rows, times length and speed scales
+  ConvergenceTest test = ConvergenceTest::scaled;
+  Predictor predictor = Predictor::previous;
+};
+
+struct NsgaOptions {
+  double rho_infinity = 0.8;
+  bool force_corrections = true;  ///< false: DSn, f_p = f_* = 0
+  InitialAcceleration initial_acceleration = InitialAcceleration::consistent;
+  double penalty = 1;  ///< p_p = p_v = penalty * m, p_s = penalty * m/h
+  NewtonOptions newton;
+  Scales scales;
+  double weight = 1;  ///< a force by which the paper's tol_f is measured
+};
+
+class NsgaDecoupled final : public Integrator {
+ public:
+  NsgaDecoupled(const System& system, const NsgaOptions& options);
+
+  std::string name() const override { return options_.force_corrections ? "nsga_decoupled" : "nsga_decoupled (DSn)"; }
+  std::vector<std::string> subproblems() const override { return {"smooth", "position", "velocity"}; }
+  bool initialise(const System& system, State& state, double h) override;
+  StepReport step(const System& system, State& state, double h) override;
+  LinearCounters linear_counters() const override;
+  const Vector& smooth_velocity() const override { return v_smooth_; }
+
+ private:
+  enum Subproblem { smooth = 0, position = 1, velocity = 2 };
+
+  bool solve_smooth_motion(const System& system, const State& state, double h, StepReport& report);
+  bool correct_position(const System& system, const State& state, double h, StepReport& report);
+  bool jump_velocity(const System& system, const State& state, double h, StepReport& report);
+  void commit(const System& system, State& state, double h, StepReport& report);
+
+  bool initial_acceleration(const System& system, In q, In v, double t, Vector& vd, Vector& lambda);
+  bool test(SubproblemReport& report, double residual, double terms, double floor, double unit, double row_scale,
+            In constraints, double constraint_tolerance) const;
+  bool needs_factorisation(Subproblem which, double h, const SubproblemReport& report);
+  bool fail(StepReport& report, Subproblem which, const char* reason, In residual) const;
+
+  NsgaOptions options_;
+  GeneralizedAlpha alpha_;
+  SaddlePoint saddle_[3];
+  double factor_h_[3] = {0, 0, 0};
+  bool constant_[3] = {false, false, false};
+  double noise_stiffness_ = 0, noise_force_ = 0, root_size_ = 1, speed_ = 1, largest_position_ = 0;
+  AugmentedConstraints contacts_position_, contacts_velocity_;
+  TangentOperators T_;
+
+  // smooth state and multipliers of the step under way (tilde in the paper)
+  Vector a_star_, a_n_, vd_, v_smooth_, d_, q_smooth_, lambda_;
+  // corrected state
+  Vector U_, q_, W_, v_, nu_b_, impulse_b_;
+  // forces and residuals
+  Vector f_smooth_, reaction_smooth_, f_, reaction_, Mx_, f_correction_, r_, dx_, dl_b_, dl_A_;
+  Vector mass_difference_;
+  Vector g_, c_, c_A_, s_, rate_n_;
+};
+
+}  // namespace carom

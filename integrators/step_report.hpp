@@ -1,0 +1,38 @@
+// What a step tells: iterations, residuals, and why it failed if it did.
+#pragma once
+
+#include <array>
+#include <string>
+
+namespace carom {
+
+/// One sub-problem (smooth motion, position correction, velocity jump, or a method's only system) in one step.
+struct SubproblemReport {
+  static constexpr int history_size = 64;
+
+  const char* name = "";
+  bool converged = true;
+  int iterations = 0;                          ///< linear systems solved; residuals are tested first, so 0 is possible
+  double residual = 0;                         ///< last dynamics residual over its tolerance
+  double constraint = 0;                       ///< last constraint residual over its tolerance
+  int set_changes = 0;                         ///< rows that entered or left the active set
+  std::array<double, history_size> history{};  ///< max(residual, constraint) per iteration
+};
+
+struct StepReport {
+  bool converged = true;
+  double t = 0, h = 0;  ///< start of the step, size
+  std::array<SubproblemReport, 3> subproblems;
+  int failed = -1;  ///< index of the sub-problem that failed
+  const char* reason = "";
+  int worst_equation = -1, worst_row = -1;
+
+  // at the accepted end of the step
+  double position_residual = 0;  ///< largest |g| over bilateral and active rows
+  double velocity_residual = 0;  ///< largest |residual| of velocity constraints and impact law
+  double smallest_gap = 0;       ///< over all unilateral rows; +infinity without
+  int closed = 0;                ///< rows with an impulse
+  int impacts = 0;               ///< rows that closed in this step and were open before
+};
+
+}  // namespace carom
