@@ -7,6 +7,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 #include "core/linear_solver.hpp"
@@ -509,6 +510,7 @@ class DenseLdl final : public Factorisation {
 }  // namespace
 
 Backend make_dense(const SparsePattern& pattern, MatrixProperties properties) {
+  if (pattern.rows > 40000) throw std::length_error("LinearSolver: too large for a dense matrix");
   if (properties.symmetric) return std::make_unique<DenseLdl>(pattern, properties.positive_definite);
   return std::make_unique<DenseLu>(pattern);
 }

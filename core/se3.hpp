@@ -79,7 +79,8 @@ Vector6<typename Derived::Scalar> vee(const Eigen::MatrixBase<Derived>& m_) {
   using T = typename Derived::Scalar;
   const Matrix4<T> m = m_;
   Vector6<T> h;
-  h << m.template topRightCorner<3, 1>(), so3::vee(m.template topLeftCorner<3, 3>());
+  h.template head<3>() = m.template topRightCorner<3, 1>();
+  h.template tail<3>() = so3::vee(m.template topLeftCorner<3, 3>());
   return h;
 }
 
@@ -88,7 +89,10 @@ namespace detail {
 template <typename T>
 Matrix6<T> block_triangular(const Matrix3<T>& diagonal, const Matrix3<T>& corner) {
   Matrix6<T> m;
-  m << diagonal, corner, Matrix3<T>::Zero(), diagonal;
+  m.template topLeftCorner<3, 3>() = diagonal;
+  m.template topRightCorner<3, 3>() = corner;
+  m.template bottomLeftCorner<3, 3>().setZero();
+  m.template bottomRightCorner<3, 3>() = diagonal;
   return m;
 }
 
@@ -142,7 +146,10 @@ Matrix6<T> polynomial_transposed_derivative(const Coefficients<T>& f, const Vect
   const Coefficients<T> ft = so3::transposed(f);
   const Matrix3<T> off = so3::polynomial_derivative(ft, w, a_u);
   Matrix6<T> D;
-  D << Matrix3<T>::Zero(), off, off,
+  D.template topLeftCorner<3, 3>().setZero();
+  D.template topRightCorner<3, 3>() = off;
+  D.template bottomLeftCorner<3, 3>() = off;
+  D.template bottomRightCorner<3, 3>() =
       so3::polynomial_second_derivative(ft, w, u, a_u) + so3::polynomial_derivative(ft, w, a_w);
   return D;
 }
@@ -176,7 +183,8 @@ template <typename T>
 Vector6<T> log(const Frame<T>& H) {
   const Vector3<T> w = so3::log(H.R);
   Vector6<T> h;
-  h << so3::tangent_inverse(-w) * H.x, w;
+  h.template head<3>().noalias() = so3::tangent_inverse(-w) * H.x;
+  h.template tail<3>() = w;
   return h;
 }
 

@@ -22,7 +22,7 @@
 // to pi, where the axis has two signs.
 //
 // Reference: O. Bruels, A. Cardona, M. Arnold, Lie group generalized-alpha time integration of constrained flexible
-// multibody systems, Mechanism and Machine Theory 48 (2012) 121-137, appendix A. Quaternion from a matrix: S. W.
+// multibody systems, Mechanism and Machine Theory 48 (2012) 121-137. Quaternion from a matrix: S. W.
 // Shepperd, Journal of Guidance and Control 1 (1978) 223-224.
 #pragma once
 

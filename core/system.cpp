@@ -198,7 +198,16 @@ void System::finalize() {
   mass.q_M = initial_configuration_.data();
   mass.q = initial_configuration_.data();
   assemble(mass, diagonal);
-  for (int i = 0; i < n; ++i) massless_ = massless_ || !(diagonal[at(saddle_.find(i, i))] > 0);
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < n; ++i) {
+    const double m = diagonal[at(saddle_.find(i, i))];
+    if (!(m > 0)) massless_ = true;
+    if (!(m > 0) || is_rotation_[at(i)] != 0) continue;
+    sum += m;
+    ++count;
+  }
+  if (count > 0) mean_nodal_mass_ = sum / count;
 }
 
 std::string System::row_name(int row) const {

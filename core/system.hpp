@@ -101,6 +101,8 @@ class System {
   bool velocity_dependent() const { return velocity_dependent_; }
   bool constant_mass() const { return constant_mass_; }
   bool massless() const { return massless_; }              ///< some equation has no mass
+  /// Mean diagonal mass of the translational equations that have one; 0 if none has.
+  double mean_nodal_mass() const { return mean_nodal_mass_; }
   bool uses_tangent_operators() const { return uses_T_; }  ///< T enters some matrix
 
   // Kinematics.
@@ -184,6 +186,7 @@ class System {
   Vec3 gravity_ = Vec3::Zero();
   int rows_ = 0, bilateral_ = 0, threads_ = 1;
   bool linear_ = true, symmetric_ = true, velocity_dependent_ = false, constant_mass_ = true, massless_ = false;
+  double mean_nodal_mass_ = 0;
   bool uses_T_ = false, has_gravity_ = false;
 };
 

@@ -167,7 +167,7 @@ std::vector<Orthogonality> parallel_frames(int node_a, const Mat3& R_A, int node
   // marker axes: the unit vectors in A, and the same inertial directions seen from B
   const Mat3 to_b = R_B.transpose() * R_A;
   const auto row = [&](int i, int j) {
-    return Orthogonality{node_a, node_b, Vec3::Unit(i), Vec3(to_b * Vec3::Unit(j))};
+    return Orthogonality{.node_a = node_a, .node_b = node_b, .alpha = Vec3::Unit(i), .beta = to_b * Vec3::Unit(j)};
   };
   return {row(1, 2), row(2, 0), row(0, 1)};
 }

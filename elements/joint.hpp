@@ -18,6 +18,7 @@
 namespace carom {
 
 struct Coincidence {
+  std::string name = "joint";
   int node_a = -1, node_b = -1;                           ///< -1: ground
   Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< body axes; ground: the place itself
 };
@@ -31,6 +32,7 @@ class CoincidenceBlock final : public ConstraintBlock {
   void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const override;
   void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                              double* A) const override;
+  std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
  private:
@@ -38,6 +40,7 @@ class CoincidenceBlock final : public ConstraintBlock {
 };
 
 struct Orthogonality {
+  std::string name = "joint";
   int node_a = -1, node_b = -1;                      ///< frames, or -1: ground
   Vec3 alpha = Vec3::UnitX(), beta = Vec3::UnitY();  ///< unit directions in A and in B
 };
@@ -50,6 +53,7 @@ class OrthogonalityBlock final : public ConstraintBlock {
   void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const override;
   void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                              double* A) const override;
+  std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
  private:

@@ -1,0 +1,36 @@
+// The subcommands of carom and what they share. Every command returns an exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace carom {
+
+enum ExitCode {
+  exit_done = 0,
+  exit_internal = 1,
+  exit_command_line = 2,
+  exit_invalid_model = 3,
+  exit_not_converged = 4,
+  exit_file = 5,
+  exit_expectation = 6,
+  exit_interrupted = 130
+};
+
+/// Each registers its options on a subcommand and returns what to call when it is chosen.
+struct Command {
+  virtual ~Command() = default;
+  virtual void declare(CLI::App& app) = 0;
+  virtual int run() = 0;
+  CLI::App* subcommand = nullptr;
+};
+
+Command& run_command();
+Command& check_command();
+Command& schema_command();
+
+}  // namespace carom

@@ -1,0 +1,88 @@
+// Model: the mechanics built from a model document, with the names by which users speak of its parts.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/state.hpp"
+#include "core/system.hpp"
+#include "integrators/nsga_decoupled.hpp"
+#include "integrators/simulation.hpp"
+#include "io/model_document.hpp"
+#include "io/shapes.hpp"
+
+namespace carom {
+
+class Obstacle;
+class PrescribedMotion;
+
+/// A point that moves with a node, or with ground (node -1, offset the place itself).
+struct AttachedPoint {
+  int node = -1;
+  Vec3 offset = Vec3::Zero();
+};
+
+/// What the picture and the probes know of a body.
+struct BodyInfo {
+  std::string name, type;
+  std::vector<int> nodes;                  ///< one for rigid bodies and point masses, all of a bar
+  std::map<std::string, Vec3> points;      ///< of a rigid body, body axes
+  std::optional<Vec3> box;                 ///< edge lengths of a box
+  double radius = 0;                       ///< of a sphere or point mass
+  SurfaceMesh mesh;                        ///< surface in body axes; empty for bars
+  const ElementBlock* elements = nullptr;  ///< the block of a bar
+};
+
+/// The rows of a contact or joint.
+struct RowGroup {
+  std::string name;
+  std::vector<int> rows;
+  bool unilateral = false;
+  AttachedPoint point;  ///< of a joint: its second point
+};
+
+struct ObstacleInfo {
+  std::string contact;
+  SurfaceMesh mesh;  ///< in the obstacle's frame
+  std::shared_ptr<const PrescribedMotion> motion;
+};
+
+struct ProbeSettings {
+  std::string name, of, quantity;
+  std::string pointer;  ///< of the probe in the model file
+  int every = 1;
+};
+
+struct OutputSettings {
+  bool vtu = true;
+  std::optional<long> vtu_every;
+  std::optional<double> vtu_interval;
+  std::vector<ProbeSettings> probes;
+};
+
+struct Model {
+  System system;
+  State state;  ///< q, v and t at the start; the integrator's initialise() completes it
+  NsgaOptions integrator;
+  SimulationOptions simulation;
+  OutputSettings output;
+  std::vector<BodyInfo> bodies;
+  std::vector<RowGroup> contacts, joints;
+  std::vector<ObstacleInfo> obstacles;
+  std::vector<std::string> warnings;  ///< true remarks on a valid model: initial penetrations, thin obstacles
+
+  const BodyInfo* find_body(const std::string& name) const;
+  /// "body", "body.point" or "ground"; nullopt if there is no such point.
+  std::optional<AttachedPoint> find_point(const std::string& reference) const;
+  Vec3 place(const AttachedPoint& point, In q) const;
+
+  std::map<std::string, Vec3> ground_points;
+};
+
+/// Builds the mechanics. Errors that only building shows are added to the document; null is returned then.
+std::unique_ptr<Model> build_model(ModelDocument& document, int threads = 1);
+
+}  // namespace carom

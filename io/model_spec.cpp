@@ -1,0 +1,303 @@
+#include "io/model_spec.hpp"
+
+#include <utility>
+
+#include "io/json_source.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+using namespace spec;
+
+namespace {
+
+json zero3() { return json::array({0, 0, 0}); }
+
+// ---- Materials and sections
+
+Node materials_spec() {
+  return list("materials",
+              tagged("material", {{"linear_elastic",
+                                   "isotropic Hooke's law",
+                                   {
+                                       required("name", name(), "name of the material"),
+                                       required("young", number("pressure").above(0), "Young's modulus"),
+                                       preset("poisson", number().above(-1).below(0.5), 0.3, "Poisson's ratio"),
+                                       required("density", number("density").at_least(0), "mass per volume"),
+                                   }}}));
+}
+
+std::string check_tube(const json& tube, std::string& where) {
+  if (tube["inner_radius"].get<double>() < tube["outer_radius"].get<double>()) return {};
+  where = "/inner_radius";
+  return "expected a length < the outer radius " + brief(tube["outer_radius"]) + ", got " + brief(tube["inner_radius"]);
+}
+
+Node sections_spec() {
+  const Node length = number("length").above(0);
+  const Key section_name = required("name", name(), "name of the section");
+  return list(
+      "sections",
+      tagged("section",
+             {
+                 {"rectangle",
+                  "a full rectangle",
+                  {section_name, required("width", length, "edge length along the first axis of the section"),
+                   required("height", length, "edge length along the second axis of the section")}},
+                 {"circle", "a full disk", {section_name, required("radius", length, "radius")}},
+                 {"tube", "a ring",
+                  object("", {section_name, required("outer_radius", length, "outer radius"),
+                              required("inner_radius", number("length").at_least(0), "inner radius")})
+                      .with(check_tube)},
+                 {"area", "its area only, for bars", {section_name, required("area", number("area").above(0), "area")}},
+             }));
+}
+
+// ---- Springs, joints, loads
+
+/// Two different points, not both on the ground.
+Node two_points() {
+  return list("points", reference("point", Target::point_or_ground))
+      .of_length({2})
+      .with([](const json& of, std::string&) -> std::string {
+        return of[0] == of[1] ? "expected two different points, got " + brief(of[0]) + " twice" : "";
+      });
+}
+
+Node springs_spec() {
+  return list("springs",
+              object("spring",
+                     {
+                         required("name", name(), "name of the spring"),
+                         required("of", two_points(), "the points it connects; \"ground\" is the inertial frame"),
+                         preset("stiffness", number("stiffness").at_least(0), 0, "force per change of length"),
+                         preset("damping", number("damping").at_least(0), 0, "force per rate of the length"),
+                         optional("natural_length", number("length").at_least(0),
+                                  "length without force (default: the initial distance of its points)"),
+                     })
+                  .at_least_one({{"stiffness"}, {"damping"}}));
+}
+
+Node joints_spec() {
+  const std::vector<Key> keys = {
+      required("name", name(), "name of the joint"),
+      required("of", two_points(), "the points it connects; \"ground\" is the inertial frame"),
+  };
+  return list("joints", tagged("joint", {
+                                            {"fixed", "no relative motion of two frames", keys},
+                                            {"spherical", "two points stay together, rotations are free", keys},
+                                            {"rigid_link", "two points keep their distance", keys},
+                                        }));
+}
+
+Node loads_spec() {
+  const Key load_name = required("name", name(), "name of the load");
+  const Key frame =
+      preset("frame", choice({{"inertial", "axes of the model"}, {"body", "axes of the body, following its rotation"}}),
+             "inertial", "the axes of its components");
+  const auto components = [](const std::string& quantity) {
+    return list("components", time_function(quantity)).of_length({3});
+  };
+  return list(
+      "loads",
+      tagged("load",
+             {
+                 {"force",
+                  "a force at a point",
+                  {load_name, required("on", reference("point", Target::point), "the point it acts at"),
+                   required("value", components("force"), "its components as functions of time"), frame}},
+                 {"torque",
+                  "a free torque on a rigid body",
+                  {load_name, required("on", reference("rigid body", Target::rigid_body), "the body it acts on"),
+                   required("value", components("torque"), "its components as functions of time"), frame}},
+             }));
+}
+
+// ---- Contacts
+
+Node contacts_spec() {
+  return list(
+      "contacts",
+      object(
+          "contact",
+          {
+              required("name", name(), "name of the contact"),
+              optional("on", one_or_list("points", reference("point or body", Target::point_or_points)).unique(),
+                       "what touches the obstacle: points, all nodes of a bar (\"arm.nodes\"), all vertices of a box "
+                       "(\"box.vertices\"), or a body: its sphere, or its centre"),
+              optional("between", list("bodies", reference("sphere", Target::sphere)).at_least_items(2).unique(),
+                       "spheres that touch each other, in all pairs"),
+              optional("radius", number("length").at_least(0),
+                       "distance to the obstacle at which each point of \"on\" touches it (default: the radius of a "
+                       "body's sphere, otherwise 0)"),
+              preset("restitution", number().at_least(0).at_most(1), 0,
+                     "Newton's coefficient: velocity after over velocity before the impact"),
+              optional("obstacle", obstacle_spec(), "what is touched"),
+          })
+          .exactly_one({{"on", "obstacle"}, {"between"}})
+          .needs("radius", "on"));
+}
+
+// ---- Integrator
+
+Node newton_spec() {
+  return object(
+      "Newton iteration",
+      {
+          preset("method",
+                 choice({{"full", "a new matrix in every iteration"},
+                         {"modified", "a matrix is kept while it contracts well"}}),
+                 "full", "when the matrix is computed and factorised"),
+          preset("max_iterations", integer().at_least(1), 50, "iterations after which a sub-problem has failed"),
+          preset("tolerance", number().above(0), 1e-10, "largest scaled residual of the equations of motion"),
+          preset("constraint_tolerance", number().above(0), 1e-11, "largest scaled residual of the constraints"),
+          preset("test",
+                 choice({{"scaled", "residuals over the scales of the model"},
+                         {"paper", "the criterion printed in the method's paper"}}),
+                 "scaled", "how residuals are compared with the tolerances"),
+          preset(
+              "predictor",
+              choice({{"previous", "the acceleration of the last step"}, {"zero", "no acceleration, as in the paper"}}),
+              "previous", "where the iteration of the smooth motion starts"),
+      });
+}
+
+Node integrator_spec() {
+  return tagged(
+      "integrator",
+      {{"nsga_decoupled",
+        "decoupled nonsmooth generalized-alpha: smooth motion, position correction and velocity jump one after the "
+        "other",
+        {
+            required("step", number("time").above(0), "length of a step"),
+            required("duration", number("time").at_least(0), "simulated time"),
+            preset("start_time", number("time"), 0, "time at the beginning"),
+            preset("rho_infinity", number().at_least(0).at_most(1), 0.8,
+                   "spectral radius at infinite frequency: 1 no damping, 0 most"),
+            preset("force_corrections", boolean(), true,
+                   "whether position correction and velocity jump see the change of the forces"),
+            preset("initial_acceleration",
+                   choice({{"consistent", "of the equations of motion at the beginning"},
+                           {"shifted", "the same, moved to the time at which the method's a_0 stands"}}),
+                   "consistent", "the start value of the auxiliary acceleration"),
+            preset("max_subdivisions", integer().at_least(0).at_most(30), 10,
+                   "how often a step that does not converge may be halved"),
+            preset("newton", newton_spec(), json::object(), "the iteration of the sub-problems"),
+            preset("penalty", number().above(0), 1,
+                   "penalty of the augmented Lagrangian, times the characteristic mass"),
+        }}});
+}
+
+// ---- Output
+
+Node quantity_choice() {
+  std::vector<Word> words;
+  for (const Quantity& q : quantities()) {
+    words.push_back({q.name, q.help});
+    if (!q.is_vector) continue;
+    for (const char* axis : {"x", "y", "z"}) words.push_back({q.name + "." + axis, "component " + std::string(axis)});
+  }
+  Node node = choice(std::move(words));
+  node.what = "quantity";
+  return node;
+}
+
+Node output_spec() {
+  const Node vtu = object("picture series",
+                          {
+                              preset("enabled", boolean(), true, "whether it is written"),
+                              optional("every", integer().at_least(1), "steps from one picture to the next"),
+                              optional("interval", number("time").above(0),
+                                       "time from one picture to the next (neither given: about 200 pictures)"),
+                          })
+                       .at_most_one({{"every"}, {"interval"}});
+  const Node probe =
+      object("probe",
+             {
+                 required("name", name(), "name of its column; of a vector .x, .y and .z are appended"),
+                 optional("of", reference("point, body, contact or joint", Target::probed),
+                          "what is observed; nothing for quantities of the whole model"),
+                 required("quantity", quantity_choice(), "what is recorded"),
+                 optional("every", integer().at_least(1),
+                          "steps from one value to the next (default: probes_every); cells between are empty"),
+             })
+          .with([](const json& value, std::string& where) -> std::string {
+            if (value["name"] != "t") return {};
+            where = "/name";
+            return "expected another name than \"t\", the column of time";
+          });
+  return object("output", {
+                              preset("vtu", vtu, json::object(), "pictures for ParaView"),
+                              preset("probes", list("probes", probe), json::array(), "columns of probes.csv"),
+                              preset("probes_every", integer().at_least(1), 1, "steps from one row to the next"),
+                          });
+}
+
+// ---- The model
+
+Node whole_model() {
+  const Node scales =
+      object("scales", {optional("length", number("length").above(0), "a typical length (default: computed)"),
+                        optional("speed", number("velocity").above(0), "a typical speed (default: computed)"),
+                        optional("mass", number("mass").above(0), "a typical mass (default: computed)")});
+  return object("model",
+                {
+                    optional("$schema", string(), "address of the JSON Schema, for editors"),
+                    required("format", integer().at_least(1).at_most(1), "version of the file format"),
+                    optional("title", string(), "a line for people"),
+                    optional("parameters", parameters(), "numbers by name, for \"=formula\" values and formulas of t"),
+                    preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
+                    optional("scales", scales, "what tolerances are relative to"),
+                    preset("materials", materials_spec(), json::array(), "materials of bars"),
+                    preset("sections", sections_spec(), json::array(), "cross sections of bars"),
+                    required("bodies", bodies_spec(), "what moves"),
+                    preset("springs", springs_spec(), json::array(), "springs and dampers between two points"),
+                    preset("joints", joints_spec(), json::array(), "what holds points together"),
+                    preset("loads", loads_spec(), json::array(), "prescribed forces and torques"),
+                    preset("contacts", contacts_spec(), json::array(), "what can touch what"),
+                    required("integrator", integrator_spec(), "the method, its step and the simulated time"),
+                    preset("output", output_spec(), json::object(), "what is written"),
+                });
+}
+
+}  // namespace
+
+const Node& model_spec() {
+  static const Node node = whole_model();
+  return node;
+}
+
+const std::vector<Quantity>& quantities() {
+  using Of = Quantity::Of;
+  static const std::vector<Quantity> all = {
+      {"position", true, Of::point, "m", "position of a point"},
+      {"velocity", true, Of::point, "m/s", "velocity of a point"},
+      {"acceleration", true, Of::point, "m/s^2", "acceleration of a point, without the jumps"},
+      {"rotation", true, Of::rotating_point, "rad", "rotation vector of a rigid body"},
+      {"angular_velocity", true, Of::rotating_point, "rad/s", "angular velocity of a rigid body, body axes"},
+      {"gap", false, Of::contact, "m", "distance of a contact, negative when penetrating"},
+      {"gap_velocity", false, Of::contact, "m/s", "rate of the gap"},
+      {"contact_force", false, Of::contact, "N", "impulse of a step over its length, summed over the contact's points"},
+      {"contact_impulse", false, Of::contact, "N s", "impulse of a step, summed over the contact's points"},
+      {"constraint_force", true, Of::joint, "N", "force of a joint on its second point"},
+      {"energy.kinetic", false, Of::nothing, "J", "kinetic energy of the model"},
+      {"energy.elastic", false, Of::nothing, "J", "elastic energy of the model"},
+      {"energy.potential", false, Of::nothing, "J", "energy in the field of gravity"},
+      {"energy.total", false, Of::nothing, "J", "their sum"},
+      {"momentum.linear", true, Of::nothing, "kg m/s", "momentum of the model"},
+      {"momentum.angular", true, Of::nothing, "kg m^2/s", "angular momentum about the origin"},
+  };
+  return all;
+}
+
+const Quantity* find_quantity(std::string_view word) {
+  for (const Quantity& q : quantities()) {
+    if (word == q.name) return &q;
+    if (q.is_vector && word.size() == q.name.size() + 2 && word.starts_with(q.name) && word[q.name.size()] == '.' &&
+        word.back() >= 'x' && word.back() <= 'z')
+      return &q;
+  }
+  return nullptr;
+}
+
+}  // namespace carom

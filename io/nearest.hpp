@@ -1,0 +1,63 @@
+// The name a user most likely meant: smallest edit distance (insertion, deletion, substitution and exchange of
+// neighbours count one), ignoring case, at most a third of the length; otherwise a name that begins like the given one.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace carom {
+
+/// Edit distance of two short strings (optimal string alignment).
+inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitution = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, substitution});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+/// The first of the nearest candidates; empty when none is near.
+inline std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr std::size_t longest = 64;
+  const auto normal = [](std::string_view s) {
+    std::string out(s);
+    for (char& c : out) c = c == '-' || c == ' ' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return out;
+  };
+  if (name.empty() || name.size() > longest) return {};
+  const std::string given = normal(name);
+
+  // Few changes.
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(1, given.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > longest) continue;
+    const std::size_t distance = edit_distance(given, normal(candidate));
+    if (distance < best_distance && distance < std::max(given.size(), candidate.size())) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  if (!best.empty()) return best;
+
+  // The same beginning: "youngs_modulus" for "young", "rho" for "rho_infinity".
+  for (const std::string& candidate : candidates) {
+    const std::string other = normal(candidate);
+    const std::size_t shorter = std::min(other.size(), given.size());
+    if (shorter >= 3 && other.compare(0, shorter, given, 0, shorter) == 0) return candidate;
+  }
+  return {};
+}
+
+}  // namespace carom

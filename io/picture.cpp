@@ -1,0 +1,168 @@
+#include "io/picture.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "contact/prescribed_motion.hpp"
+#include "core/body_point.hpp"
+
+namespace carom {
+
+namespace {
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+}  // namespace
+
+Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
+    : model_(model), series_(directory, name) {
+  // strides: by steps, by time, or about 200 frames
+  const double steps = model.simulation.duration / model.simulation.step;
+  if (model.output.vtu_interval)
+    interval_ = *model.output.vtu_interval;
+  else
+    every_ = model.output.vtu_every.value_or(std::max(1L, std::lround(steps / 200)));
+
+  // topology: every part once
+  const auto add_part = [&](Part part) {
+    part.first_point = piece_.append(part.mesh);
+    parts_.push_back(std::move(part));
+  };
+  std::vector<double> kinds, numbers;
+  const auto mark_cells = [&](double kind_value, double number) {
+    kinds.resize(piece_.cell_count(), kind_value);
+    numbers.resize(piece_.cell_count(), number);
+  };
+  for (std::size_t b = 0; b < model.bodies.size(); ++b) {
+    const BodyInfo& body = model.bodies[b];
+    Part part;
+    part.body = &body;
+    part.mesh = body.mesh;
+    if (body.type == "bar") {
+      part.mesh.points.assign(body.nodes.size(), Vec3::Zero());
+      for (int k = 0; k + 1 < static_cast<int>(body.nodes.size()); ++k) part.mesh.add_cell(CellType::line, {k, k + 1});
+    } else if (part.mesh.points.empty()) {
+      part.mesh.points = {Vec3::Zero()};
+      part.mesh.add_cell(CellType::vertex, {0});
+    }
+    add_part(std::move(part));
+    mark_cells(0, static_cast<double>(b));
+  }
+  for (const ObstacleInfo& obstacle : model.obstacles) {
+    Part part;
+    part.obstacle = &obstacle;
+    part.mesh = obstacle.mesh;
+    add_part(std::move(part));
+    mark_cells(1, -1);
+  }
+  first_contact_point_ = piece_.point_count();
+  SurfaceMesh vertex;
+  vertex.points = {Vec3::Zero()};
+  vertex.add_cell(CellType::vertex, {0});
+  for (int row = 0; row < model.system.unilateral(); ++row) piece_.append(vertex);
+  mark_cells(2, -1);
+
+  piece_.add_point_field("displacement", 3);
+  piece_.add_point_field("velocity", 3);
+  piece_.add_point_field("contact_force", 3);
+  piece_.add_point_field("gap", 1);
+  piece_.add_cell_field("kind", 1);
+  piece_.add_cell_field("body", 1);
+  piece_.add_cell_field("axial_force", 1);
+  piece_.cell_fields[kind].values = kinds;
+  piece_.cell_fields[body_number].values = numbers;
+}
+
+void Picture::start(const StepView& view) {
+  next_ = view.state.t + interval_;
+  write(view);
+}
+
+void Picture::after_step(const StepView& view) {
+  if (!view.nominal) return;
+  if (every_ > 0) {
+    if (view.state.step % every_ == 0) write(view);
+    return;
+  }
+  if (view.state.t < next_ - 1e-9 * interval_) return;
+  write(view);
+  while (next_ <= view.state.t + 1e-9 * interval_) next_ += interval_;
+}
+
+void Picture::finish(const StepView& view, RunStatus status) {
+  // the last state belongs into the series, above all that of a run that failed
+  if (status != RunStatus::completed && view.state.t != last_written_) write(view);
+  series_.close();
+}
+
+void Picture::write(const StepView& view) {
+  std::size_t cell = 0;
+  for (const Part& part : parts_) {
+    if (part.obstacle != nullptr) {
+      if (!written_ || part.obstacle->motion != nullptr) {
+        const PrescribedMotion::Pose pose =
+            part.obstacle->motion == nullptr ? PrescribedMotion::Pose{} : part.obstacle->motion->at(view.state.t);
+        const Vec3 about = part.obstacle->motion == nullptr ? Vec3(Vec3::Zero()) : part.obstacle->motion->about;
+        piece_.place(part.first_point, part.mesh, pose.origin - pose.Q * about, pose.Q);
+      }
+    } else {
+      fill_body(view, part);
+      if (part.body->elements != nullptr) {
+        const int elements = part.body->elements->topology().items;
+        const ElementInput in{view.state.q.data(), nullptr, view.state.t};
+        part.body->elements->output("axial_force", {0, elements}, in,
+                                    piece_.cell_fields[axial_force].values.data() + cell);
+      }
+    }
+    cell += part.mesh.cell_count();
+  }
+  fill_contacts(view);
+  series_.write(view.state.t, piece_);
+  written_ = true;
+  last_written_ = view.state.t;
+}
+
+void Picture::fill_body(const StepView& view, const Part& part) {
+  const System& system = view.system;
+  const Vector& q = view.state.q;
+  const Vector& q_0 = system.initial_configuration();
+  double* points = piece_.points.data() + 3 * part.first_point;
+  double* u = piece_.point_fields[displacement].values.data() + 3 * part.first_point;
+  double* v = piece_.point_fields[velocity].values.data() + 3 * part.first_point;
+
+  const bool line = part.body->type == "bar";
+  for (std::size_t i = 0; i < part.mesh.points.size(); ++i, points += 3, u += 3, v += 3) {
+    const int node = line ? part.body->nodes[i] : part.body->nodes[0];
+    const Vec3& offset = part.mesh.points[i];
+    const int o = system.dofs().configuration_offset(node);
+    const NodeKind node_kind = system.dofs().kind(node);
+    const PointState now = point_state(q.data() + o, node_kind, offset);
+    const PointState start = point_state(q_0.data() + o, node_kind, offset);
+    std::array<double, 6> local{};
+    for (int c = 0; c < 6; ++c)
+      if (const int e = system.dofs().equation(node, c); e >= 0) local[at(c)] = view.state.v[at(e)];
+    const Vec3 rate = point_velocity(now, offset, local.data());
+    for (int c = 0; c < 3; ++c) {
+      points[c] = now.x[c];
+      u[c] = now.x[c] - start.x[c];
+      v[c] = rate[c];
+    }
+  }
+}
+
+void Picture::fill_contacts(const StepView& view) {
+  const System& system = view.system;
+  for (int i = 0; i < system.unilateral(); ++i) {
+    const int row = system.bilateral() + i;
+    const std::size_t point = first_contact_point_ + at(i);
+    const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
+    const double force =
+        view.state.lambda[at(row)] + (view.report.h > 0 ? view.state.impulse[at(row)] / view.report.h : 0.0);
+    for (int c = 0; c < 3; ++c) {
+      piece_.points[3 * point + at(c)] = place.point[c];
+      piece_.point_fields[contact_force].values[3 * point + at(c)] = force * place.normal[c];
+    }
+    piece_.point_fields[gap].values[point] = system.row_gap(row, view.state.q, view.state.t);
+  }
+}
+
+}  // namespace carom

@@ -1,0 +1,52 @@
+// Picture: the VTU series of a run. Bodies by their shape, bars as lines, obstacles, and a vertex per contact.
+//
+// Point fields: displacement, velocity, contact_force (vector, zero off contacts), gap (zero off contacts).
+// Cell fields: kind (0 body, 1 obstacle, 2 contact), body (number in the model file, -1 otherwise), axial_force.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "integrators/observer.hpp"
+#include "io/model.hpp"
+#include "io/vtu_series.hpp"
+
+namespace carom {
+
+class Picture final : public Observer {
+ public:
+  /// Writes <directory>/<name>.pvd and <directory>/vtu/. Throws FileError.
+  Picture(const Model& model, const std::filesystem::path& directory, const std::string& name);
+
+  void start(const StepView& view) override;
+  void after_step(const StepView& view) override;
+  void finish(const StepView& view, RunStatus status) override;
+  std::size_t frames() const { return series_.frames(); }
+
+ private:
+  struct Part {
+    std::size_t first_point = 0;
+    const BodyInfo* body = nullptr;
+    const ObstacleInfo* obstacle = nullptr;
+    SurfaceMesh mesh;  // in the frame of its body or obstacle
+  };
+  enum PointField { displacement, velocity, contact_force, gap };
+  enum CellField { kind, body_number, axial_force };
+
+  void write(const StepView& view);
+  void fill_body(const StepView& view, const Part& part);
+  void fill_contacts(const StepView& view);
+
+  const Model& model_;
+  VtuSeries series_;
+  VtuPiece piece_;
+  std::vector<Part> parts_;
+  std::size_t first_contact_point_ = 0;
+  Vector forces_per_element_;
+  long every_ = 0;
+  double interval_ = 0, next_ = 0;
+  double last_written_ = -1;
+  bool written_ = false;
+};
+
+}  // namespace carom

@@ -1,0 +1,234 @@
+#include "io/probes.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+#include "core/body_point.hpp"
+#include "core/errors.hpp"
+
+namespace carom {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// The six velocity components of a node from an array over equations.
+std::array<double, 6> local(const System& system, int node, const Vector& v) {
+  std::array<double, 6> out{};
+  for (int c = 0; c < 6; ++c)
+    if (const int e = system.dofs().equation(node, c); e >= 0) out[at(c)] = v[at(e)];
+  return out;
+}
+
+PointState state_of(const System& system, const AttachedPoint& p, const Vector& q) {
+  const double* node = p.node < 0 ? nullptr : q.data() + system.dofs().configuration_offset(p.node);
+  return point_state(node, p.node < 0 ? NodeKind::point : system.dofs().kind(p.node), p.offset);
+}
+
+using Evaluate = std::function<void(const StepView&, double*)>;
+
+// Writes all three components of a vector or the chosen one.
+Evaluate vector_probe(int component, std::function<Vec3(const StepView&)> value) {
+  return [component, value = std::move(value)](const StepView& view, double* out) {
+    const Vec3 x = value(view);
+    if (component >= 0) {
+      out[0] = x[component];
+    } else {
+      for (int i = 0; i < 3; ++i) out[i] = x[i];
+    }
+  };
+}
+
+Evaluate point_probe(const std::string& quantity, int component, const AttachedPoint& p) {
+  if (quantity == "position")
+    return vector_probe(component, [p](const StepView& v) { return state_of(v.system, p, v.state.q).x; });
+  if (quantity == "velocity")
+    return vector_probe(component, [p](const StepView& v) {
+      return point_velocity(state_of(v.system, p, v.state.q), p.offset, local(v.system, p.node, v.state.v).data());
+    });
+  if (quantity == "acceleration")
+    return vector_probe(component, [p](const StepView& v) {
+      const PointState s = state_of(v.system, p, v.state.q);
+      const auto a = local(v.system, p.node, v.state.acceleration);
+      return Vec3(point_velocity(s, p.offset, a.data()) +
+                  point_centripetal(s, p.offset, local(v.system, p.node, v.state.v).data()));
+    });
+  if (quantity == "rotation")
+    return vector_probe(component, [p](const StepView& v) {
+      const double* q = v.state.q.data() + v.system.dofs().configuration_offset(p.node);
+      return Vec3(so3::log_quaternion(Quaternion(q[3], q[4], q[5], q[6])));
+    });
+  return vector_probe(component, [p](const StepView& v) {  // angular_velocity
+    const auto w = local(v.system, p.node, v.state.v);
+    return Vec3(w[3], w[4], w[5]);
+  });
+}
+
+// The row of a contact whose gap is smallest.
+int nearest_row(const StepView& v, const std::vector<int>& rows) {
+  int nearest = rows.front();
+  double smallest = std::numeric_limits<double>::infinity();
+  for (int row : rows)
+    if (const double gap = v.system.row_gap(row, v.state.q, v.state.t); gap < smallest) {
+      smallest = gap;
+      nearest = row;
+    }
+  return nearest;
+}
+
+Evaluate contact_probe(const std::string& quantity, const std::vector<int>& rows) {
+  if (quantity == "gap")
+    return [rows](const StepView& v, double* out) {
+      out[0] = v.system.row_gap(nearest_row(v, rows), v.state.q, v.state.t);
+    };
+  if (quantity == "gap_velocity")
+    return [rows](const StepView& v, double* out) {
+      out[0] = v.system.row_rate(nearest_row(v, rows), v.state.q, v.state.v, v.state.t);
+    };
+  const bool force = quantity == "contact_force";
+  return [rows, force](const StepView& v, double* out) {
+    double sum = 0;
+    for (int row : rows) sum += v.state.impulse[at(row)];
+    // force: the smooth multiplier and the impulse over the step
+    if (force && v.report.h > 0) sum /= v.report.h;
+    if (force)
+      for (int row : rows) sum += v.state.lambda[at(row)];
+    out[0] = sum;
+  };
+}
+
+Evaluate joint_probe(int component, const RowGroup& joint) {
+  return vector_probe(component, [rows = joint.rows](const StepView& v) {
+    Vec3 force = Vec3::Zero();
+    for (int i = 0; i < 3; ++i) {
+      const std::size_t row = at(rows[at(i)]);
+      force[i] = v.state.lambda[row] + (v.report.h > 0 ? v.state.impulse[row] / v.report.h : 0.0);
+    }
+    return force;
+  });
+}
+
+Evaluate model_probe(const std::string& quantity, int component) {
+  if (quantity.starts_with("momentum.")) {
+    const bool angular = quantity == "momentum.angular";
+    return vector_probe(component, [angular](const StepView& v) {
+      const Momenta m = v.system.momenta(v.state.q, v.state.v);
+      return angular ? m.angular : m.linear;
+    });
+  }
+  return [quantity](const StepView& v, double* out) {
+    const Energies e = v.system.energies(v.state.q, v.state.v, v.state.t);
+    out[0] = quantity == "energy.kinetic"     ? e.kinetic
+             : quantity == "energy.elastic"   ? e.elastic
+             : quantity == "energy.potential" ? e.potential
+                                              : e.kinetic + e.elastic + e.potential;
+  };
+}
+
+void append_number(std::string& text, double x) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, x).ptr;
+  text.append(digits, end);
+}
+
+}  // namespace
+
+std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
+  std::vector<Probe> probes;
+  for (const ProbeSettings& settings : model.output.probes) {
+    // quantity and component: "position.y", but "energy.kinetic" is one word
+    std::string quantity = settings.quantity;
+    int component = -1;
+    if (const std::size_t dot = quantity.rfind('.'); dot != std::string::npos && dot + 2 == quantity.size()) {
+      component = quantity.back() - 'x';
+      quantity.resize(dot);
+    }
+    Probe probe;
+    probe.every = settings.every;
+    bool is_vector = true;
+    const auto unknown = [&](const std::string& what) {
+      document.add_issue(settings.pointer + "/of", "no " + what + " named \"" + settings.of + "\"");
+    };
+    if (quantity.starts_with("energy.") || quantity.starts_with("momentum.")) {
+      is_vector = quantity.starts_with("momentum.");
+      probe.evaluate = model_probe(quantity, component);
+    } else if (quantity.starts_with("gap") || quantity.starts_with("contact_")) {
+      is_vector = false;
+      std::vector<int> rows;
+      for (const RowGroup& c : model.contacts) {
+        if (c.name == settings.of) rows = c.rows;
+        for (int row : c.rows)
+          if (rows.empty() && model.system.row_name(row) == settings.of) rows = {row};
+      }
+      if (rows.empty()) {
+        unknown("contact");
+        continue;
+      }
+      probe.evaluate = contact_probe(quantity, rows);
+    } else if (quantity == "constraint_force") {
+      const auto joint = std::find_if(model.joints.begin(), model.joints.end(),
+                                      [&](const RowGroup& j) { return j.name == settings.of; });
+      if (joint == model.joints.end()) {
+        unknown("joint");
+        continue;
+      }
+      probe.evaluate = joint_probe(component, *joint);
+    } else {
+      const auto point = model.find_point(settings.of);
+      const bool rotation = quantity == "rotation" || quantity == "angular_velocity";
+      if (!point || (rotation && (point->node < 0 || model.system.dofs().kind(point->node) != NodeKind::frame))) {
+        unknown(rotation ? "rotating body" : "point");
+        continue;
+      }
+      probe.evaluate = point_probe(quantity, component, *point);
+    }
+    if (is_vector && component < 0)
+      probe.columns = {settings.name + ".x", settings.name + ".y", settings.name + ".z"};
+    else
+      probe.columns = {settings.name};
+    probes.push_back(std::move(probe));
+  }
+  return probes;
+}
+
+ProbeWriter::ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes)
+    : path_(file), file_(std::fopen(file.c_str(), "w")), probes_(std::move(probes)) {
+  if (file_ == nullptr) throw FileError("cannot write " + file.string() + ": " + std::strerror(errno));
+  buffer_ = "t";
+  for (const Probe& p : probes_)
+    for (const std::string& c : p.columns) buffer_ += "," + c;
+  buffer_ += '\n';
+}
+
+void ProbeWriter::write(const StepView& view) {
+  const bool wanted =
+      std::any_of(probes_.begin(), probes_.end(), [&](const Probe& p) { return view.state.step % p.every == 0; });
+  if (!wanted) return;
+  append_number(buffer_, view.state.t);
+  for (const Probe& p : probes_) {
+    double values[3] = {0, 0, 0};
+    const bool now = view.state.step % p.every == 0;
+    if (now) p.evaluate(view, values);
+    for (std::size_t i = 0; i < p.columns.size(); ++i) {
+      buffer_ += ',';
+      if (now) append_number(buffer_, values[i]);
+    }
+  }
+  buffer_ += '\n';
+  if (buffer_.size() > (1U << 16)) flush();
+}
+
+void ProbeWriter::flush() {
+  // whole lines only, so that what is on disk can always be read
+  const bool ok =
+      std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size() && std::fflush(file_.get()) == 0;
+  if (!ok) throw FileError("cannot write " + path_.string() + ": " + std::strerror(errno));
+  buffer_.clear();
+}
+
+void ProbeWriter::finish(const StepView&, RunStatus) { flush(); }
+
+}  // namespace carom

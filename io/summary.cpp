@@ -1,0 +1,208 @@
+#include "io/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/errors.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+
+namespace {
+
+const char* status_word(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed:
+      return "completed";
+    case RunStatus::failed:
+      return "failed";
+    case RunStatus::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+std::string duration_words(double seconds) {
+  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 3600)
+    return fmt::format("{}:{:02} min", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);
+  return fmt::format("{}:{:02} h", static_cast<int>(seconds) / 3600, static_cast<int>(seconds) / 60 % 60);
+}
+
+double largest_penetration(const RunStatistics& s) {
+  return std::isfinite(s.smallest_gap) && s.smallest_gap < 0 ? -s.smallest_gap : 0.0;
+}
+
+}  // namespace
+
+// ---- energy
+
+EnergyWatch::EnergyWatch(const SimulationOptions& options)
+    : every_(std::max(1L, std::lround(options.duration / options.step / 1000))) {}
+
+void EnergyWatch::start(const StepView& view) {
+  sample(view);
+  initial = largest = final;
+}
+
+void EnergyWatch::sample(const StepView& view) {
+  const Energies e = view.system.energies(view.state.q, view.state.v, view.state.t);
+  final = e.kinetic + e.elastic + e.potential;
+  if (final > largest) largest = final;
+}
+
+// ---- progress
+
+Progress::Progress(const SimulationOptions& options, bool terminal) : options_(options), terminal_(terminal) {}
+
+void Progress::start(const StepView& view) {
+  t_0_ = view.state.t;
+  step_0_ = view.state.step;
+  begin_ = last_ = std::chrono::steady_clock::now();
+}
+
+void Progress::after_step(const StepView& view) {
+  const auto now = std::chrono::steady_clock::now();
+  const double share = (view.state.t - t_0_) / options_.duration;
+  if (terminal_) {
+    if (now - last_ < std::chrono::milliseconds(200)) return;
+  } else {
+    const int tenth = static_cast<int>(share * 10 + 1e-9);
+    const bool slow = now - last_ > std::chrono::seconds(60);
+    if (!slow && (tenth <= tenth_ || tenth >= 10 || now - begin_ < std::chrono::seconds(1))) return;
+    tenth_ = tenth;
+  }
+  last_ = now;
+  show(view, now);
+}
+
+void Progress::show(const StepView& view, std::chrono::steady_clock::time_point now) {
+  const double elapsed = std::chrono::duration<double>(now - begin_).count();
+  const double share = (view.state.t - t_0_) / options_.duration;
+  const double rate = static_cast<double>(view.state.step - step_0_) / elapsed;
+  const double left = share > 0 ? elapsed * (1 - share) / share : 0;
+  const std::string line = fmt::format("{:5.1f} %   t = {:.6g}   {:.3g} steps/s   {} left   {} closed", 100 * share,
+                                       view.state.t, rate, duration_words(left), view.report.closed);
+  if (terminal_)
+    fmt::print(stderr, "\r{}\033[K", line);
+  else
+    fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
+}
+
+void Progress::rejected(const StepView& view) {
+  if (!terminal_) return;
+  fmt::print(stderr, "\r t = {:.6g}: {} sub-problem: {}; the step is halved\033[K", view.report.t,
+             view.report.subproblems[static_cast<std::size_t>(view.report.failed)].name, view.report.reason);
+}
+
+void Progress::finish(const StepView&, RunStatus) {
+  if (terminal_) fmt::print(stderr, "\r\033[K");
+}
+
+// ---- summary
+
+json summary_json(const Model& model, const RunAccount& account) {
+  const RunStatistics& s = account.statistics;
+  const Scales& scales = model.integrator.scales;
+  json iterations;
+  const char* const names[] = {"smooth", "position", "velocity"};
+  for (std::size_t i = 0; i < 3; ++i)
+    iterations[names[i]] = {{"mean", s.mean_iterations(i)}, {"max", s.iterations[i].max}};
+  json out = {
+      {"status", status_word(account.status)},
+      {"steps", s.nominal_steps},
+      {"substeps", s.steps},
+      {"time", {{"start", account.t_start}, {"end", account.t_end}}},
+      {"iterations", iterations},
+      {"linear",
+       {{"analyses", account.linear.analyses},
+        {"factorisations", account.linear.factorisations},
+        {"solves", account.linear.solves},
+        {"fallbacks", account.linear.fallbacks}}},
+      {"subdivided_steps", s.subdivided_steps},
+      {"rejected_steps", s.rejected},
+      {"residuals",
+       {{"position", s.position_residual / scales.length}, {"velocity", s.velocity_residual / scales.speed}}},
+      {"max_penetration", largest_penetration(s)},
+      {"impacts", s.impacts},
+      {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
+      {"scales", {{"length", scales.length}, {"speed", scales.speed}, {"mass", scales.mass}}},
+      {"size",
+       {{"equations", model.system.size()},
+        {"bilateral", model.system.bilateral()},
+        {"unilateral", model.system.unilateral()}}},
+      {"wall_seconds",
+       {{"total", account.wall.total},
+        {"setup", account.wall.setup},
+        {"step", account.wall.step},
+        {"output", account.wall.output}}},
+      {"warnings", account.warnings},
+      {"versions", {{"carom", CAROM_VERSION}, {"format", 1}}},
+  };
+  if (account.status == RunStatus::failed) {
+    const StepReport& r = account.last_report;
+    json failure = {{"t", r.t}, {"h", r.h}, {"reason", r.reason}};
+    if (r.failed >= 0) failure["subproblem"] = r.subproblems[static_cast<std::size_t>(r.failed)].name;
+    if (r.worst_equation >= 0) failure["worst"] = model.system.equation_name(r.worst_equation);
+    out["failure"] = failure;
+  }
+  return out;
+}
+
+std::string closing_table(const Model& model, const RunAccount& account) {
+  const RunStatistics& s = account.statistics;
+  const Scales& scales = model.integrator.scales;
+  const double steps = std::max(1.0, static_cast<double>(s.steps));
+  std::string t;
+  const auto row = [&](const char* label, const std::string& value) { t += fmt::format("  {:<26}{}\n", label, value); };
+  row("steps", fmt::format("{}{}", s.nominal_steps,
+                           s.subdivided_steps > 0
+                               ? fmt::format("   ({} subdivided, {} trials rejected)", s.subdivided_steps, s.rejected)
+                               : ""));
+  row("time", fmt::format("{:.6g} to {:.6g}", account.t_start, account.t_end));
+  row("wall time",
+      fmt::format("{:.3g} s   (set-up {:.3g}, steps {:.3g}, output {:.3g}; {:.3g} us per step)", account.wall.total,
+                  account.wall.setup, account.wall.step, account.wall.output, 1e6 * account.wall.step / steps));
+  const auto iterations = [&](std::size_t i) {
+    return fmt::format("{:.2f} mean, {} max", s.mean_iterations(i), s.iterations[i].max);
+  };
+  row("iterations  smooth", iterations(0));
+  row("            position", iterations(1));
+  row("            velocity", iterations(2));
+  row("linear systems",
+      fmt::format("{} factorisations, {} solves", account.linear.factorisations, account.linear.solves));
+  row("constraints  position",
+      fmt::format("{:.2g} of the length {:.3g}", s.position_residual / scales.length, scales.length));
+  row("             velocity",
+      fmt::format("{:.2g} of the speed {:.3g}", s.velocity_residual / scales.speed, scales.speed));
+  if (model.system.unilateral() > 0) {
+    row("largest penetration", fmt::format("{:.2g}", largest_penetration(s)));
+    row("impacts", fmt::format("{}", s.impacts));
+  }
+  row("energy", fmt::format("{:.6g} at the start, {:.6g} at the end, {:.6g} at most", account.energy_initial,
+                            account.energy_final, account.energy_max));
+  return t;
+}
+
+void write_atomically(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path temporary = path.string() + ".tmp";
+  {
+    std::ofstream out(temporary, std::ios::binary);
+    out << text;
+    out.flush();
+    if (!out) throw FileError("cannot write " + path.string() + ": " + std::strerror(errno));
+  }
+  std::error_code code;
+  std::filesystem::rename(temporary, path, code);
+  if (code) throw FileError("cannot write " + path.string() + ": " + code.message());
+}
+
+}  // namespace carom

@@ -1,0 +1,74 @@
+// The account of a run: summary.json, the closing table, and the progress shown meanwhile.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "integrators/observer.hpp"
+#include "integrators/simulation.hpp"
+#include "io/model.hpp"
+
+namespace carom {
+
+/// Samples the energy about a thousand times in a run.
+class EnergyWatch final : public Observer {
+ public:
+  explicit EnergyWatch(const SimulationOptions& options);
+  void start(const StepView& view) override;
+  void after_step(const StepView& view) override {
+    if (view.nominal && view.state.step % every_ == 0) sample(view);
+  }
+  void finish(const StepView& view, RunStatus) override { sample(view); }
+
+  double initial = 0, final = 0, largest = 0;
+
+ private:
+  void sample(const StepView& view);
+  long every_;
+};
+
+/// Progress on stderr: one line rewritten on a terminal, a line per tenth of the run otherwise.
+class Progress final : public Observer {
+ public:
+  Progress(const SimulationOptions& options, bool terminal);
+  void start(const StepView& view) override;
+  void after_step(const StepView& view) override;
+  void rejected(const StepView& view) override;
+  void finish(const StepView& view, RunStatus status) override;
+
+ private:
+  void show(const StepView& view, std::chrono::steady_clock::time_point now);
+
+  SimulationOptions options_;
+  bool terminal_;
+  double t_0_ = 0;
+  long step_0_ = 0;
+  int tenth_ = 0;
+  std::chrono::steady_clock::time_point begin_, last_;
+};
+
+struct WallSeconds {
+  double total = 0, setup = 0, step = 0, output = 0;
+};
+
+struct RunAccount {
+  RunStatus status = RunStatus::completed;
+  RunStatistics statistics;
+  LinearCounters linear;
+  StepReport last_report;
+  double t_start = 0, t_end = 0;
+  double energy_initial = 0, energy_final = 0, energy_max = 0;
+  WallSeconds wall;
+  std::vector<std::string> warnings;
+};
+
+/// summary.json as documented in docs/; residuals are scaled by the model's length and speed.
+nlohmann::json summary_json(const Model& model, const RunAccount& account);
+/// The table a run ends with.
+std::string closing_table(const Model& model, const RunAccount& account);
+/// Writes text to path through a temporary file, so that path is never half written. Throws FileError.
+void write_atomically(const std::filesystem::path& path, const std::string& text);
+
+}  // namespace carom

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Runs a model and opens its series in ParaView.
+#
+#   check_paraview.sh CAROM_PROGRAM MODEL.json WORKDIR
+#
+# Leaves the results and picture.png in WORKDIR. Exit code 77: not done, for want of ParaView's Python or a display.
+#
+# On Debian 12, python3-paraview conflicts with python3-vtk9, which libvtk9-dev needs: installing it removes VTK's headers.
+# Where both are wanted, unpack the packages paraview and python3-paraview beside the system (apt-get download,
+# dpkg -x PACKAGE PREFIX), install paraview's dependencies, and let PVPYTHON name a script with
+#
+#   export LD_LIBRARY_PATH=PREFIX/usr/lib/x86_64-linux-gnu PYTHONPATH=PREFIX/usr/lib/python3/dist-packages
+#   exec PREFIX/usr/bin/pvpython "$@"
+
+if [ $# -ne 3 ]; then
+  echo "usage: $0 CAROM_PROGRAM MODEL.json WORKDIR" >&2
+  exit 2
+fi
+program=$1 model=$2 directory=$3
+here=$(cd "$(dirname "$0")" && pwd)
+pvpython=${PVPYTHON:-pvpython}
+
+for tool in "$pvpython" xvfb-run xauth; do
+  if ! command -v "$tool" >/dev/null 2>&1; then
+    echo "skipped: $tool not found (packages paraview, python3-paraview, xvfb, xauth)"
+    exit 77
+  fi
+done
+
+mkdir -p "$directory" || exit 1
+"$program" run "$model" -o "$directory/results" -q || {
+  echo "error: $program run $model failed with exit code $?"
+  exit 1
+}
+series=
+for file in "$directory"/results/*.pvd; do
+  [ -z "$series" ] || { echo "error: more than one PVD file in $directory/results"; exit 1; }
+  series=$file
+done
+[ -f "$series" ] || { echo "error: no PVD file in $directory/results"; exit 1; }
+
+rm -f "$directory/picture.png"
+timeout 300 xvfb-run -a "$pvpython" "$here/paraview_render.py" "$series" "$directory/picture.png" \
+  >"$directory/paraview.log" 2>&1
+code=$?
+cat "$directory/paraview.log"
+[ $code -eq 0 ] || { echo "error: ParaView ended with exit code $code"; exit 1; }
+[ -s "$directory/picture.png" ] || { echo "error: no picture"; exit 1; }
+# ParaView's readers report their errors in the log only.
+if grep -E 'ERR\||ERROR:' "$directory/paraview.log" >/dev/null; then
+  echo "error: ParaView reported errors"
+  exit 1
+fi

@@ -1,0 +1,774 @@
+#include "core/linear_solver.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/sparse.hpp"
+
+using namespace carom;
+
+namespace {
+
+using Method = LinearMethod;
+constexpr MatrixProperties as_unsymmetric{};
+constexpr MatrixProperties as_symmetric{true, false};
+constexpr MatrixProperties as_definite{true, true};
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Own generator and mapping: the same matrices with every standard library.
+struct Random {
+  std::mt19937_64 engine{7};
+  double operator()() { return static_cast<double>(engine() >> 11) * 0x1p-52 - 1.0; }  // [-1, 1)
+  int below(int n) { return static_cast<int>(engine() % static_cast<std::uint64_t>(n)); }
+};
+
+struct Matrix {
+  SparsePattern pattern;
+  std::vector<double> values;
+
+  double& operator()(int i, int j) {
+    const int k = pattern.find(i, j);
+    REQUIRE(k >= 0);
+    return values[at(k)];
+  }
+  template <class F>
+  void each(F&& f) {
+    for (int i = 0; i < pattern.rows; ++i)
+      for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i) + 1]; ++k)
+        f(i, pattern.column[at(k)], values[at(k)]);
+  }
+};
+
+Matrix zero_matrix(SparsePattern pattern) {
+  Matrix m{std::move(pattern), {}};
+  m.values.assign(m.pattern.column.size(), 0.0);
+  return m;
+}
+
+std::vector<int> range(int first, int count) {
+  std::vector<int> r(at(count));
+  for (int i = 0; i < count; ++i) r[at(i)] = first + i;
+  return r;
+}
+
+enum class Kind { unsymmetric, symmetric, definite };
+MatrixProperties properties_of(Kind kind) {
+  return kind == Kind::unsymmetric ? as_unsymmetric : kind == Kind::symmetric ? as_symmetric : as_definite;
+}
+
+// Random values on a pattern that is symmetric; well conditioned through its diagonal. Indefinite when symmetric only.
+void fill(Matrix& m, Kind kind, Random& random) {
+  std::vector<double> sum(at(m.pattern.rows), 0.0);
+  m.each([&](int i, int j, double& v) {
+    if (i == j) return;
+    v = kind != Kind::unsymmetric && j < i ? m(j, i) : random();
+  });
+  m.each([&](int i, int j, double& v) {
+    if (i != j) sum[at(i)] += std::fabs(v);
+  });
+  m.each([&](int i, int j, double& v) {
+    if (i == j) v = (0.5 + 1.1 * sum[at(i)]) * (kind != Kind::definite && i % 3 == 1 ? -1.0 : 1.0);
+  });
+}
+
+Matrix full_matrix(int n, Kind kind, Random& random) {
+  PatternBuilder b(n, n);
+  b.add_block(range(0, n), range(0, n));
+  Matrix m = zero_matrix(b.build());
+  fill(m, kind, random);
+  return m;
+}
+
+Matrix scattered_matrix(int n, int per_row, Kind kind, Random& random) {
+  PatternBuilder b(n, n);
+  for (int i = 0; i < n; ++i) {
+    b.add(i, i);
+    for (int k = 0; k < per_row; ++k) {
+      const int j = random.below(n);
+      b.add(i, j);
+      b.add(j, i);
+    }
+  }
+  Matrix m = zero_matrix(b.build());
+  fill(m, kind, random);
+  return m;
+}
+
+Matrix band_matrix(int n, int width, Kind kind, Random& random) {
+  PatternBuilder b(n, n);
+  for (int i = 0; i < n; ++i)
+    for (int j = std::max(0, i - width); j <= std::min(n - 1, i + width); ++j) b.add(i, j);
+  Matrix m = zero_matrix(b.build());
+  fill(m, kind, random);
+  return m;
+}
+
+// Two-node elements with `dofs` unknowns per node in a row.
+Matrix block_chain(int nodes, int dofs, Kind kind, Random& random) {
+  PatternBuilder b(nodes * dofs, nodes * dofs);
+  for (int e = 0; e + 1 < nodes; ++e) b.add_block(range(e * dofs, 2 * dofs), range(e * dofs, 2 * dofs));
+  Matrix m = zero_matrix(b.build());
+  fill(m, kind, random);
+  return m;
+}
+
+// Seven-point Laplacian of an n^3 grid with three unknowns per node, coupled within a node.
+Matrix grid_laplacian(int n, bool convection) {
+  const auto node = [n](int x, int y, int z) { return x + n * (y + n * z); };
+  PatternBuilder b(3 * n * n * n, 3 * n * n * n);
+  std::vector<std::pair<int, int>> edges;
+  for (int z = 0; z < n; ++z)
+    for (int y = 0; y < n; ++y)
+      for (int x = 0; x < n; ++x) {
+        if (x + 1 < n) edges.emplace_back(node(x, y, z), node(x + 1, y, z));
+        if (y + 1 < n) edges.emplace_back(node(x, y, z), node(x, y + 1, z));
+        if (z + 1 < n) edges.emplace_back(node(x, y, z), node(x, y, z + 1));
+      }
+  for (const auto& [p, q] : edges) {
+    b.add_block(range(3 * p, 3), range(3 * p, 3));
+    b.add_block(range(3 * q, 3), range(3 * q, 3));
+    b.add_block(range(3 * p, 3), range(3 * q, 3));
+    b.add_block(range(3 * q, 3), range(3 * p, 3));
+  }
+  Matrix m = zero_matrix(b.build());
+  for (const auto& [p, q] : edges)
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        const double c = i == j ? 1.0 : 0.2, drift = convection ? 0.3 : 0.0;
+        m(3 * p + i, 3 * p + j) += c;
+        m(3 * q + i, 3 * q + j) += c;
+        m(3 * p + i, 3 * q + j) -= c - drift;
+        m(3 * q + i, 3 * p + j) -= c + drift;
+      }
+  for (int i = 0; i < m.pattern.rows; ++i) m(i, i) += 0.1;
+  return m;
+}
+
+// [[S, -G^T], [-G, 0]]: `bodies` of six unknowns in a chain, three constraints between neighbours and to the ground,
+// the zero block with or without stored diagonal. Every `massless`-th body has no S at all and is held by six
+// constraints.
+Matrix saddle_point(int bodies, int massless, bool stored_diagonal, bool same_gradient, Random& random) {
+  const int n = 6 * bodies;
+  std::vector<std::pair<int, int>> joints;  // body, other body or -1
+  for (int i = 0; i < bodies; ++i) {
+    joints.emplace_back(i, i - 1);
+    if (massless && i % massless == massless - 1) joints.emplace_back(i, i - 1);
+  }
+  const int rows = n + 3 * static_cast<int>(joints.size());
+  PatternBuilder b(rows, rows);
+  for (int i = 0; i < bodies; ++i) b.add_block(range(6 * i, 6), range(6 * i, 6));
+  int row = n;
+  const auto columns = [](const std::pair<int, int>& joint) {
+    std::vector<int> c = range(6 * joint.first, 6);
+    if (joint.second >= 0)
+      for (const int j : range(6 * joint.second, 6)) c.push_back(j);
+    return c;
+  };
+  for (const auto& joint : joints) {
+    b.add_block(range(row, 3), columns(joint));
+    b.add_block(columns(joint), range(row, 3));
+    if (stored_diagonal) b.add_block(range(row, 3), range(row, 3));
+    row += 3;
+  }
+  Matrix m = zero_matrix(b.build());
+  for (int i = 0; i < bodies; ++i) {
+    if (massless && i % massless == massless - 1) continue;
+    for (int p = 0; p < 6; ++p)
+      for (int q = 0; q <= p; ++q) {
+        const double v = p == q ? 2.0 + random() : 0.1 * random();
+        m(6 * i + p, 6 * i + q) = v;
+        m(6 * i + q, 6 * i + p) = same_gradient ? v : 0.9 * v;
+      }
+  }
+  row = n;
+  for (const auto& joint : joints) {
+    // A second joint of the same body holds its rotations.
+    const int part = row > n && joint == joints[at((row - n) / 3 - 1)] ? 3 : 0;
+    for (int c = 0; c < 3; ++c, ++row)
+      for (const int j : columns(joint)) {
+        const double v = (j == 6 * joint.first + part + c ? -2.0 : 0.0) + 0.2 * random();
+        m(row, j) = v;
+        m(j, row) = same_gradient ? v : v * (1 + 0.05 * random());
+      }
+  }
+  return m;
+}
+
+double norm(std::span<const double> v) {
+  double largest = 0;
+  for (const double x : v) largest = std::max(largest, std::isfinite(x) ? std::fabs(x) : 1e300);
+  return largest;
+}
+
+// Largest |A x - b| / (|A| |x| + |b|), maximum norms, over several right-hand sides, for A and A^T.
+double residual(LinearSolver& solver, const Matrix& m, int columns, Random& random) {
+  const int n = m.pattern.rows;
+  std::vector<double> b(at(n * columns)), ax(at(n)), row(at(n), 0.0), ones(at(n), 1.0), magnitude = m.values;
+  for (double& x : b) x = random();
+  for (double& x : magnitude) x = std::fabs(x);
+  double worst = 0;
+  for (const bool transposed : {false, true}) {
+    std::vector<double> x = b;
+    const auto product = transposed ? multiply_transposed : multiply;
+    transposed ? solver.solve_transposed(x, columns) : solver.solve(x, columns);
+    product(m.pattern, magnitude, ones, row);
+    for (int c = 0; c < columns; ++c) {
+      const std::span<const double> xc(x.data() + at(c * n), at(n)), bc(b.data() + at(c * n), at(n));
+      product(m.pattern, m.values, xc, ax);
+      for (std::size_t i = 0; i < at(n); ++i) ax[i] -= bc[i];
+      worst = std::max(worst, norm(ax) / (norm(row) * norm(xc) + norm(bc)));
+    }
+  }
+  return worst;
+}
+
+LinearSolver solver_for(const Matrix& m, MatrixProperties properties, Method method = Method::automatic) {
+  LinearSolver s;
+  s.set_method(method);
+  s.analyse(m.pattern, properties);
+  return s;
+}
+
+const std::vector<Method> all_methods{Method::automatic, Method::dense,   Method::banded,
+                                      Method::klu,       Method::umfpack, Method::cholmod};
+
+}  // namespace
+
+TEST_CASE("sparse: a pattern holds what was added once, sorted, without fixed unknowns") {
+  PatternBuilder b(4, 4);
+  b.add(3, 2);
+  b.add(3, 0);
+  b.add(3, 2);
+  const std::vector<int> element{2, -1, 0};
+  b.add_block(element, element);
+  const SparsePattern p = b.build();
+  CHECK(p.row_start == std::vector<int>{0, 2, 2, 4, 6});
+  CHECK(p.column == std::vector<int>{0, 2, 0, 2, 0, 2});
+  CHECK(p.find(3, 2) == 5);
+  CHECK(p.find(3, 1) == -1);
+  CHECK(p.find(1, 0) == -1);
+  CHECK_THROWS_AS(b.add(4, 0), std::out_of_range);
+  CHECK_THROWS_AS(b.add(0, -1), std::out_of_range);
+  // Adding goes on after building.
+  b.add(1, 1);
+  CHECK(b.build().nonzeros() == 7);
+}
+
+TEST_CASE("sparse: rectangular blocks and products with the matrix and its transpose") {
+  PatternBuilder b(2, 3);
+  const std::vector<int> rows{0, 1}, cols{0, 2};
+  b.add_block(rows, cols);
+  Matrix m = zero_matrix(b.build());
+  m.values = {1, 2, 3, 4};  // [[1, 0, 2], [3, 0, 4]]
+  std::vector<double> y2(2), y3(3);
+  multiply(m.pattern, m.values, std::vector<double>{1, 10, 100}, y2);
+  CHECK(y2 == std::vector<double>{201, 403});
+  multiply_transposed(m.pattern, m.values, std::vector<double>{1, 10}, y3);
+  CHECK(y3 == std::vector<double>{31, 0, 42});
+}
+
+TEST_CASE("linear solver: every method solves every kind of matrix it is given") {
+  Random random;
+  for (const Kind kind : {Kind::unsymmetric, Kind::symmetric, Kind::definite})
+    for (const int n : {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 24, 25, 54, 130})
+      for (const int shape : {0, 1, 2, 3}) {
+        const Matrix m = shape == 0   ? full_matrix(n, kind, random)
+                         : shape == 1 ? scattered_matrix(n, 3, kind, random)
+                         : shape == 2 ? band_matrix(n, 1 + n % 9, kind, random)
+                                      : band_matrix(n, 1, kind, random);
+        for (const Method method : all_methods) {
+          CAPTURE(n);
+          CAPTURE(shape);
+          CAPTURE(static_cast<int>(kind));
+          CAPTURE(static_cast<int>(method));
+          LinearSolver s = solver_for(m, properties_of(kind), method);
+          // Twice: KLU takes another way the second time.
+          for (int repeat = 0; repeat < 2; ++repeat) {
+            REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+            CHECK(s.suspicious_row() == -1);
+            CHECK(s.reciprocal_condition() > 1e-8);
+            CHECK(s.reciprocal_condition() <= 1);
+            CHECK(residual(s, m, 3, random) < 1e-12);
+          }
+          CHECK(s.fill() >= n);
+          if (s.negative_pivots() >= 0) CHECK(s.negative_pivots() == (kind == Kind::symmetric ? (n + 1) / 3 : 0));
+        }
+      }
+}
+
+TEST_CASE("linear solver: dense LU survives matrices that need pivoting") {
+  Random random;
+  for (const int n : {2, 3, 4, 5, 6, 7, 12, 20, 24})
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      PatternBuilder b(n, n);
+      b.add_block(range(0, n), range(0, n));
+      Matrix m = zero_matrix(b.build());
+      m.each([&](int i, int j, double& v) { v = i == j ? 0.0 : random(); });
+      if (n == 3 || n == 2) m(0, 1) = 1, m(1, 0) = 2;  // far from singular
+      LinearSolver s = solver_for(m, as_unsymmetric);
+      REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+      CHECK(residual(s, m, 1, random) < 1e-13);
+      // And its symmetric part.
+      m.each([&](int i, int j, double& v) {
+        if (j < i) v = m(j, i);
+      });
+      LinearSolver t = solver_for(m, as_symmetric);
+      REQUIRE(t.factorise(m.values) == FactorStatus::ok);
+      CHECK(residual(t, m, 1, random) < 1e-13);
+    }
+}
+
+TEST_CASE("linear solver: saddle points with massless bodies") {
+  Random random;
+  for (const int bodies : {1, 2, 3, 5, 8, 40})
+    for (const int massless : {0, 1, 3})
+      for (const bool stored : {false, true})
+        for (const bool same : {false, true}) {
+          const Matrix m = saddle_point(bodies, massless, stored, same, random);
+          for (const Method method :
+               {Method::automatic, Method::dense, Method::klu, Method::umfpack, Method::cholmod}) {
+            CAPTURE(bodies);
+            CAPTURE(massless);
+            CAPTURE(stored);
+            CAPTURE(same);
+            CAPTURE(static_cast<int>(method));
+            LinearSolver s = solver_for(m, same ? as_symmetric : as_unsymmetric, method);
+            for (int repeat = 0; repeat < 2; ++repeat) {
+              REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+              CHECK(residual(s, m, 2, random) < 1e-12);
+            }
+            // One negative eigenvalue per constraint, by Sylvester's law.
+            if (same && method == Method::dense) CHECK(s.negative_pivots() == m.pattern.rows - 6 * bodies);
+          }
+        }
+}
+
+TEST_CASE("linear solver: badly scaled rows and multipliers are not taken for singular") {
+  Random random;
+  for (const double mass : {1e-9, 1e12}) {
+    Matrix m = saddle_point(3, 0, true, false, random);
+    m.each([&](int i, int j, double& v) {
+      if (i < 18 && j < 18) v *= mass;
+    });
+    for (const Method method : {Method::dense, Method::klu, Method::umfpack}) {
+      CAPTURE(static_cast<int>(method));
+      LinearSolver s = solver_for(m, as_unsymmetric, method);
+      CHECK(s.factorise(m.values) == FactorStatus::ok);
+      CHECK(s.reciprocal_condition() > 1e-11);
+    }
+  }
+}
+
+TEST_CASE("linear solver: a redundant constraint is singular and named") {
+  Random random;
+  for (const int bodies : {2, 20}) {
+    Matrix m = saddle_point(bodies, 0, true, false, random);
+    // The last constraint repeats the one before it, in rows and columns.
+    const int last = m.pattern.rows - 1;
+    for (int j = 0; j < 6 * bodies; ++j) {
+      if (m.pattern.find(last, j) < 0) continue;
+      m(last, j) = 0.5 * m(last - 1, j);
+      m(j, last) = 0.5 * m(j, last - 1);
+    }
+    for (const Method method : {Method::automatic, Method::dense, Method::klu, Method::umfpack}) {
+      CAPTURE(bodies);
+      CAPTURE(static_cast<int>(method));
+      LinearSolver s = solver_for(m, as_unsymmetric, method);
+      REQUIRE(s.factorise(m.values) == FactorStatus::singular);
+      CHECK(s.reciprocal_condition() < 1e-13);
+      CHECK((s.suspicious_row() == last || s.suspicious_row() == last - 1));
+      CHECK(s.negative_pivots() == -1);
+      std::vector<double> b(at(m.pattern.rows), 1.0);
+      CHECK_THROWS_AS(s.solve(b), std::logic_error);
+      // Values that are regular again are taken by the same object.
+      Matrix good = m;
+      good(last, last) = 1;
+      REQUIRE(s.factorise(good.values) == FactorStatus::ok);
+      CHECK(s.suspicious_row() == -1);
+      CHECK(residual(s, good, 1, random) < 1e-12);
+      // And the other way round, with pivots kept from the regular ones.
+      CHECK(s.factorise(m.values) == FactorStatus::singular);
+      CHECK(s.factorise(good.values) == FactorStatus::ok);
+    }
+  }
+}
+
+TEST_CASE("linear solver: zero rows, zero columns and structural deficiency are singular") {
+  Random random;
+  for (const Method method : all_methods)
+    for (const Kind kind : {Kind::unsymmetric, Kind::symmetric, Kind::definite})
+      for (const int n : {1, 6, 9, 40}) {
+        CAPTURE(n);
+        CAPTURE(static_cast<int>(method));
+        CAPTURE(static_cast<int>(kind));
+        Matrix m = band_matrix(n, 2, kind, random);
+        const int zero = n / 2;
+        m.each([&](int i, int j, double& v) {
+          if (i == zero || j == zero) v = 0;
+        });
+        LinearSolver s = solver_for(m, properties_of(kind), method);
+        CHECK(s.factorise(m.values) == FactorStatus::singular);
+        CHECK(s.suspicious_row() == zero);
+        // No values anywhere.
+        std::fill(m.values.begin(), m.values.end(), 0.0);
+        CHECK(s.factorise(m.values) == FactorStatus::singular);
+        // A row and column the pattern does not have.
+        PatternBuilder b(n, n);
+        for (int i = 0; i < n; ++i)
+          if (i != zero) b.add(i, i);
+        Matrix hollow = zero_matrix(b.build());
+        std::fill(hollow.values.begin(), hollow.values.end(), 1.0);
+        LinearSolver t = solver_for(hollow, properties_of(kind), method);
+        CHECK(t.factorise(hollow.values) == FactorStatus::singular);
+        CHECK(t.suspicious_row() == zero);
+      }
+}
+
+TEST_CASE("linear solver: two columns that share a single row are singular") {
+  // Row counts are fine, a matching is not: rows 0 and 1 have one column only, and it is the same.
+  for (const Method method : {Method::automatic, Method::dense, Method::klu, Method::umfpack}) {
+    CAPTURE(static_cast<int>(method));
+    const int n = 30;
+    PatternBuilder b(n, n);
+    b.add(0, 0);
+    b.add(1, 0);
+    for (int i = 2; i < n; ++i)
+      for (int j = 0; j < n; ++j) b.add(i, j);
+    Matrix m = zero_matrix(b.build());
+    Random random;
+    m.each([&](int i, int j, double& v) { v = random() + (i == j ? n : 0); });
+    LinearSolver s = solver_for(m, as_unsymmetric, method);
+    CHECK(s.factorise(m.values) == FactorStatus::singular);
+    CHECK(s.factorise(m.values) == FactorStatus::singular);
+  }
+}
+
+TEST_CASE("linear solver: a free-free chain is singular") {
+  // Stiffness of springs in a row without support: positive semidefinite, rank n - 1.
+  for (const int n : {2, 6, 20, 300}) {
+    PatternBuilder b(n, n);
+    for (int e = 0; e + 1 < n; ++e) b.add_block(range(e, 2), range(e, 2));
+    Matrix m = zero_matrix(b.build());
+    for (int e = 0; e + 1 < n; ++e) {
+      m(e, e) += 0.7;
+      m(e + 1, e + 1) += 0.7;
+      m(e, e + 1) = m(e + 1, e) = -0.7;
+    }
+    for (const MatrixProperties p : {as_definite, as_symmetric, as_unsymmetric})
+      for (const Method method : all_methods) {
+        CAPTURE(n);
+        CAPTURE(static_cast<int>(method));
+        LinearSolver s = solver_for(m, p, method);
+        CHECK(s.factorise(m.values) == FactorStatus::singular);
+        CHECK(s.suspicious_row() >= 0);
+        CHECK(s.suspicious_row() < n);
+      }
+  }
+}
+
+TEST_CASE("linear solver: values that are not finite are singular and harmless") {
+  Random random;
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Method method : all_methods)
+    for (const Kind kind : {Kind::unsymmetric, Kind::symmetric, Kind::definite})
+      for (const int n : {1, 3, 6, 10, 24, 60})
+        for (const double bad : {nan, inf, -inf})
+          for (const bool diagonal : {true, false}) {
+            CAPTURE(n);
+            CAPTURE(bad);
+            CAPTURE(diagonal);
+            CAPTURE(static_cast<int>(method));
+            CAPTURE(static_cast<int>(kind));
+            const Matrix good = band_matrix(n, 3, kind, random);
+            Matrix m = good;
+            const int i = n / 2, j = diagonal ? i : std::max(0, i - 1);
+            m(i, j) = m(j, i) = bad;
+            LinearSolver s = solver_for(m, properties_of(kind), method);
+            REQUIRE(s.factorise(m.values) == FactorStatus::singular);
+            CHECK((s.suspicious_row() == i || s.suspicious_row() == j));
+            // No trace is left.
+            REQUIRE(s.factorise(good.values) == FactorStatus::ok);
+            CHECK(residual(s, good, 1, random) < 1e-13);
+            REQUIRE(s.factorise(m.values) == FactorStatus::singular);
+            REQUIRE(s.factorise(good.values) == FactorStatus::ok);
+            CHECK(residual(s, good, 1, random) < 1e-13);
+          }
+}
+
+TEST_CASE("linear solver: an indefinite matrix given as positive definite is solved by another method") {
+  Random random;
+  struct Case {
+    Matrix matrix;
+    std::string first, then;
+  };
+  Case cases[] = {{band_matrix(100, 1, Kind::symmetric, random), "banded", "klu"},
+                  {band_matrix(100, 4, Kind::symmetric, random), "banded", "klu"},
+                  {full_matrix(20, Kind::symmetric, random), "dense", "dense"},
+                  {grid_laplacian(8, false), "cholmod", "umfpack"}};
+  for (Case& c : cases) {
+    Matrix& m = c.matrix;
+    CAPTURE(c.first);
+    CAPTURE(m.pattern.rows);
+    m(m.pattern.rows / 2, m.pattern.rows / 2) = -40;
+    LinearSolver s = solver_for(m, as_definite);
+    CHECK(s.method_name() == c.first);
+    for (int k = 1; k <= 5; ++k) {
+      REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+      CHECK(s.method_name() == c.then);
+      CHECK(s.counters().fallbacks == k);
+      CHECK(residual(s, m, 2, random) < 1e-12);
+    }
+    const LinearCounters& counters = s.counters();
+    CHECK(counters.analyses == (c.first == c.then ? 1 : 2));
+    // The chosen method is tried three times, the dense one always.
+    CHECK(counters.factorisations == (c.first == c.then ? 10 : 8));
+  }
+}
+
+TEST_CASE("linear solver: a method that fell back is tried again") {
+  Random random;
+  const Matrix good = band_matrix(100, 1, Kind::definite, random), bad = band_matrix(100, 1, Kind::symmetric, random);
+  LinearSolver s = solver_for(good, as_definite);
+  for (int k = 0; k < 5; ++k) {
+    REQUIRE(s.factorise(bad.values) == FactorStatus::ok);
+    CHECK(s.method_name() == "klu");
+    CHECK(s.negative_pivots() == -1);
+    REQUIRE(s.factorise(good.values) == FactorStatus::ok);
+    CHECK(s.method_name() == "banded");
+    CHECK(s.negative_pivots() == 0);
+    CHECK(residual(s, good, 1, random) < 1e-13);
+  }
+}
+
+TEST_CASE("linear solver: automatic follows the counts of the pattern") {
+  Random random;
+  const auto chosen = [](const Matrix& m, MatrixProperties p) { return solver_for(m, p).method_name(); };
+  CHECK(chosen(full_matrix(6, Kind::definite, random), as_definite) == "dense");
+  CHECK(chosen(full_matrix(24, Kind::unsymmetric, random), as_unsymmetric) == "dense");
+  CHECK(chosen(full_matrix(54, Kind::unsymmetric, random), as_unsymmetric) == "dense");
+  CHECK(chosen(band_matrix(200, 1, Kind::definite, random), as_definite) == "banded");
+  CHECK(chosen(band_matrix(200, 8, Kind::definite, random), as_definite) == "banded");
+  CHECK(chosen(band_matrix(200, 9, Kind::definite, random), as_definite) == "klu");
+  CHECK(chosen(band_matrix(200, 1, Kind::symmetric, random), as_symmetric) == "klu");
+  CHECK(chosen(block_chain(200, 6, Kind::unsymmetric, random), as_unsymmetric) == "klu");
+  CHECK(chosen(block_chain(200, 6, Kind::definite, random), as_definite) == "klu");
+  CHECK(chosen(saddle_point(4, 0, true, false, random), as_unsymmetric) == "klu");
+}
+
+TEST_CASE("linear solver: solids go to CHOLMOD when symmetric positive definite, else to UMFPACK") {
+  Random random;
+  const Matrix spd = grid_laplacian(12, false), convective = grid_laplacian(12, true);
+  LinearSolver s = solver_for(spd, as_definite);
+  CHECK(s.method_name() == "cholmod");
+  REQUIRE(s.factorise(spd.values) == FactorStatus::ok);
+  CHECK(s.counters().fallbacks == 0);
+  CHECK(s.negative_pivots() == 0);
+  CHECK(residual(s, spd, 2, random) < 1e-13);
+  LinearSolver t = solver_for(convective, as_unsymmetric);
+  CHECK(t.method_name() == "umfpack");
+  REQUIRE(t.factorise(convective.values) == FactorStatus::ok);
+  CHECK(residual(t, convective, 2, random) < 1e-13);
+  CHECK(t.fill() > s.fill());
+}
+
+TEST_CASE("linear solver: a shuffled chain becomes banded by reverse Cuthill-McKee") {
+  Random random;
+  for (const int width : {1, 2, 5}) {
+    const int n = 150;
+    Matrix straight = band_matrix(n, width, Kind::definite, random);
+    std::vector<int> place = range(0, n);
+    for (int i = n - 1; i > 0; --i) std::swap(place[at(i)], place[at(random.below(i + 1))]);
+    PatternBuilder b(n, n);
+    straight.each([&](int i, int j, double&) { b.add(place[at(i)], place[at(j)]); });
+    Matrix m = zero_matrix(b.build());
+    straight.each([&](int i, int j, double& v) { m(place[at(i)], place[at(j)]) = v; });
+    LinearSolver s = solver_for(m, as_definite);
+    CAPTURE(width);
+    CHECK(s.method_name() == "banded");
+    REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+    CHECK(residual(s, m, 3, random) < 1e-13);
+    // The band is as narrow as the chain: w + 1 entries per row, less the corner.
+    CHECK(s.fill() == doctest::Approx(n * (width + 1) - width * (width + 1) / 2));
+    // Indefinite values in the shuffled order.
+    m(place[70], place[70]) = -50;
+    REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+    CHECK(s.method_name() == "klu");
+    CHECK(residual(s, m, 1, random) < 1e-13);
+  }
+}
+
+TEST_CASE("linear solver: KLU chooses new pivots when the old ones fail") {
+  Random random;
+  const int n = 60;
+  const Matrix m = band_matrix(n, 2, Kind::unsymmetric, random);
+  for (const double tiny : {1e-9, 1e-20, 0.0}) {
+    LinearSolver s = solver_for(m, as_unsymmetric, Method::klu);
+    REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+    REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+    CHECK(s.counters().refactorisations == 1);
+    CHECK(s.counters().factorisations == 2);
+    // The diagonal all but vanishes; its neighbours take over.
+    Matrix other = m;
+    other.each([&](int i, int j, double& v) {
+      if (i == j) v *= tiny;
+      if (j == (i % 2 == 0 ? i + 1 : i - 1)) v = 20;
+    });
+    CAPTURE(tiny);
+    REQUIRE(s.factorise(other.values) == FactorStatus::ok);
+    CHECK(s.counters().refactorisations == 2);
+    CHECK(s.counters().factorisations == 4);
+    CHECK(residual(s, other, 2, random) < 1e-13);
+    // The new pivots are kept in turn.
+    REQUIRE(s.factorise(other.values) == FactorStatus::ok);
+    CHECK(s.counters().factorisations == 5);
+  }
+}
+
+TEST_CASE("linear solver: constraint rows that open and close keep the accuracy") {
+  // A closed contact has the row [-G, 0], an open one the row [0, 1].
+  Random random;
+  const int bodies = 12;
+  const Matrix closed = saddle_point(bodies, 0, true, false, random);
+  const int n = closed.pattern.rows;
+  LinearSolver s = solver_for(closed, as_unsymmetric);
+  CHECK(s.method_name() == "klu");
+  for (int step = 0; step < 50; ++step) {
+    Matrix m = closed;
+    for (int r = 6 * bodies; r < n; ++r) {
+      if (random() > 0) continue;
+      m.each([&](int i, int j, double& v) {
+        if (i == r || j == r) v = i == j ? 1 : 0;
+      });
+    }
+    REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+    CHECK(residual(s, m, 1, random) < 1e-12);
+  }
+}
+
+TEST_CASE("linear solver: counters count") {
+  Random random;
+  const Matrix m = block_chain(20, 6, Kind::unsymmetric, random);
+  LinearSolver s = solver_for(m, as_unsymmetric);
+  for (int k = 0; k < 4; ++k) REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+  std::vector<double> b(3 * at(m.pattern.rows), 1.0);
+  s.solve(b, 3);
+  s.solve_transposed(std::span(b).first(at(m.pattern.rows)));
+  const LinearCounters& c = s.counters();
+  CHECK(c.analyses == 1);
+  CHECK(c.factorisations == 4);
+  CHECK(c.refactorisations == 3);
+  CHECK(c.solves == 4);
+  CHECK(c.fallbacks == 0);
+}
+
+TEST_CASE("linear solver: another pattern may follow, also of other size and kind") {
+  Random random;
+  LinearSolver s;
+  long analyses = 0;
+  for (const int n : {40, 3, 0, 200, 1, 24}) {
+    for (const Kind kind : {Kind::definite, Kind::unsymmetric, Kind::symmetric}) {
+      const Matrix m = band_matrix(n, 2, kind, random);
+      s.analyse(m.pattern, properties_of(kind));
+      CHECK(s.counters().analyses == ++analyses);
+      REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+      if (n) CHECK(residual(s, m, 2, random) < 1e-13);
+    }
+  }
+}
+
+TEST_CASE("linear solver: no unknowns, and one") {
+  for (const Method method : all_methods)
+    for (const MatrixProperties p : {as_unsymmetric, as_symmetric, as_definite}) {
+      CAPTURE(static_cast<int>(method));
+      LinearSolver s;
+      s.set_method(method);
+      s.analyse(SparsePattern{}, p);
+      CHECK(s.factorise({}) == FactorStatus::ok);
+      s.solve({}, 1);
+      s.solve_transposed({}, 4);
+      PatternBuilder b(1, 1);
+      b.add(0, 0);
+      s.analyse(b.build(), p);
+      CHECK(s.factorise(std::vector<double>{4}) == FactorStatus::ok);
+      std::vector<double> x{2, 6};
+      s.solve(x, 2);
+      CHECK(x == std::vector<double>{0.5, 1.5});
+      CHECK(s.factorise(std::vector<double>{0}) == FactorStatus::singular);
+      CHECK(s.suspicious_row() == 0);
+    }
+}
+
+TEST_CASE("linear solver: the same input gives the same bits") {
+  Random random;
+  std::vector<std::pair<Matrix, MatrixProperties>> cases;
+  cases.emplace_back(full_matrix(6, Kind::unsymmetric, random), as_unsymmetric);
+  cases.emplace_back(full_matrix(20, Kind::symmetric, random), as_symmetric);
+  cases.emplace_back(band_matrix(500, 1, Kind::definite, random), as_definite);
+  cases.emplace_back(band_matrix(500, 5, Kind::definite, random), as_definite);
+  cases.emplace_back(saddle_point(40, 3, true, false, random), as_unsymmetric);
+  cases.emplace_back(grid_laplacian(8, false), as_definite);
+  cases.emplace_back(grid_laplacian(8, true), as_unsymmetric);
+  for (const auto& [m, properties] : cases) {
+    std::vector<std::vector<double>> results;
+    for (int run = 0; run < 2; ++run) {
+      LinearSolver s = solver_for(m, properties);
+      for (int k = 0; k < 2; ++k) {
+        REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+        std::vector<double> x(at(m.pattern.rows));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
+        s.solve(x);
+        s.solve_transposed(x);
+        results.push_back(x);
+      }
+    }
+    CAPTURE(m.pattern.rows);
+    CHECK(results[0] == results[2]);
+    CHECK(results[1] == results[3]);
+  }
+}
+
+TEST_CASE("linear solver: several right-hand sides give the bits of one at a time") {
+  Random random;
+  for (const Matrix& m : {full_matrix(6, Kind::definite, random), band_matrix(80, 3, Kind::definite, random)}) {
+    LinearSolver s = solver_for(m, as_definite);
+    REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+    std::vector<double> b(5 * at(m.pattern.rows));
+    for (double& x : b) x = random();
+    std::vector<double> one = b;
+    s.solve(b, 5);
+    for (std::size_t c = 0; c < 5; ++c) s.solve(std::span(one).subspan(c * at(m.pattern.rows), at(m.pattern.rows)));
+    CHECK(b == one);
+  }
+}
+
+TEST_CASE("linear solver: it can be moved, and misuse is an exception") {
+  Random random;
+  const Matrix m = full_matrix(5, Kind::unsymmetric, random);
+  LinearSolver s;
+  CHECK_THROWS_AS(s.factorise(m.values), std::logic_error);
+  CHECK_THROWS_AS(s.method_name(), std::logic_error);
+  s.analyse(m.pattern, as_unsymmetric);
+  std::vector<double> b(5, 1.0);
+  CHECK_THROWS_AS(s.solve(b), std::logic_error);
+  CHECK_THROWS_AS(s.factorise(std::vector<double>(3)), std::invalid_argument);
+  REQUIRE(s.factorise(m.values) == FactorStatus::ok);
+  CHECK_THROWS_AS(s.solve(b, 2), std::invalid_argument);
+  PatternBuilder rectangular(2, 3);
+  LinearSolver other;
+  CHECK_THROWS_AS(other.analyse(rectangular.build(), as_unsymmetric), std::invalid_argument);
+  LinearSolver moved = std::move(s);
+  moved.solve(b);
+  std::vector<double> ab(5);
+  multiply(m.pattern, m.values, b, ab);
+  for (const double x : ab) CHECK(x == doctest::Approx(1).epsilon(1e-13));
+}

@@ -1,0 +1,335 @@
+// The reader of model files: text and positions, --set, parameters, defaults, JSON Schema and manual. Wrong values are
+// in model_errors_test.cpp.
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "core/formula.hpp"
+#include "io/model_document.hpp"
+#include "io/model_spec.hpp"
+#include "io/nearest.hpp"
+
+namespace {
+
+using carom::load_model;
+using carom::manual;
+using carom::ModelDocument;
+using carom::parse_model;
+using nlohmann::json;
+
+const char* const ball = R"_({
+  "format": 1, // the only one
+  "parameters": {"b": "=2*a", "a": 0.25, "omega": "=8*a"},
+  "bodies": [{"name": "ball", "type": "point_mass", "mass": "=b", "velocity": [0, "= -a", 8]}],
+  /* pushed
+     around */
+  "loads": [{"name": "push", "type": "force", "on": "ball",
+             "value": ["sin(omega*t)", "=omega", {"times": [0, "=a"], "values": [1, 2]}]}],
+  "contacts": [{"name": "floor", "on": "ball", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+  "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}
+})_";
+
+/// The only line of a report before its last.
+std::string first_line(const ModelDocument& document) {
+  const std::string report = document.report();
+  return report.substr(0, report.find('\n'));
+}
+
+std::string error_of_text(const std::string& text) {
+  const ModelDocument document = parse_model(text, "m.json");
+  CHECK(document.issues.size() == 1);
+  return first_line(document);
+}
+
+std::string error_of_set(const std::string& set) { return first_line(parse_model(ball, "m.json", {set})); }
+
+}  // namespace
+
+TEST_CASE("model: defaults are filled in and formulas of parameters evaluated") {
+  const ModelDocument document = parse_model(ball, "m.json");
+  REQUIRE(document.report() == "");
+  const json& model = document.resolved;
+  CHECK(model["gravity"] == json({0, 0, 0}));
+  CHECK(model["bodies"][0]["mass"] == 0.5);
+  CHECK(model["bodies"][0]["velocity"] == json({0, -0.25, 8}));
+  CHECK(model["bodies"][0]["radius"] == 0);
+  CHECK(model["joints"] == json::array());
+  CHECK(model["contacts"][0]["on"] == json({"ball"}));
+  CHECK(model["contacts"][0]["restitution"] == 0);
+  CHECK(model["integrator"]["rho_infinity"] == 0.8);
+  CHECK(model["integrator"]["newton"]["max_iterations"] == 50);
+  CHECK(model["output"]["vtu"] == json({{"enabled", true}}));
+
+  // Functions of time: formulas stay, with the parameters they need.
+  const json& value = model["loads"][0]["value"];
+  CHECK(value[0] == "sin(omega*t)");
+  CHECK(value[1] == 2.0);
+  CHECK(value[2] == json({{"times", {0, 0.25}}, {"values", {1, 2}}, {"interpolation", "linear"}}));
+  CHECK(document.parameters() == carom::Formula::Parameters{{"omega", 2.0}});
+}
+
+TEST_CASE("model: the completed model gives itself again") {
+  const ModelDocument first = parse_model(ball, "m.json");
+  const ModelDocument again = parse_model(first.resolved.dump(), "run.json");
+  CHECK(again.report() == "");
+  CHECK(again.resolved == first.resolved);
+}
+
+TEST_CASE("model: a report has all errors, in the order of the file, with places and where to read on") {
+  const std::string text = R"({
+  "format": 1,
+  "integrator": {"type": "nsga_decoupled", "step": 1e-4, "duration": 0.5},
+  "materials": [{"name": "steel", "type": "linear_elastic", "young": 2.1e11, "density": 7800}],
+  "sections": [
+    {"width": "thick", "height": 0.01, "name": "square", "type": "rectangle"}],
+  "bodies": [{"name": "arm", "type": "bar", "material": "steel", "section": "square", "from": [0, 0, 0], "to": [1, 0, 0]}],
+  "joints": [{"name": "pivot", "type": "spherical",
+    "of": ["ground", "amr"]}]
+})";
+  const ModelDocument document = parse_model(text, "model.json");
+  CHECK(document.report() ==
+        "model.json:6:15: error at /sections/0/width: expected a length > 0, got \"thick\"\n"
+        "model.json:9:22: error at /joints/0/of/1: no body named \"amr\"; did you mean \"arm\"?\n"
+        "2 errors. See: carom schema /sections\n");
+}
+
+TEST_CASE("model: unknown keys are shown at the key, missing ones at their object, columns count characters") {
+  CHECK(error_of_text(
+            "{\"format\": 1, \"titel\": \"\",\n\"bodies\": [{\"name\": \"a\", \"type\": \"point_mass\", \"mass\": 1}],"
+            "\"integrator\": {\"type\": \"nsga_decoupled\", \"step\": 1, \"duration\": 1}}") ==
+        "m.json:1:15: error at /titel: unknown key \"titel\"; did you mean \"title\"?");
+  CHECK(error_of_text("{\"format\": 1,\n\"bodies\": [{\"name\": \"a\", \"type\": \"point_mass\", \"mass\": 1}],\n"
+                      "\"integrator\": {\"type\": \"nsga_decoupled\", \"duration\": 1}}") ==
+        "m.json:3:15: error at /integrator: missing key \"step\": expected a time > 0");
+  CHECK(
+      error_of_text(
+          "{\"title\": \"\xC3\xA9t\xC3\xA9\", \"format\": 2,\n\"bodies\": [{\"name\": \"a\", \"type\": \"point_mass\", "
+          "\"mass\": 1}], \"integrator\": {\"type\": \"nsga_decoupled\", \"step\": 1, \"duration\": 1}}") ==
+      "m.json:1:27: error at /format: expected 1, got 2");
+}
+
+TEST_CASE("model: errors of syntax are sentences with line and column") {
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {"", "m.json:1:1: error: the file is empty; expected a JSON object"},
+      {" // nothing\n", "m.json:1:1: error: the file is empty; expected a JSON object"},
+      {"{", "m.json:1:1: error: this '{' has no end: expected '}'"},
+      {"{\"a\": [1", "m.json:1:7: error: this '[' has no end: expected ']'"},
+      {"{\"a\": 1\n \"b\": 2}", "m.json:2:2: error: expected ',' or '}' after the value, got a string"},
+      {"{\"a\": [1 2]}", "m.json:1:10: error: expected ',' or ']' after the value, got '2'"},
+      {"{\"a\": [1, ]}",
+       "m.json:1:11: error: expected a value after ',', got ']'; there is a comma too many before it"},
+      {"{\"a\": 1,}", "m.json:1:9: error: expected a key after ',', got '}'; there is a comma too many before it"},
+      {"{a: 1}", "m.json:1:2: error: expected a key between double quotes, got 'a'"},
+      {"{\"a\" 1}", "m.json:1:6: error: expected ':' after the key \"a\", got '1'"},
+      {"{\"a\":", "m.json:1:6: error: expected a value, got the end of the file"},
+      {"{\"a\": 'x'}", "m.json:1:7: error: expected a value, got '''; strings stand between double quotes"},
+      {"{\"a\": True}", "m.json:1:7: error: expected a value, got 'True'; strings stand between double quotes"},
+      {"{\"a\": \"x\n\"}", "m.json:1:7: error: this string has no end: expected '\"' on the same line"},
+      {"{\"a\": \"\\x\"}", "m.json:1:8: error: unknown escape in a string; a backslash is written '\\\\'"},
+      {"{\"a\": \"\\ud800\"}", "m.json:1:8: error: half of a surrogate pair in a string"},
+      {"{\"a\": \"\xFF\"}", "m.json:1:8: error: a byte that is not UTF-8 in a string"},
+      {"\xFF", "m.json:1:1: error: expected a value, got a byte that is not UTF-8"},
+      {"{} {}", "m.json:1:4: error: expected the end of the file after the model, got '{'"},
+      {"{} /* x", "m.json:1:4: error: this comment has no end: expected '*/'"},
+      {"{\"a\": NaN}", "m.json:1:7: error: expected a value, got 'NaN'; numbers must be finite"},
+      {"{\"a\": -Infinity}", "m.json:1:7: error: '-Infinity' is no number: it must be finite"},
+      {"{\"a\": +1}", "m.json:1:7: error: '+1' is no number: a number has no leading '+'"},
+      {"{\"a\": .5}", "m.json:1:7: error: '.5' is no number: expected a digit at the beginning"},
+      {"{\"a\": 01}", "m.json:1:7: error: '01' is no number: a number has no leading zeros"},
+      {"{\"a\": 1.}", "m.json:1:7: error: '1.' is no number: expected a digit after the point"},
+      {"{\"a\": 1e}", "m.json:1:7: error: '1e' is no number: expected a digit in the exponent"},
+      {"{\"a\": 0x10}", "m.json:1:7: error: '0x10' is no number: unexpected 'x'"},
+      {"{\"a\": 1e999}",
+       "m.json:1:7: error: the number 1e999 is out of range: its magnitude must be between 1e-307 and 1e308, or 0"},
+      {"[1, 2]", "m.json:1:1: error: expected an object with the keys of a model, got [1, 2]"},
+      {"\"x\"", "m.json:1:1: error: expected an object with the keys of a model, got \"x\""},
+  };
+  for (const auto& [text, message] : texts) {
+    INFO(text);
+    CHECK(error_of_text(text) == message);
+  }
+}
+
+TEST_CASE("model: hostile texts are errors, never crashes") {
+  const std::size_t many = 100000;
+  CHECK(error_of_text(std::string(many, '[')) == "m.json:1:102: error: more than 100 nested levels");
+  std::string objects;
+  for (std::size_t i = 0; i < many; ++i) objects += "{\"a\":";
+  CHECK(error_of_text(objects) == "m.json:1:506: error: more than 100 nested levels");
+
+  // Every beginning of a right model, and the same with a byte replaced.
+  const std::string text = ball;
+  for (std::size_t n = 0; n < text.size(); ++n) {
+    CHECK_FALSE(parse_model(text.substr(0, n), "m.json").ok());
+    for (const char c : {'\0', '"', '{', ']', ',', '\xC3', '=', '-'}) {
+      std::string changed = text;
+      changed[n] = c;
+      const ModelDocument document = parse_model(changed, "m.json");
+      CHECK(document.ok() == document.report().empty());
+    }
+  }
+
+  // Every value replaced by one of another kind.
+  const ModelDocument right = parse_model(ball, "m.json");
+  const json flat = right.resolved.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
+    for (std::size_t end = pointer.size(); end != std::string::npos && end > 0; end = pointer.rfind('/', end - 1)) {
+      for (const char* other : {"null", "true", "-1e300", "\"=\"", "\"=(\"", "[]", "{}", "[[]]", "{\"name\":{}}"}) {
+        const ModelDocument document =
+            parse_model(right.resolved.dump(), "m.json", {pointer.substr(0, end) + "=" + other});
+        CHECK(document.ok() == document.report().empty());
+      }
+    }
+  }
+}
+
+TEST_CASE("model: long lists of errors are cut, and control characters do not reach the terminal") {
+  json model = json::parse(ball, nullptr, true, true);
+  for (int i = 0; i < 150; ++i) model["unknown_" + std::to_string(i)] = 0;
+  const std::string report = parse_model(model.dump(), "m.json").report();
+  CHECK(report.find("... and 50 more\n150 errors. See: carom schema\n") != std::string::npos);
+  CHECK(error_of_set("/a\x1B[2J=1").find('\x1B') == std::string::npos);
+}
+
+TEST_CASE("model: a key that occurs twice is an error, and the first counts") {
+  CHECK(error_of_text(
+            "{\"format\": 1,\n\"bodies\": [{\"name\": \"a\", \"type\": \"point_mass\", \"mass\": 1}],\n\"integrator\": "
+            "{\"type\": \"nsga_decoupled\", \"step\": 1, \"duration\": 1},\n \"format\": 2}") ==
+        "m.json:4:2: error at /format: this key occurs a second time; it is first in line 1");
+}
+
+TEST_CASE("model: --set changes, adds and appends before anything is checked") {
+  const ModelDocument document =
+      parse_model(ball, "m.json",
+                  {"/integrator/step==a/100", "/title=free text", "/output/vtu/every=5", "/bodies/0/velocity/2=9",
+                   "/bodies/-={\"name\": \"other\", \"type\": \"point_mass\", \"mass\": 1}", "/bodies/1/mass=3",
+                   "/parameters/a=0.5"});
+  REQUIRE(document.report() == "");
+  CHECK(document.resolved["integrator"]["step"] == 0.005);
+  CHECK(document.resolved["title"] == "free text");
+  CHECK(document.resolved["output"]["vtu"]["every"] == 5);
+  CHECK(document.resolved["bodies"][0]["velocity"] == json({0, -0.5, 9}));
+  CHECK(document.resolved["bodies"][1]["mass"] == 3);
+}
+
+TEST_CASE("model: errors of --set name it") {
+  CHECK(error_of_set("/integrator/step=-1") ==
+        "--set /integrator/step=-1: error at /integrator/step: expected a time > 0, got -1");
+  CHECK(error_of_set("/integrator/stpe=1") ==
+        "--set /integrator/stpe=1: error at /integrator/stpe: unknown key \"stpe\" of "
+        "type \"nsga_decoupled\"; did you mean \"step\"?");
+  CHECK(error_of_set("integrator/step=1") ==
+        "--set integrator/step=1: error: expected /json/pointer=value, as in /integrator/step=1e-4");
+  CHECK(error_of_set("/integrator/step") ==
+        "--set /integrator/step: error at /integrator/step: expected "
+        "/json/pointer=value, as in /integrator/step=1e-4");
+  CHECK(error_of_set("") == "--set : error: expected /json/pointer=value, as in /integrator/step=1e-4");
+  CHECK(error_of_set("/bodies/2/mass=1") ==
+        "--set /bodies/2/mass=1: error at /bodies/2/mass: expected the number of an "
+        "element of /bodies, 0 to 1, got \"2\"");
+  CHECK(error_of_set("/bodies/x=1") ==
+        "--set /bodies/x=1: error at /bodies/x: expected the number of an element of /bodies, 0 to 1, got \"x\"");
+  CHECK(error_of_set("/format/x=1") ==
+        "--set /format/x=1: error at /format/x: there is nothing below /format, which is 1");
+  CHECK(error_of_set("/title=\xFF").find("a byte that is not UTF-8") != std::string::npos);
+  CHECK(error_of_set("/integrator/step=1e999") ==
+        "--set /integrator/step=1e999: error at /integrator/step: expected a time > 0, got \"1e999\"");
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "/a";
+  CHECK(error_of_set(deep + "=1").find("more than 100 nested levels") != std::string::npos);
+}
+
+TEST_CASE("model: a broken parameter is one error, not one per use") {
+  const ModelDocument document = parse_model(ball, "m.json", {"/parameters/a=\"=1/c\""});
+  REQUIRE(document.issues.size() == 1);
+  CHECK(document.issues[0].message == "in \"=1/c\" at character 4: unknown name 'c'; known are pi e and functions");
+}
+
+TEST_CASE("model: the builder's errors are placed at values, or at the nearest ancestor that was written") {
+  ModelDocument document = parse_model(ball, "m.json", {"/gravity=[0,0,1]"});
+  REQUIRE(document.ok());
+  document.add_issue("/gravity/2", "upwards");
+  document.add_issue("/integrator/newton/tolerance", "too small");
+  document.add_issue("/bodies/0/mass", "too light");
+  CHECK(document.report() ==
+        "m.json:4:61: error at /bodies/0/mass: too light\n"
+        "m.json:10:17: error at /integrator/newton/tolerance: too small\n"
+        "--set /gravity=[0,0,1]: error at /gravity/2: upwards\n"
+        "3 errors. See: carom schema /bodies\n");
+}
+
+TEST_CASE("model: files that cannot be read") {
+  const auto folder = std::filesystem::temp_directory_path();
+  CHECK_THROWS_WITH_AS(load_model("/no/such/model.json"), "cannot read /no/such/model.json: No such file or directory",
+                       carom::FileError);
+  CHECK_THROWS_WITH_AS(load_model(folder.string()), ("cannot read " + folder.string() + ": it is a directory").c_str(),
+                       carom::FileError);
+}
+
+TEST_CASE("schema: declares a key with its range, default and help, and numbers may be formulas") {
+  const json schema = carom::json_schema();
+  CHECK(schema["$schema"] == "https://json-schema.org/draft/2020-12/schema");
+  CHECK(schema["required"] == json({"format", "bodies", "integrator"}));
+  CHECK(schema["additionalProperties"] == false);
+  const json& step = schema["properties"]["integrator"]["allOf"][0]["then"]["properties"]["step"];
+  CHECK(step["anyOf"][0] == json({{"type", "number"}, {"exclusiveMinimum", 0}}));
+  CHECK(step["anyOf"][1] == json({{"$ref", "#/$defs/formula"}}));
+  CHECK(step["description"] == "length of a step [s]");
+}
+
+TEST_CASE("schema: the file in data/schema is that of the declarations") {
+  std::ifstream file(std::string(CAROM_SOURCE_DIR) + "/data/schema/carom.schema.json");
+  REQUIRE_MESSAGE(file, "write it with: carom schema > data/schema/carom.schema.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  const bool is_current = text.str() == carom::json_schema_text();
+  CHECK_MESSAGE(is_current, "write it again with: carom schema > data/schema/carom.schema.json");
+}
+
+TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong ones") {
+  CHECK(manual("/integrator/step") ==
+        "/integrator/nsga_decoupled/step\n"
+        "  length of a step\n"
+        "  a time > 0 [s]; required\n");
+  CHECK(manual("bodies/bar/elements") == manual("/bodies/0/bar/elements"));
+  CHECK(manual("integrator/newton/method") ==
+        "/integrator/nsga_decoupled/newton/method\n"
+        "  when the matrix is computed and factorised\n"
+        "  \"full\" or \"modified\"; default \"full\"\n"
+        "    \"full\": a new matrix in every iteration\n"
+        "    \"modified\": a matrix is kept while it contracts well\n");
+  for (const char* key : {"", "contacts/obstacle", "bodies/rigid/shape", "loads/value", "output/probes/quantity"})
+    CHECK_FALSE(manual(key).empty());
+  CHECK_THROWS_WITH_AS(manual("/integrator/stp"), "no key \"stp\" in /integrator; did you mean \"step\"?",
+                       carom::ModelError);
+  CHECK_THROWS_WITH_AS(manual("gravity/x"), "/gravity has no keys; see: carom schema /gravity", carom::ModelError);
+}
+
+TEST_CASE("declarations: every key has help that fits its sentence, and every default is valid") {
+  const std::string text = carom::json_schema_text();
+  CHECK(text.find("\"description\": \"\"") == std::string::npos);
+  // Every quantity of a probe is found again by its words.
+  for (const carom::Quantity& q : carom::quantities()) {
+    CHECK(carom::find_quantity(q.name) == &q);
+    CHECK((carom::find_quantity(q.name + ".z") == &q) == q.is_vector);
+    CHECK(carom::find_quantity(q.name + ".w") == nullptr);
+  }
+}
+
+TEST_CASE("nearest name: few changes, exchanged letters, case, the same beginning, or none") {
+  const std::vector<std::string> names = {"young", "poisson", "density", "rho_infinity"};
+  CHECK(carom::nearest_name("yuong", names) == "young");
+  CHECK(carom::nearest_name("Density", names) == "density");
+  CHECK(carom::nearest_name("youngs_modulus", names) == "young");
+  CHECK(carom::nearest_name("rho", names) == "rho_infinity");
+  CHECK(carom::nearest_name("colour", names).empty());
+  CHECK(carom::nearest_name("", names).empty());
+  CHECK(carom::nearest_name(std::string(1000, 'y'), names).empty());
+}
