@@ -7,7 +7,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "apps/commands.hpp"
 #include "core/errors.hpp"
@@ -48,7 +47,7 @@ class Run final : public Command {
   int run() override {
     const auto begin = Clock::now();
     ModelDocument document = load_model(model_, overrides_);
-    if (until_) extend(document);
+    if (until_) set_end_time(document, *until_);
     std::unique_ptr<Model> model = build_model(document, threads_);
     std::vector<Probe> probes;
     if (model != nullptr) probes = make_probes(*model, document);
@@ -63,7 +62,7 @@ class Run final : public Command {
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
-    write_atomically(directory / "run.json", document.resolved.dump(2) + "\n");
+    write_atomically(directory / "run.json", resolved_text(document));
 
     if (!quiet_) {
       for (const std::string& w : model->warnings) fmt::print(stderr, "note: {}\n", w);
@@ -73,14 +72,6 @@ class Run final : public Command {
   }
 
  private:
-  void extend(ModelDocument& document) const {
-    if (!document.ok()) return;
-    auto& integrator = document.resolved["integrator"];
-    const double duration = *until_ - integrator["start_time"].get<double>();
-    if (duration < 0) document.add_issue("/integrator/start_time", "--until lies before the start");
-    integrator["duration"] = std::max(0.0, duration);
-  }
-
   static void print_sizes(const Model& model, const ModelDocument& document) {
     const System& system = model.system;
     const Scales& s = model.integrator.scales;
@@ -133,7 +124,7 @@ class Run final : public Command {
     account.wall.step = account.statistics.step_seconds;
     account.wall.output = account.statistics.observer_seconds;
     account.wall.total = seconds_since(begin);
-    write_atomically(directory / "summary.json", summary_json(model, account).dump(2) + "\n");
+    write_atomically(directory / "summary.json", summary_text(model, account));
 
     if (!quiet_) fmt::print("{}\n{}", closing_line(account, directory), closing_table(model, account));
     if (account.status == RunStatus::failed) print_failure(model, account);

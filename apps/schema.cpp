@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "apps/commands.hpp"
 #include "io/model_spec.hpp"
@@ -20,7 +19,7 @@ class Schema final : public Command {
 
   int run() override {
     if (key_.empty()) {
-      fmt::print("{}\n", json_schema().dump(2));
+      fmt::print("{}", json_schema_text());
       return exit_done;
     }
     const std::string text = manual(key_);

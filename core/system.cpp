@@ -16,14 +16,17 @@ namespace {
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Equations of the local components of every item of a topology.
-std::vector<int> local_equations(const Topology& topology, const DofMap& dofs) {
-  std::vector<int> equations;
-  equations.reserve(at(topology.items) * at(topology.local_size));
+LocalEquations local_equations(const Topology& topology, const DofMap& dofs) {
+  LocalEquations equations;
+  equations.of.reserve(at(topology.items) * at(topology.local_size));
   for (int item = 0; item < topology.items; ++item)
     for (std::size_t k = 0; k < topology.slots.size(); ++k) {
       const Slot slot = topology.slots[k];
       const int node = topology.node(item, static_cast<int>(k));
-      for (int c = 0; c < slot.components; ++c) equations.push_back(dofs.equation(node, slot.first_component + c));
+      for (int c = 0; c < slot.components; ++c) {
+        equations.of.push_back(dofs.equation(node, slot.first_component + c));
+        equations.complete = equations.complete && equations.of.back() >= 0;
+      }
     }
   return equations;
 }
@@ -121,7 +124,7 @@ void System::finalize() {
     const std::size_t m = at(block->topology().local_size);
     if (block->traits().has_mass || block->traits().has_stiffness || block->traits().velocity_dependent)
       for (std::size_t e = 0; e < at(block->topology().items); ++e) {
-        const std::span<const int> local(tables->equations.data() + e * m, m);
+        const std::span<const int> local(tables->equations.of.data() + e * m, m);
         builder.add_block(local, local);
       }
     uses_T_ = uses_T_ || (block->traits().has_stiffness && !tables->frames.empty());
@@ -137,7 +140,7 @@ void System::finalize() {
     largest_rows = std::max(largest_rows, at(block.rows()));
     largest_local = std::max(largest_local, m);
     for (std::size_t i = 0; i < at(block.topology().items); ++i) {
-      const std::span<const int> local(tables->equations.data() + i * m, m);
+      const std::span<const int> local(tables->equations.of.data() + i * m, m);
       if (!block.traits().linear) builder.add_block(local, local);
       if (block.traits().unilateral) continue;
       for (int r = 0; r < block.rows(); ++r) {
@@ -163,7 +166,7 @@ void System::finalize() {
                                 elements_[b]->traits().velocity_dependent;
     if (!tables.contributes_matrix) continue;
     for (std::size_t e = 0; e < at(elements_[b]->topology().items); ++e) {
-      const std::span<const int> local(tables.equations.data() + e * m, m);
+      const std::span<const int> local(tables.equations.of.data() + e * m, m);
       positions(local, local, tables.positions);
     }
   }
@@ -172,7 +175,7 @@ void System::finalize() {
     const ConstraintBlock& block = *constraints_[b];
     const std::size_t m = at(block.topology().local_size);
     for (std::size_t i = 0; i < at(block.topology().items); ++i) {
-      const std::span<const int> local(tables.equations.data() + i * m, m);
+      const std::span<const int> local(tables.equations.of.data() + i * m, m);
       if (!block.traits().linear) positions(local, local, tables.positions);
       if (block.traits().unilateral) continue;
       for (int r = 0; r < block.rows(); ++r) {
@@ -276,13 +279,16 @@ double System::force_norm(In f, double length) const {
 
 // ---- element vectors
 
-void System::gather(const Topology& topology, const std::vector<int>& equations, Range range, const double* global,
-                    double* local) {
+namespace {
+
+// Local values of a range of items from an array over equations.
+void gather(const Topology& topology, const LocalEquations& equations, Range range, const double* global,
+            double* local) {
   const std::size_t m = at(topology.local_size);
-  const int* e = equations.data() + at(range.first) * m;
-  const std::size_t count = at(range.size()) * m;
-  for (std::size_t i = 0; i < count; ++i) local[i] = e[i] < 0 ? 0.0 : global[e[i]];
+  equations.gather(at(range.first) * m, at(range.size()) * m, global, local);
 }
+
+}  // namespace
 
 template <class Kernel>
 void System::assemble_vector(const Kernel& kernel, Out f) const {
@@ -299,9 +305,7 @@ void System::assemble_vector(const Kernel& kernel, Out f) const {
         const std::size_t count = at(range.size()) * m;
         std::fill_n(local, count, 0.0);
         if (!kernel(b, range, work_->thread_scratch[0], local)) break;
-        const int* e = element_tables_[b]->equations.data() + at(first) * m;
-        for (std::size_t i = 0; i < count; ++i)
-          if (e[i] >= 0) f[at(e[i])] += local[i];
+        element_tables_[b]->equations.scatter(at(first) * m, count, local, f.data());
       }
     }
     return;
@@ -355,9 +359,7 @@ void System::add_gravity(In q, Out f) const {
     for (int e = 0; e < topology.items; ++e) {
       std::fill(local.begin(), local.end(), 0.0);
       block.add_mass_times({e, e + 1}, {q.data(), nullptr, 0}, field.data(), MassKind::consistent, local.data());
-      const int* equations = element_tables_[b]->equations.data() + at(e) * m;
-      for (std::size_t i = 0; i < m; ++i)
-        if (equations[i] >= 0) f[at(equations[i])] += local[i];
+      element_tables_[b]->equations.scatter(at(e) * m, m, local.data(), f.data());
     }
   }
 }
@@ -594,9 +596,7 @@ void System::add_reactions(In q, double t, In s, RowSet set, Out f) const {
       double* local = work_->constraint_out.data();
       std::fill_n(local, m, 0.0);
       block.add_reaction({i, i + 1}, {q.data(), nullptr, t}, si, local);
-      const int* e = constraint_tables_[b]->equations.data() + at(i) * m;
-      for (std::size_t k = 0; k < m; ++k)
-        if (e[k] >= 0) f[at(e[k])] += local[k];
+      constraint_tables_[b]->equations.scatter(at(i) * m, m, local, f.data());
     }
   });
 }
@@ -622,7 +622,7 @@ double System::row_rate(int row, In q, In v, double t) const {
 
 void System::sparse_row(const RowPlace& p, const double* values, SparseRow& row) const {
   const std::size_t m = at(constraints_[at(p.block)]->topology().local_size);
-  const int* e = constraint_tables_[at(p.block)]->equations.data() + at(p.item) * m;
+  const int* e = constraint_tables_[at(p.block)]->equations.of.data() + at(p.item) * m;
   row.equation.clear();
   row.value.clear();
   for (std::size_t k = 0; k < m; ++k) {

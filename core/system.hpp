@@ -100,7 +100,7 @@ class System {
   bool symmetric() const { return symmetric_; }  ///< S symmetric (T = 1)
   bool velocity_dependent() const { return velocity_dependent_; }
   bool constant_mass() const { return constant_mass_; }
-  bool massless() const { return massless_; }              ///< some equation has no mass
+  bool massless() const { return massless_; }  ///< some equation has no mass
   /// Mean diagonal mass of the translational equations that have one; 0 if none has.
   double mean_nodal_mass() const { return mean_nodal_mass_; }
   bool uses_tangent_operators() const { return uses_T_; }  ///< T enters some matrix
@@ -165,8 +165,6 @@ class System {
   Vec3 first_moment(std::size_t block, Range range, In q) const;
   static void apply_columns(const std::vector<FrameColumn>& columns, int local_size, Range range,
                             const TangentOperators& T, double* A, int rows = -1);
-  static void gather(const Topology& topology, const std::vector<int>& equations, Range range, const double* global,
-                     double* local);
 
   DofMap dofs_;
   Vector initial_configuration_;

@@ -54,9 +54,9 @@ void System::Workspace::build(const std::vector<std::unique_ptr<ElementBlock>>& 
   for (std::size_t b = 0; b < elements.size(); ++b) {
     vector_first.push_back(vector_size);
     matrix_first.push_back(matrix_size);
-    vector_size += tables[b]->equations.size();
+    vector_size += tables[b]->equations.of.size();
     matrix_size += tables[b]->positions.size();
-    vectors.push_back(&tables[b]->equations);
+    vectors.push_back(&tables[b]->equations.of);
     matrices.push_back(&tables[b]->positions);
   }
   vector_parts.resize(vector_size);

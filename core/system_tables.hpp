@@ -22,15 +22,39 @@ struct FrameColumn {
 };
 std::vector<FrameColumn> frame_columns(const Topology& topology, const DofMap& dofs);
 
+/// Equations of the local components of a block's items, one after the other; -1 without equation.
+struct LocalEquations {
+  std::vector<int> of;
+  bool complete = true;  // every component has one: gathering and scattering need no test
+
+  void gather(std::size_t first, std::size_t count, const double* global, double* local) const {
+    const int* e = of.data() + first;
+    if (complete) {
+      for (std::size_t i = 0; i < count; ++i) local[i] = global[e[i]];
+    } else {
+      for (std::size_t i = 0; i < count; ++i) local[i] = e[i] < 0 ? 0.0 : global[e[i]];
+    }
+  }
+  void scatter(std::size_t first, std::size_t count, const double* local, double* global) const {
+    const int* e = of.data() + first;
+    if (complete) {
+      for (std::size_t i = 0; i < count; ++i) global[e[i]] += local[i];
+    } else {
+      for (std::size_t i = 0; i < count; ++i)
+        if (e[i] >= 0) global[e[i]] += local[i];
+    }
+  }
+};
+
 struct System::ElementTables {
-  std::vector<int> equations;       // items * local_size, -1 without equation
+  LocalEquations equations;
   std::vector<int> positions;       // items * local_size^2 into the saddle pattern, -1 without
   std::vector<FrameColumn> frames;  // sorted by item
   bool contributes_matrix = false;
 };
 
 struct System::ConstraintTables {
-  std::vector<int> equations;
+  LocalEquations equations;
   std::vector<int> positions;  // geometric term, empty for linear blocks
   std::vector<int> lower;      // items * rows * local_size: rows of the multipliers
   std::vector<int> upper;      // items * local_size * rows, stored per row: columns of the multipliers

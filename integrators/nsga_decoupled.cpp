@@ -139,8 +139,10 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
   alpha_.advance(h, state.v, a_n_, a_star_, vd_, d_, v_smooth_);
 
   for (;;) {
-    // residual
+    // residual; after its one solve a linear model has none but rounding, and forces are evaluated when needed
     system.retract(state.q, d_, q_smooth_);
+    forces_known_ = !(constant_[smooth] && sub.iterations > 0);
+    if (!forces_known_) return true;
     system.forces(q_smooth_, v_smooth_, t, force_all, f_smooth_);
     system.mass_times(q_smooth_, vd_, Mx_);
     combine(1.0, Mx_, -1.0, f_smooth_, r_);
@@ -191,6 +193,24 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
   }
 }
 
+// f(q, v) - f(q~, v~) + (G_b(q)^T - G_b(q~)^T) lambda~, the force of the position correction and, but for the change of
+// the mass matrix, of the velocity jump
+void NsgaDecoupled::correct_forces(const System& system, In v, double t) {
+  // a linear model's last residual was not evaluated
+  if (!forces_known_) {
+    forces_known_ = true;
+    system.forces(q_smooth_, v_smooth_, t, force_all, f_smooth_);
+    set_zero(reaction_smooth_);
+    if (!lambda_.empty()) system.add_reactions(q_smooth_, t, lambda_, RowSet::bilateral, reaction_smooth_);
+  }
+  system.forces(q_, v, t, force_all, f_);
+  combine(1.0, f_, -1.0, f_smooth_, f_correction_);
+  if (!lambda_.empty()) {
+    system.add_reactions(q_, t, lambda_, RowSet::bilateral, f_correction_);
+    axpy(-1.0, reaction_smooth_, f_correction_);
+  }
+}
+
 // ---- 2. position correction: unknowns U, nu
 
 bool NsgaDecoupled::correct_position(const System& system, const State& state, double h, StepReport& report) {
@@ -206,13 +226,21 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
   set_zero(U_);
   set_zero(nu_b_);
   contacts_position_.reset();
+  correction_known_ = false;
   for (;;) {
     // gaps and active set
     system.gaps(q_, t, RowSet::all, g_);
     const In g_b = In(g_).first(n_b), g_u = In(g_).subspan(n_b, n_u);
-    sub.set_changes += contacts_position_.update(g_u, p_p);
+    const int changes = contacts_position_.update(g_u, p_p);
+    sub.set_changes += changes;
     const auto active = contacts_position_.active_rows();
     if (n_b == 0 && active.empty() && sub.iterations == 0) break;
+    for (std::size_t k = 0; k < active.size(); ++k) c_A_[k] = g_[at(active[k])];
+    std::copy(g_b.begin(), g_b.end(), c_.begin());
+    std::copy_n(c_A_.begin(), active.size(), c_.begin() + static_cast<std::ptrdiff_t>(n_b));
+    const In rows = In(c_).first(n_b + active.size());
+    // a linear problem is solved when its set stays
+    if (constant_[position] && sub.iterations > 0 && changes == 0 && max_abs(rows) <= gap_tolerance) break;
 
     // residual; f_p vanishes as long as U = 0
     std::copy(nu_b_.begin(), nu_b_.end(), s_.begin());
@@ -228,21 +256,16 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       combine(1.0, Mx_, -1.0, reaction_, r_);
       terms += system.force_norm(Mx_, length);
       if (options_.force_corrections) {
-        system.forces(q_, v_smooth_, t, force_all, f_);
-        combine(1.0, f_, -1.0, f_smooth_, f_correction_);
-        if (n_b > 0) {
-          system.add_reactions(q_, t, lambda_, RowSet::bilateral, f_correction_);
-          axpy(-1.0, reaction_smooth_, f_correction_);
-        }
+        correct_forces(system, v_smooth_, t);
         axpy(-h * h, f_correction_, r_);
         terms += h * h * system.force_norm(f_correction_, length);
       }
     }
     residual_norm = system.force_norm(r_, length);
-    for (std::size_t k = 0; k < active.size(); ++k) c_A_[k] = g_[at(active[k])];
-    std::copy(g_b.begin(), g_b.end(), c_.begin());
-    std::copy_n(c_A_.begin(), active.size(), c_.begin() + static_cast<std::ptrdiff_t>(n_b));
-    if (test(sub, residual_norm, terms, floor, h * h, k_p, In(c_).first(n_b + active.size()), gap_tolerance)) break;
+    if (test(sub, residual_norm, terms, floor, h * h, k_p, rows, gap_tolerance)) {
+      correction_known_ = options_.force_corrections && sub.iterations > 0;
+      break;
+    }
     if (sub.iterations == options_.newton.max_iterations) return fail(report, position, "no convergence", r_);
 
     // tangent with the augmented multipliers and, through f_p, those of the smooth motion
@@ -324,8 +347,17 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
     if (n_b > 0) system.rates(q_, v_, t, RowSet::bilateral, c_);
     for (const int row : candidates) c_[at(row)] = system.row_rate(row, q_, v_, t) + rate_n_[at(row)];
     const In c_b = In(c_).first(n_b);
-    sub.set_changes += contacts_velocity_.update(In(c_).subspan(n_b), p_v);
+    const int changes = contacts_velocity_.update(In(c_).subspan(n_b), p_v);
+    sub.set_changes += changes;
     const auto active = contacts_velocity_.active_rows();
+    for (std::size_t k = 0; k < active.size(); ++k) c_A_[k] = c_[at(active[k])];
+    std::copy(c_b.begin(), c_b.end(), g_.begin());
+    std::copy_n(c_A_.begin(), active.size(), g_.begin() + static_cast<std::ptrdiff_t>(n_b));
+    const In rows = In(g_).first(n_b + active.size());
+    report.velocity_residual = max_abs(rows);
+    // a linear problem is solved when its set stays
+    const bool solved = constant_[velocity] && sub.iterations > 0 && changes == 0;
+    if (solved && report.velocity_residual <= rate_tolerance) return true;
 
     // residual M W - h f_* - G^T Lam
     std::copy(impulse_b_.begin(), impulse_b_.end(), s_.begin());
@@ -342,25 +374,14 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
     }
     if (corrections || (options_.force_corrections && system.velocity_dependent() && sub.iterations > 0)) {
       if (sub.iterations == 0 || system.velocity_dependent()) {
-        system.forces(q_, v_, t, force_all, f_);
-        combine(1.0, f_, -1.0, f_smooth_, f_correction_);
-        if (n_b > 0) {
-          system.add_reactions(q_, t, lambda_, RowSet::bilateral, f_correction_);
-          axpy(-1.0, reaction_smooth_, f_correction_);
-        }
+        // at W = 0 it is what the position correction ended with
+        if (sub.iterations > 0 || !correction_known_) correct_forces(system, v_, t);
         if (mass_changes) axpy(-1.0, mass_difference_, f_correction_);
       }
       axpy(-h, f_correction_, r_);
       terms += h * system.force_norm(f_correction_, length);
     }
-    for (std::size_t k = 0; k < active.size(); ++k) c_A_[k] = c_[at(active[k])];
-    std::copy(c_b.begin(), c_b.end(), g_.begin());
-    std::copy_n(c_A_.begin(), active.size(), g_.begin() + static_cast<std::ptrdiff_t>(n_b));
-    const In rows = In(g_).first(n_b + active.size());
-    if (test(sub, system.force_norm(r_, length), terms, floor, h, k_v, rows, rate_tolerance)) {
-      report.velocity_residual = max_abs(rows);
-      return true;
-    }
+    if (test(sub, system.force_norm(r_, length), terms, floor, h, k_v, rows, rate_tolerance)) return true;
     if (sub.iterations == options_.newton.max_iterations) return fail(report, velocity, "no convergence", r_);
 
     // tangent and correction

@@ -52,6 +52,7 @@ class NsgaDecoupled final : public Integrator {
   enum Subproblem { smooth = 0, position = 1, velocity = 2 };
 
   bool solve_smooth_motion(const System& system, const State& state, double h, StepReport& report);
+  void correct_forces(const System& system, In v, double t);
   bool correct_position(const System& system, const State& state, double h, StepReport& report);
   bool jump_velocity(const System& system, const State& state, double h, StepReport& report);
   void commit(const System& system, State& state, double h, StepReport& report);
@@ -67,6 +68,7 @@ class NsgaDecoupled final : public Integrator {
   SaddlePoint saddle_[3];
   double factor_h_[3] = {0, 0, 0};
   bool constant_[3] = {false, false, false};
+  bool forces_known_ = false, correction_known_ = false;
   double noise_stiffness_ = 0, noise_force_ = 0, root_size_ = 1, speed_ = 1, largest_position_ = 0;
   AugmentedConstraints contacts_position_, contacts_velocity_;
   TangentOperators T_;

@@ -172,7 +172,10 @@ std::string manual(std::string_view key) {
   }
 
   std::string out;
-  for (const Entry& entry : entries) out += (out.empty() ? "" : "\n") + text_of(entry);
+  for (const Entry& entry : entries) {
+    if (!out.empty()) out += '
+'; out += text_of(entry);
+  }
   return out;
 }
 

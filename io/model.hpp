@@ -82,6 +82,11 @@ struct Model {
   std::map<std::string, Vec3> ground_points;
 };
 
+/// The resolved model as the text of run.json: running it again repeats the run.
+std::string resolved_text(const ModelDocument& document);
+/// Moves the end of the simulated time; an end before the start is an error of the document.
+void set_end_time(ModelDocument& document, double t_end);
+
 /// Builds the mechanics. Errors that only building shows are added to the document; null is returned then.
 std::unique_ptr<Model> build_model(ModelDocument& document, int threads = 1);
 

@@ -794,6 +794,18 @@ Vec3 Model::place(const AttachedPoint& point, In q) const {
   return point_state(q.data() + dofs.configuration_offset(point.node), dofs.kind(point.node), point.offset).x;
 }
 
+std::string resolved_text(const ModelDocument& document) { return document.resolved.dump(2) + "\n"; }
+
+void set_end_time(ModelDocument& document, double t_end) {
+  if (!document.ok()) return;
+  json& integrator = document.resolved["integrator"];
+  const double duration = t_end - integrator["start_time"].get<double>();
+  if (duration < 0)
+    document.add_issue("/integrator/start_time", "expected a start before the end of the run, given with --until");
+  else
+    integrator["duration"] = duration;
+}
+
 std::unique_ptr<Model> build_model(ModelDocument& document, int threads) {
   if (!document.ok()) return nullptr;
   return Builder(document, threads).build();

@@ -146,7 +146,7 @@ class ParameterValues {
         const auto begin = std::find(chain_.begin(), chain_.end(), other);
         if (begin != chain_.end()) {
           std::string circle;
-          for (auto i = begin; i != chain_.end(); ++i) circle += *i + " -> ";
+          for (auto i = begin; i != chain_.end(); ++i) circle.append(*i).append(" -> ");
           if (!broken.contains(other))
             document_.add_issue(pointer(other), "parameters refer to each other in a circle: " + circle + other);
           for (auto i = begin; i != chain_.end(); ++i) broken[*i] = 0.0;

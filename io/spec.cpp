@@ -67,13 +67,10 @@ Node one_or_list(std::string what, Node item) {
   return node.nonempty();
 }
 
-Node vector3(std::string quantity) {
-  Node item = number(quantity);
-  return list(plural(quantity), std::move(item)).of_length({3});
-}
+Node vector3(const std::string& quantity) { return list(plural(quantity), number(quantity)).of_length({3}); }
 
-Node nonzero_vector3(std::string quantity) {
-  return vector3(std::move(quantity)).with([](const json& value, std::string&) -> std::string {
+Node nonzero_vector3(const std::string& quantity) {
+  return vector3(quantity).with([](const json& value, std::string&) -> std::string {
     for (const json& x : value)
       if (x.get<double>() != 0.0) return {};
     return "expected a vector that is not zero, got " + brief(value);
@@ -312,7 +309,6 @@ std::string describe(const Node& node) {
       return "a list of " + ranged(out + " " + node.what, node.item[0]);
     }
     case Kind::object:
-      return "an object with the keys of " + with_article(node.what);
     case Kind::tagged:
       return "an object with the keys of " + with_article(node.what);
     case Kind::time_function:

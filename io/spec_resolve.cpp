@@ -33,19 +33,25 @@ class Walk {
       : parameters_(parameters), broken_(broken), outcome_(outcome) {}
 
   json visit(const Node& node, const json& in, const std::string& pointer) {
-    const std::size_t before = outcome_.problems.size();
+    const std::size_t before = failures();
     json out = value_of(node, in, pointer);
-    if (node.check_value && outcome_.problems.size() == before) {
-      std::string where;
-      const std::string message = node.check_value(out, where);
-      if (!message.empty()) complain(pointer + where, message);
-    }
+    if (failures() == before) check_rule(node, out, pointer);
     return out;
   }
 
  private:
   void complain(const std::string& pointer, std::string message, bool at_key = false) {
     outcome_.problems.push_back({pointer, std::move(message), at_key});
+  }
+
+  /// Values that are not what they must be, whether said or known.
+  std::size_t failures() const { return outcome_.problems.size() + passed_over_; }
+
+  void check_rule(const Node& node, const json& value, const std::string& pointer) {
+    if (!node.check_value) return;
+    std::string where;
+    const std::string message = node.check_value(value, where);
+    if (!message.empty()) complain(pointer + where, message);
   }
 
   json mismatch(const Node& node, const json& in, const std::string& pointer) {
@@ -95,6 +101,7 @@ class Walk {
     }
     const std::set<std::string> broken = names_in_formula(text, broken_);
     outcome_.used_parameters.insert(broken.begin(), broken.end());
+    if (!broken.empty()) ++passed_over_;
     return broken.empty();
   }
 
@@ -219,13 +226,9 @@ class Walk {
                "expected " + allowed + ", got " + brief(type) + (nearest.starts_with("; did") ? nearest : ""));
       return in;
     }
-    const std::size_t before = outcome_.problems.size();
+    const std::size_t before = failures();
     json out = visit_object(variant->object, in, pointer, variant->type);
-    if (variant->object.check_value && outcome_.problems.size() == before) {
-      std::string where;
-      const std::string message = variant->object.check_value(out, where);
-      if (!message.empty()) complain(pointer + where, message);
-    }
+    if (failures() == before) check_rule(variant->object, out, pointer);
     return out;
   }
 
@@ -307,6 +310,7 @@ class Walk {
   const Formula::Parameters& parameters_;
   const Formula::Parameters& broken_;
   Outcome& outcome_;
+  std::size_t passed_over_ = 0;  // formulas of broken parameters
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ void Progress::finish(const StepView&, RunStatus) {
 
 // ---- summary
 
-json summary_json(const Model& model, const RunAccount& account) {
+std::string summary_text(const Model& model, const RunAccount& account) {
   const RunStatistics& s = account.statistics;
   const Scales& scales = model.integrator.scales;
   json iterations;
@@ -154,7 +154,7 @@ json summary_json(const Model& model, const RunAccount& account) {
     if (r.worst_equation >= 0) failure["worst"] = model.system.equation_name(r.worst_equation);
     out["failure"] = failure;
   }
-  return out;
+  return out.dump(2) + "\n";
 }
 
 std::string closing_table(const Model& model, const RunAccount& account) {

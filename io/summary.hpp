@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "integrators/observer.hpp"
@@ -64,8 +63,8 @@ struct RunAccount {
   std::vector<std::string> warnings;
 };
 
-/// summary.json as documented in docs/; residuals are scaled by the model's length and speed.
-nlohmann::json summary_json(const Model& model, const RunAccount& account);
+/// The text of summary.json as documented in docs/; residuals are scaled by the model's length and speed.
+std::string summary_text(const Model& model, const RunAccount& account);
 /// The table a run ends with.
 std::string closing_table(const Model& model, const RunAccount& account);
 /// Writes text to path through a temporary file, so that path is never half written. Throws FileError.

@@ -68,8 +68,8 @@ const std::vector<WrongValue> wrong_values = {
 {R"_(/parameters)_", R"_({"a":1})_",
  R"_(/parameters/a: parameter "a" is not used)_"},
 {R"_(/materials)_", R"_({})_",
- R"_(/bodies/0/material: no material named "steel"; the model has no materials
-/materials: expected a list of materials, got {})_"},
+ R"_(/materials: expected a list of materials, got {}
+/bodies/0/material: no material named "steel"; the model has no materials)_"},
 {R"_(/materials/0/type)_", R"_("linear_elastik")_",
  R"_(/materials/0/type: expected "linear_elastic", got "linear_elastik"; did you mean "linear_elastic"?)_"},
 {R"_(/materials/0/type)_", R"_(null)_",
@@ -97,8 +97,8 @@ const std::vector<WrongValue> wrong_values = {
 {R"_(/sections/0)_", R"_({"name":"thin","type":"tube","outer_radius":1,"inner_radius":2})_",
  R"_(/sections/0/inner_radius: expected a length < the outer radius 1, got 2)_"},
 {R"_(/sections/0/name)_", R"_("a.b")_",
- R"_(/bodies/0/section: no section named "thin"; allowed is "a.b"
-/sections/0/name: expected a name (letters, digits, _ and -, beginning with a letter or _), got "a.b")_"},
+ R"_(/sections/0/name: expected a name (letters, digits, _ and -, beginning with a letter or _), got "a.b"
+/bodies/0/section: no section named "thin"; allowed is "a.b")_"},
 {R"_(/bodies)_", R"_([])_",
  R"_(/bodies: expected a list of bodies, not empty, got [])_"},
 {R"_(/bodies/0/type)_", R"_("beam")_",
@@ -124,10 +124,10 @@ const std::vector<WrongValue> wrong_values = {
 {R"_(/bodies/0/fixed)_", R"_(["begin"])_",
  R"_(/bodies/0/fixed/0: body "arm" has no point "begin"; allowed are "start", "end" and "node.0")_"},
 {R"_(/bodies/1/name)_", R"_("arm")_",
- R"_(/springs/0/of/0: no body named "brick"; allowed are "arm" and "ball"
+ R"_(/bodies/1/name: the name "arm" is already taken by /bodies/0
+/springs/0/of/0: no body named "brick"; allowed are "arm" and "ball"
 /joints/0/of/0: no body named "brick"; allowed are "arm" and "ball"
-/contacts/0/on/1: no body named "brick"; allowed are "arm" and "ball"
-/bodies/1/name: the name "arm" is already taken by /bodies/0)_"},
+/contacts/0/on/1: no body named "brick"; allowed are "arm" and "ball")_"},
 {R"_(/bodies/1/name)_", R"_("ground")_",
  R"_(/springs/0/of/0: no body named "brick"; allowed are "arm", "ball" and "ground"
 /joints/0/of/0: no body named "brick"; allowed are "arm", "ball" and "ground"
@@ -136,8 +136,8 @@ const std::vector<WrongValue> wrong_values = {
 {R"_(/bodies/1/density)_", R"_(3)_",
  R"_(/bodies/1: expected exactly one of the keys "mass" and "density", got "mass" and "density")_"},
 {R"_(/bodies/1)_", R"_({"name":"brick","type":"rigid","density":3,"inertia":[1,1,1],"points":[{"name":"hook","at":[0,0,0]}]})_",
- R"_(/contacts/0/on/1: body "brick" has no point "vertices"; allowed are "hook" and "center"
-/bodies/1/density: "density" needs the key "shape")_"},
+ R"_(/bodies/1/density: "density" needs the key "shape"
+/contacts/0/on/1: body "brick" has no point "vertices"; allowed are "hook" and "center")_"},
 {R"_(/bodies/1/shape)_", R"_({"type":"ball","radius":1})_",
  R"_(/bodies/1/shape/type: expected one of "box", "sphere", "cylinder" or "mesh", got "ball")_"},
 {R"_(/bodies/1/shape/size)_", R"_([1,1,0])_",
@@ -161,8 +161,8 @@ const std::vector<WrongValue> wrong_values = {
 {R"_(/bodies/1/fixed)_", R"_(["w"])_",
  R"_(/bodies/1/fixed/0: expected one of "x", "y", "z", "translation" or "rotation", got "w")_"},
 {R"_(/bodies/1/points/0/name)_", R"_("center")_",
- R"_(/springs/0/of/0: body "brick" has no point "hook"; allowed is "center"
-/bodies/1/points/0/name: the name "center" has a meaning of its own; choose another)_"},
+ R"_(/bodies/1/points/0/name: the name "center" has a meaning of its own; choose another
+/springs/0/of/0: body "brick" has no point "hook"; allowed is "center")_"},
 {R"_(/bodies/1/points/-)_", R"_({"name":"hook","at":[0,0,0]})_",
  R"_(/bodies/1/points/1/name: the name "hook" is already taken by /bodies/1/points/0)_"},
 {R"_(/bodies/2/mass)_", R"_(-1)_",

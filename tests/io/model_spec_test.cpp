@@ -112,7 +112,7 @@ TEST_CASE("model: unknown keys are shown at the key, missing ones at their objec
       error_of_text(
           "{\"title\": \"\xC3\xA9t\xC3\xA9\", \"format\": 2,\n\"bodies\": [{\"name\": \"a\", \"type\": \"point_mass\", "
           "\"mass\": 1}], \"integrator\": {\"type\": \"nsga_decoupled\", \"step\": 1, \"duration\": 1}}") ==
-      "m.json:1:27: error at /format: expected 1, got 2");
+      "m.json:1:28: error at /format: expected 1, got 2");
 }
 
 TEST_CASE("model: errors of syntax are sentences with line and column") {

@@ -1,0 +1,133 @@
+#include "case_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "core/body_point.hpp"
+
+namespace carom::cases {
+
+namespace {
+
+// Hands every step to a function.
+class Watch final : public Observer {
+ public:
+  Watch(const Case::Callback& callback, bool at_start) : callback_(callback), at_start_(at_start) {}
+  void start(const StepView& view) override {
+    if (at_start_ && callback_) callback_(view);
+  }
+  void after_step(const StepView& view) override {
+    if (callback_) callback_(view);
+  }
+
+ private:
+  const Case::Callback& callback_;
+  bool at_start_;
+};
+
+AttachedPoint find(const Model& model, const std::string& point) {
+  const auto p = model.find_point(point);
+  if (!p) throw std::runtime_error("no point named " + point);
+  return *p;
+}
+
+// The six velocity components of a node, 0 where it is fixed or has none.
+void node_velocity(const System& system, In v, int node, double* out) {
+  for (int c = 0; c < 6; ++c) {
+    const int e = system.dofs().equation(node, c);
+    out[c] = e < 0 ? 0.0 : v[static_cast<std::size_t>(e)];
+  }
+}
+
+}  // namespace
+
+Case::Case(const std::string& name, const std::vector<std::string>& overrides)
+    : Case(load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + name + ".json", overrides)) {}
+
+Case Case::from_text(const std::string& text, const std::vector<std::string>& overrides) {
+  return Case(parse_model(text, "case.json", overrides));
+}
+
+Case::Case(ModelDocument document) {
+  model_ = build_model(document);
+  if (model_ == nullptr) throw std::runtime_error(document.report());
+  integrator_ = std::make_unique<NsgaDecoupled>(model_->system, model_->integrator);
+  if (!integrator_->initialise(model_->system, model_->state, model_->simulation.step))
+    throw std::runtime_error("the initial accelerations cannot be computed");
+}
+
+RunStatus Case::run(const Callback& after_step, bool at_start) {
+  return run_for(model_->simulation.duration, after_step, at_start);
+}
+
+RunStatus Case::run_for(double duration, const Callback& after_step, bool at_start) {
+  SimulationOptions options = model_->simulation;
+  options.duration = duration;
+  Simulation simulation(model_->system, *integrator_, model_->state, options);
+  Watch watch(after_step, at_start);
+  if (after_step) simulation.add_observer(watch);
+  const RunStatus status = simulation.run();
+  statistics_ = simulation.statistics();
+  last_report_ = simulation.last_report();
+  return status;
+}
+
+Vec3 Case::position(const std::string& point) const { return model_->place(find(*model_, point), state().q); }
+
+Vec3 Case::velocity(const std::string& point) const {
+  const AttachedPoint p = find(*model_, point);
+  if (p.node < 0) return Vec3::Zero();
+  const DofMap& dofs = system().dofs();
+  double v[6];
+  node_velocity(system(), state().v, p.node, v);
+  const double* q = state().q.data() + dofs.configuration_offset(p.node);
+  return point_velocity(point_state(q, dofs.kind(p.node), p.offset), p.offset, v);
+}
+
+Mat3 Case::rotation(const std::string& body) const {
+  const int node = find(*model_, body).node;
+  const double* q = state().q.data() + system().dofs().configuration_offset(node);
+  return so3::quaternion_to_matrix(Quaternion(q[3], q[4], q[5], q[6]));
+}
+
+Vec3 Case::angular_velocity(const std::string& body) const {
+  double v[6];
+  node_velocity(system(), state().v, find(*model_, body).node, v);
+  return {v[3], v[4], v[5]};
+}
+
+const std::vector<int>& Case::rows(const std::string& contact_or_joint) const {
+  for (const auto* groups : {&model_->contacts, &model_->joints})
+    for (const RowGroup& group : *groups)
+      if (group.name == contact_or_joint) return group.rows;
+  throw std::runtime_error("no contact or joint named " + contact_or_joint);
+}
+
+double Case::force(int row) const {
+  const std::size_t i = static_cast<std::size_t>(row);
+  return state().lambda[i] + state().impulse[i] / state().last_h;
+}
+
+double Case::energy() const {
+  const Energies e = energies();
+  return e.kinetic + e.elastic + e.potential;
+}
+
+double fitted_order(const std::vector<double>& h, const std::vector<double>& error) {
+  const double n = static_cast<double>(h.size());
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (std::size_t i = 0; i < h.size(); ++i) {
+    const double a = std::log(h[i]), b = std::log(error[i]);
+    x += a;
+    y += b;
+    xx += a * a;
+    xy += a * b;
+  }
+  return (n * xy - x * y) / (n * xx - x * x);
+}
+
+std::string set(const std::string& pointer, double value) { return fmt::format("{}={:.17g}", pointer, value); }
+
+}  // namespace carom::cases

@@ -1,0 +1,81 @@
+// One of the papers' cases, run in process: a model file with overrides, its integrator and its time loop.
+//
+//   Case ball("bouncing_ball", {"/integrator/step=1e-3"});
+//   ball.run([&](const StepView&) { apex = std::max(apex, ball.position("ball").z()); });
+//
+// A wrong model or an initial state without accelerations is an exception with the report as its text.
+// Quantities of bodies, points and contacts are read off the present state, also inside the callback.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "integrators/nsga_decoupled.hpp"
+#include "integrators/simulation.hpp"
+#include "io/model.hpp"
+
+namespace carom::cases {
+
+class Case {
+ public:
+  /// data/models/<name>.json with "/json/pointer=value" overrides.
+  explicit Case(const std::string& name, const std::vector<std::string>& overrides = {});
+  /// The same for a text.
+  static Case from_text(const std::string& text, const std::vector<std::string>& overrides = {});
+
+  using Callback = std::function<void(const StepView&)>;
+  /// Runs to the model's end, or on by `duration`; the callback sees the start (with `at_start`) and every accepted
+  /// step. May be called again to go on; statistics are those of the last call.
+  RunStatus run(const Callback& after_step = {}, bool at_start = false);
+  RunStatus run_for(double duration, const Callback& after_step = {}, bool at_start = false);
+
+  Model& model() { return *model_; }
+  const System& system() const { return model_->system; }
+  const State& state() const { return model_->state; }
+  State& state() { return model_->state; }
+  double t() const { return model_->state.t; }
+  double h() const { return model_->simulation.step; }
+  const Scales& scales() const { return model_->integrator.scales; }
+  NsgaDecoupled& integrator() { return *integrator_; }
+  const RunStatistics& statistics() const { return statistics_; }
+  const StepReport& last_report() const { return last_report_; }
+
+  /// Of a point ("brick", "brick.tip", "bar.node.3").
+  Vec3 position(const std::string& point) const;
+  Vec3 velocity(const std::string& point) const;
+  /// Of a rigid body.
+  Mat3 rotation(const std::string& body) const;
+  Vec3 angular_velocity(const std::string& body) const;  ///< body axes
+
+  /// Rows of a contact or joint.
+  const std::vector<int>& rows(const std::string& contact_or_joint) const;
+  double gap(int row) const { return system().row_gap(row, state().q, state().t); }
+  double gap_velocity(int row) const { return system().row_rate(row, state().q, state().v, state().t); }
+  /// Force of a row in the last step, lambda~ + Lam/h.
+  double force(int row) const;
+  /// Impulse of a row in the last step.
+  double impulse(int row) const { return state().impulse[static_cast<std::size_t>(row)]; }
+
+  Energies energies() const { return system().energies(state().q, state().v, state().t); }
+  double energy() const;
+  Momenta momenta() const { return system().momenta(state().q, state().v); }
+
+ private:
+  explicit Case(ModelDocument document);
+
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<NsgaDecoupled> integrator_;
+  RunStatistics statistics_;
+  StepReport last_report_;
+};
+
+/// Order of convergence: slope of log(error) over log(h), by least squares.
+double fitted_order(const std::vector<double>& h, const std::vector<double>& error);
+
+/// "/pointer=value" with all digits of the value.
+std::string set(const std::string& pointer, double value);
+
+}  // namespace carom::cases

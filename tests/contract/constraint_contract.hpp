@@ -1,0 +1,42 @@
+// What every ConstraintBlock owes its users (core/constraint_block.hpp), checked at random states by differentiation.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/system.hpp"
+#include "tests/contract/differences.hpp"
+
+namespace carom::test {
+
+/// What place() describes: equal and opposite forces at one place, or the force or the moment on the last slot's node;
+/// none: not checked.
+enum class Reaction { none, contact, force, moment };
+
+struct ConstraintCase {
+  std::string name;
+  /// Adds nodes and one constraint block.
+  std::function<void(System&)> build;
+  Reaction reaction = Reaction::contact;
+  /// Moves the nodes to where the constraint is smooth; anywhere if empty.
+  std::function<void(const System&, Random&, Motion&)> place = {};
+  bool distance =
+      false;  ///< the gap is a distance: the gradient with respect to the first slot's place is a unit vector
+};
+
+void check_gradient(const ConstraintCase& c);
+void check_rate(const ConstraintCase& c);
+void check_bias(const ConstraintCase& c);
+void check_rate_gradient(const ConstraintCase& c);
+void check_reaction(const ConstraintCase& c);
+void check_reaction_gradient(const ConstraintCase& c);
+void check_constraint_traits(const ConstraintCase& c);
+void check_zero_multipliers(const ConstraintCase& c);
+void check_place(const ConstraintCase& c);
+void check_distance(const ConstraintCase& c);
+void check_constraint_ranges(const ConstraintCase& c);
+void check_constraint_accumulation(const ConstraintCase& c);
+void check_single_values(const ConstraintCase& c);
+void check_constraint_no_allocation(const ConstraintCase& c);
+
+}  // namespace carom::test

@@ -1,0 +1,395 @@
+// The contracts of elements and constraints, for every block there is. A new element, joint or obstacle: one line in
+// one of the lists below.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <vector>
+
+#include "contact/obstacle.hpp"
+#include "contact/point_contact.hpp"
+#include "contact/sphere_contact.hpp"
+#include "elements/bar.hpp"
+#include "elements/joint.hpp"
+#include "elements/load.hpp"
+#include "elements/point_mass.hpp"
+#include "elements/rigid_body.hpp"
+#include "elements/spring_damper.hpp"
+#include "tests/contract/constraint_contract.hpp"
+#include "tests/contract/element_contract.hpp"
+
+namespace {
+
+using namespace carom;
+using namespace carom::test;
+
+// ---- nodes; the states of the checks move them anyway
+
+int frame(System& s) {
+  const double q[7] = {0, 0, 0, 1, 0, 0, 0};
+  return s.add_node(NodeKind::frame, q, "frame");
+}
+int point(System& s) {
+  const double q[3] = {0, 0, 0};
+  return s.add_node(NodeKind::point, q, "point");
+}
+int node(System& s, NodeKind kind) { return kind == NodeKind::frame ? frame(s) : point(s); }
+
+constexpr NodeKind F = NodeKind::frame, P = NodeKind::point;
+const Vec3 arm_a(0.2, -0.15, 0.1), arm_b(-0.1, 0.05, 0.25), far_away(3.5, -3.2, 3.8);
+
+// ---- elements
+
+void rigid_bodies(System& s, bool isotropic) {
+  Random random(3);
+  std::vector<RigidBody> bodies;
+  for (int i = 0; i < 3; ++i) {
+    const Mat3 J = isotropic ? Mat3((0.4 + i) * Mat3::Identity()) : random.inertia();
+    bodies.push_back({.node = frame(s), .mass = 1.0 + i, .inertia = J});
+  }
+  s.add(std::make_unique<RigidBodyBlock>("bodies", bodies));
+}
+
+void point_masses(System& s) {
+  std::vector<PointMass> masses;
+  for (double m : {2.0, 0.0, 0.3}) masses.push_back({.node = point(s), .mass = m});
+  s.add(std::make_unique<PointMassBlock>("masses", masses));
+}
+
+// A chain of three bars of different properties, one of them in the negative direction.
+std::vector<Bar> chain_of_bars(System& s, bool negative) {
+  std::vector<int> nodes;
+  for (int i = 0; i < 4; ++i) nodes.push_back(point(s));
+  std::vector<Bar> bars;
+  for (int i = 0; i < 3; ++i)
+    bars.push_back({.node_a = nodes[at(i)],
+                    .node_b = nodes[at(i + 1)],
+                    .length = (negative && i == 1 ? -1 : 1) * (0.8 + 0.2 * i),
+                    .axial_stiffness = 3.0 + i,
+                    .line_density = 0.7 + 0.3 * i});
+  return bars;
+}
+void linear_bars(System& s, int axis, MassKind mass) {
+  s.add(std::make_unique<LinearBarBlock>("bars", chain_of_bars(s, true), axis, mass));
+}
+void bars(System& s, MassKind mass) { s.add(std::make_unique<BarBlock>("bars", chain_of_bars(s, false), mass)); }
+
+// Two springs of the same kind of attachment; a frame's point has an offset. Ground: a place outside the nodes' box.
+enum class End { frame, point, ground };
+void springs(System& s, End a, End b, double damping, double natural_length) {
+  const auto attach = [&](End end, const Vec3& arm, int& n, Vec3& offset) {
+    n = end == End::frame ? frame(s) : end == End::point ? point(s) : -1;
+    offset = end == End::frame ? arm : end == End::point ? Vec3(0.3 * arm) : far_away;
+  };
+  std::vector<SpringDamper> list(2);
+  for (SpringDamper& spring : list) {
+    attach(a, arm_a, spring.node_a, spring.offset_a);
+    attach(b, arm_b, spring.node_b, spring.offset_b);
+    spring.stiffness = 2.5 + s.dofs().nodes();
+    spring.damping = damping;
+    spring.natural_length = natural_length;
+  }
+  if (damping != 0) list.back().damping *= 3;
+  s.add(std::make_unique<SpringDamperBlock>("springs", list));
+}
+
+std::array<TimeFunction, 3> constant_load() {
+  return {TimeFunction::constant(1.5), TimeFunction::constant(-0.7), TimeFunction::constant(2.1)};
+}
+std::array<TimeFunction, 3> varying_load() {
+  return {TimeFunction::formula("2*sin(3*t)"), TimeFunction::formula("1 - t^2"), TimeFunction::constant(0.4)};
+}
+void loads(System& s, Load::Kind kind, bool body_axes, NodeKind on, const std::array<TimeFunction, 3>& value) {
+  std::vector<Load> list;
+  for (int i = 0; i < 3; ++i)
+    list.push_back({.kind = kind, .node = node(s, on), .offset = i * arm_a, .body_axes = body_axes, .value = value});
+  s.add(std::make_unique<LoadBlock>("loads", list, on == F));
+}
+
+std::vector<ElementCase> elements() {
+  constexpr MassKind consistent = MassKind::consistent, lumped = MassKind::lumped;
+  using K = Load::Kind;
+  return {
+      {"rigid bodies, full inertia", [](System& s) { rigid_bodies(s, false); }, true},
+      {"rigid bodies, isotropic inertia", [](System& s) { rigid_bodies(s, true); }, true},
+      {"point masses, one of them zero", [](System& s) { point_masses(s); }, true},
+      {"linear bars along x, consistent mass", [](System& s) { linear_bars(s, 0, consistent); }},
+      {"linear bars along y, consistent mass", [](System& s) { linear_bars(s, 1, consistent); }},
+      {"linear bars along z, consistent mass", [](System& s) { linear_bars(s, 2, consistent); }},
+      {"linear bars along x, lumped mass", [](System& s) { linear_bars(s, 0, lumped); }},
+      {"linear bars along z, lumped mass", [](System& s) { linear_bars(s, 2, lumped); }},
+      {"bars, consistent mass", [](System& s) { bars(s, consistent); }, true},
+      {"bars, lumped mass", [](System& s) { bars(s, lumped); }, true},
+      {"springs, frame to frame", [](System& s) { springs(s, End::frame, End::frame, 0, 0.6); }, true},
+      {"springs, frame to ground", [](System& s) { springs(s, End::frame, End::ground, 0, 0.6); }},
+      {"springs, ground to frame", [](System& s) { springs(s, End::ground, End::frame, 0, 0.6); }},
+      {"springs, point to point", [](System& s) { springs(s, End::point, End::point, 0, 0.6); }},
+      {"springs, point to frame", [](System& s) { springs(s, End::point, End::frame, 0, 0.6); }},
+      {"springs, ground to point", [](System& s) { springs(s, End::ground, End::point, 0, 0.6); }},
+      {"springs of no length, frame to frame", [](System& s) { springs(s, End::frame, End::frame, 0, 0); }, true},
+      {"springs of no length, point to frame", [](System& s) { springs(s, End::point, End::frame, 0, 0); }},
+      {"dampers, frame to frame", [](System& s) { springs(s, End::frame, End::frame, 1.3, 0.6); }, true},
+      {"dampers, frame to ground", [](System& s) { springs(s, End::frame, End::ground, 1.3, 0.6); }},
+      {"dampers, ground to frame", [](System& s) { springs(s, End::ground, End::frame, 1.3, 0.6); }},
+      {"dampers, point to point", [](System& s) { springs(s, End::point, End::point, 1.3, 0.6); }},
+      {"dampers, point to frame", [](System& s) { springs(s, End::point, End::frame, 1.3, 0); }},
+      {"dampers, point to ground", [](System& s) { springs(s, End::point, End::ground, 1.3, 0); }},
+      {"dead force on frames", [](System& s) { loads(s, K::force, false, F, constant_load()); }},
+      {"dead force on points", [](System& s) { loads(s, K::force, false, P, constant_load()); }},
+      {"varying force on frames", [](System& s) { loads(s, K::force, false, F, varying_load()); }},
+      {"varying force on points", [](System& s) { loads(s, K::force, false, P, varying_load()); }},
+      {"follower force on frames", [](System& s) { loads(s, K::force, true, F, varying_load()); }, false, false},
+      {"torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, constant_load()); }, false, false},
+      {"varying torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, varying_load()); }, false,
+       false},
+      {"torque in body axes", [](System& s) { loads(s, K::torque, true, F, varying_load()); }, false, false},
+  };
+}
+
+// ---- joints
+
+// Two coincidences between nodes of given kinds; ground is given by no kind.
+struct Ends {
+  int node_a, node_b;
+  Vec3 offset_a, offset_b;
+};
+template <class MakeA, class MakeB>
+Ends ends(System& s, const MakeA& a, const MakeB& b) {
+  Ends e{a(s), b(s), arm_a, arm_b};
+  if (e.node_a < 0) e.offset_a = Vec3(0.3, 0.4, -0.5);
+  if (e.node_b < 0) e.offset_b = Vec3(-0.3, 0.1, 0.2);
+  return e;
+}
+int ground(System&) { return -1; }
+
+template <class MakeA, class MakeB>
+void coincidences(System& s, const MakeA& a, const MakeB& b, bool rotating) {
+  std::vector<Coincidence> list;
+  for (int i = 0; i < 2; ++i) {
+    const Ends e = ends(s, a, b);
+    list.push_back({.node_a = e.node_a, .node_b = e.node_b, .offset_a = e.offset_a, .offset_b = e.offset_b});
+  }
+  s.add(std::make_unique<CoincidenceBlock>("coincidences", list, rotating));
+}
+template <class MakeA, class MakeB>
+void orthogonalities(System& s, const MakeA& a, const MakeB& b) {
+  Random random(5);
+  std::vector<Orthogonality> list;
+  for (int i = 0; i < 2; ++i) {
+    const Ends e = ends(s, a, b);
+    list.push_back({.node_a = e.node_a, .node_b = e.node_b, .alpha = random.direction(), .beta = random.direction()});
+  }
+  s.add(std::make_unique<OrthogonalityBlock>("orthogonalities", list));
+}
+void parallels(System& s, bool to_ground) {
+  Random random(6);
+  const int a = to_ground ? -1 : frame(s), b = frame(s);
+  const Mat3 R_A = to_ground ? Mat3(Mat3::Identity()) : random.rotation_matrix(), R_B = random.rotation_matrix();
+  s.add(std::make_unique<OrthogonalityBlock>("parallel frames", parallel_frames(a, R_A, b, R_B)));
+}
+// The place of a moment is only defined where the two directions are orthogonal: turn beta's frame until they are.
+void make_orthogonal(const System& s, Random&, Motion& m) {
+  for (int iteration = 0; iteration < 30; ++iteration) {
+    Vector g(at(s.rows())), dx(at(s.size()), 0.0);
+    s.gaps(m.q, m.t, RowSet::all, g);
+    Matrix G = Matrix::Zero(s.rows(), s.size());
+    for (int row = 0; row < s.rows(); ++row) {
+      SparseRow r;
+      s.row_gradient(row, m.q, m.t, nullptr, r);
+      for (std::size_t k = 0; k < r.equation.size(); ++k) G(row, r.equation[k]) = r.value[k];
+    }
+    if (largest(g) < 1e-15) break;
+    const ColumnVector step = -G.completeOrthogonalDecomposition().solve(column(g));
+    Eigen::Map<ColumnVector>(dx.data(), step.size()) = step;
+    m.q = moved(s, m.q, dx, 1);
+  }
+}
+
+// ---- obstacles: each with places in its own frame where its distance is smooth
+
+struct Obstruction {
+  std::string name;
+  std::shared_ptr<const Obstacle> obstacle;
+  std::function<Vec3(Random&)> sample;
+};
+
+std::vector<Obstruction> obstructions() {
+  const Vec3 center(0.3, -0.2, 0.5), axis = Vec3(1, 2, -1).normalized();
+  // a place given by distance from the axis and height
+  const auto around_axis = [=](double rho, double z, Random& random) {
+    const Vec3 u = axis.unitOrthogonal(), w = axis.cross(u);
+    const double angle = random.between(0, 6.2);
+    return Vec3(center + z * axis + rho * (std::cos(angle) * u + std::sin(angle) * w));
+  };
+  const auto anywhere = [](Random& r) { return r.in_box(2); };
+  const auto near_sphere = [=](Random& r) { return Vec3(center + r.between(0.3, 1.6) * r.direction()); };
+  const auto near_mantle = [=](Random& r) { return around_axis(r.between(0.5, 1.6), r.between(-0.5, 0.5), r); };
+  const auto near_cap = [=](Random& r) { return around_axis(r.between(0, 0.6), r.sign() * r.between(0.98, 2), r); };
+  const auto near_rim = [=](Random& r) { return around_axis(r.between(1, 1.6), r.sign() * r.between(1.2, 2), r); };
+  return {
+      {"plane", make_plane(center, Vec3(1, -2, 3)), anywhere},
+      {"sphere, outside", make_sphere(center, 0.8, false), near_sphere},
+      {"sphere, inside", make_sphere(center, 0.8, true), near_sphere},
+      {"cylinder, outside", make_cylinder(center, axis, 0.8, 0, false), near_mantle},
+      {"cylinder, inside", make_cylinder(center, axis, 0.8, 0, true), near_mantle},
+      {"finite cylinder, inside", make_cylinder(center, axis, 0.8, 2, true), near_mantle},
+      {"finite cylinder, mantle", make_cylinder(center, axis, 0.8, 2, false), near_mantle},
+      {"finite cylinder, cap", make_cylinder(center, axis, 0.8, 2, false), near_cap},
+      {"finite cylinder, rim", make_cylinder(center, axis, 0.8, 2, false), near_rim},
+  };
+}
+
+struct NamedMotion {
+  std::string name;
+  std::shared_ptr<const PrescribedMotion> motion;
+};
+
+std::vector<NamedMotion> motions() {
+  const auto make = [](bool translates, bool rotates, bool fixed) {
+    auto motion = std::make_shared<PrescribedMotion>();
+    motion->axis = Vec3(2, -1, 2).normalized();
+    motion->about = Vec3(0.5, 0.1, -0.4);
+    if (translates)
+      motion->translation = {TimeFunction::formula("0.3*sin(2*t)"), TimeFunction::formula("0.2*t - 0.1*t^2"),
+                             TimeFunction::formula("0.4*cos(t)")};
+    if (rotates) motion->angle = TimeFunction::formula("0.9*sin(1.5*t) + 0.3*t");
+    if (fixed) {
+      motion->translation = {TimeFunction::constant(0.2), TimeFunction::constant(-0.6), TimeFunction::constant(0.1)};
+      motion->angle = TimeFunction::constant(1.1);
+    }
+    return motion;
+  };
+  return {{"fixed", nullptr},
+          {"displaced", make(false, false, true)},
+          {"translating", make(true, false, false)},
+          {"rotating", make(false, true, false)},
+          {"translating and rotating", make(true, true, false)}};
+}
+
+// Three points or spheres against one obstacle.
+ConstraintCase point_contact(const Obstruction& o, const NamedMotion& motion, NodeKind kind) {
+  ConstraintCase c;
+  c.name = o.name + ", " + motion.name + (kind == F ? ", points of frames" : ", points");
+  const auto offset = [](int i) { return Vec3(i * arm_a); };
+  c.build = [=](System& s) {
+    std::vector<ContactPoint> points;
+    for (int i = 0; i < 3; ++i)
+      points.push_back({.name = "tip",
+                        .node = node(s, kind),
+                        .offset = offset(i),
+                        .radius = i == 1 ? 0 : 0.15 * (i + 1),
+                        .restitution = 0.4 * i});
+    s.add(std::make_unique<PointContactBlock>("contacts", points, o.obstacle, motion.motion, kind == F));
+  };
+  c.place = [=](const System& s, Random& random, Motion& m) {
+    for (int i = 0; i < 3; ++i) {
+      Vec3 x = o.sample(random);
+      if (motion.motion != nullptr) {
+        const PrescribedMotion::Pose pose = motion.motion->at(m.t);
+        x = pose.origin + pose.Q * (x - motion.motion->about);
+      }
+      double* q = m.q.data() + s.dofs().configuration_offset(i);
+      const Mat3 R = kind == F ? so3::quaternion_to_matrix(Quaternion(q[3], q[4], q[5], q[6])) : Mat3(Mat3::Identity());
+      Eigen::Map<Vec3>{q} = x - R * offset(i);
+    }
+  };
+  c.distance = true;
+  return c;
+}
+
+void sphere_pairs(System& s, NodeKind a, NodeKind b) {
+  std::vector<SpherePair> pairs;
+  for (int i = 0; i < 2; ++i)
+    pairs.push_back({.name = "pair",
+                     .node_a = node(s, a),
+                     .node_b = node(s, b),
+                     .offset_a = i * arm_a,
+                     .offset_b = arm_b,
+                     .radius_a = 0.2,
+                     .radius_b = 0.3 * i,
+                     .restitution = 0.5});
+  s.add(std::make_unique<SphereContactBlock>("pairs", pairs));
+}
+
+std::vector<ConstraintCase> constraints() {
+  constexpr Reaction force = Reaction::force, moment = Reaction::moment, contact = Reaction::contact;
+  std::vector<ConstraintCase> list = {
+      {"coincidence, frame to frame", [](System& s) { coincidences(s, frame, frame, true); }, force},
+      {"coincidence, frame to ground", [](System& s) { coincidences(s, frame, ground, true); }, force},
+      {"coincidence, ground to frame", [](System& s) { coincidences(s, ground, frame, true); }, force},
+      {"coincidence, point to frame", [](System& s) { coincidences(s, point, frame, true); }, force},
+      {"coincidence, frame to point", [](System& s) { coincidences(s, frame, point, true); }, force},
+      {"coincidence, point to point", [](System& s) { coincidences(s, point, point, false); }, force},
+      {"coincidence, point to ground", [](System& s) { coincidences(s, point, ground, false); }, force},
+      {"orthogonality, frame to frame", [](System& s) { orthogonalities(s, frame, frame); }, moment, make_orthogonal},
+      {"orthogonality, frame to ground", [](System& s) { orthogonalities(s, frame, ground); }, moment, make_orthogonal},
+      {"orthogonality, ground to frame", [](System& s) { orthogonalities(s, ground, frame); }, moment, make_orthogonal},
+      {"orthogonality, anywhere", [](System& s) { orthogonalities(s, frame, frame); }, Reaction::none},
+      {"parallel frames", [](System& s) { parallels(s, false); }, Reaction::none},
+      {"parallel frames, one of them ground", [](System& s) { parallels(s, true); }, Reaction::none},
+      {"spheres, frame against frame", [](System& s) { sphere_pairs(s, F, F); }, contact, {}, true},
+      {"spheres, frame against point", [](System& s) { sphere_pairs(s, F, P); }, contact, {}, true},
+      {"spheres, point against frame", [](System& s) { sphere_pairs(s, P, F); }, contact, {}, true},
+      {"spheres, point against point", [](System& s) { sphere_pairs(s, P, P); }, contact, {}, true},
+  };
+  for (const Obstruction& o : obstructions())
+    for (const NamedMotion& motion : motions())
+      for (const NodeKind kind : {F, P}) list.push_back(point_contact(o, motion, kind));
+  return list;
+}
+
+template <class Check>
+void for_elements(const Check& check) {
+  for (const ElementCase& c : elements()) check(c);
+}
+template <class Check>
+void for_constraints(const Check& check) {
+  for (const ConstraintCase& c : constraints()) check(c);
+}
+
+}  // namespace
+
+TEST_CASE("every element: its stiffness is the derivative of its forces and of M a") {
+  for_elements(check_stiffness_is_derivative);
+}
+TEST_CASE("every element: its damping matrix is the derivative of its forces by the velocity") {
+  for_elements(check_damping_is_derivative);
+}
+TEST_CASE("every element: its mass matrix is symmetric, positive semidefinite, and gives M a") {
+  for_elements(check_mass_matrix);
+}
+TEST_CASE("every element: its lumped mass is diagonal in translations and keeps the total mass") {
+  for_elements(check_lumped_mass);
+}
+TEST_CASE("every element: conservative forces are minus the gradient of its energy") {
+  for_elements(check_forces_from_energy);
+}
+TEST_CASE("every element: the parts of its force sum to the whole") { for_elements(check_force_parts); }
+TEST_CASE("every element: damping takes energy and gyroscopic forces do no work") { for_elements(check_power); }
+TEST_CASE("every element: its traits are honest") { for_elements(check_traits); }
+TEST_CASE("every element: a range gives the bits of the whole") { for_elements(check_ranges); }
+TEST_CASE("every element: results are added to what is there") { for_elements(check_accumulation); }
+TEST_CASE("every free element: its forces follow a rigid motion and do no work in one") {
+  for_elements(check_objectivity);
+}
+TEST_CASE("every element: no call allocates") { for_elements(check_no_allocation); }
+
+TEST_CASE("every constraint: G is the gradient of the gap") { for_constraints(check_gradient); }
+TEST_CASE("every constraint: the rate is G v + g_t, the derivative of the gap along the motion") {
+  for_constraints(check_rate);
+}
+TEST_CASE("every constraint: the bias is the derivative of the rate at constant velocity") {
+  for_constraints(check_bias);
+}
+TEST_CASE("every constraint: the rate's gradient is its derivative") { for_constraints(check_rate_gradient); }
+TEST_CASE("every constraint: the reaction is F^T s") { for_constraints(check_reaction); }
+TEST_CASE("every constraint: the reaction's gradient is its derivative") { for_constraints(check_reaction_gradient); }
+TEST_CASE("every constraint: its traits and contact law are honest") { for_constraints(check_constraint_traits); }
+TEST_CASE("every constraint: a zero multiplier adds nothing") { for_constraints(check_zero_multipliers); }
+TEST_CASE("every constraint: a force along the normal at the place is the reaction") { for_constraints(check_place); }
+TEST_CASE("every contact: the gap is a distance") { for_constraints(check_distance); }
+TEST_CASE("every constraint: a range gives the bits of the whole") { for_constraints(check_constraint_ranges); }
+TEST_CASE("every constraint: values are overwritten and reactions are added") {
+  for_constraints(check_constraint_accumulation);
+}
+TEST_CASE("every constraint: each value can be asked for alone") { for_constraints(check_single_values); }
+TEST_CASE("every constraint: no call allocates") { for_constraints(check_constraint_no_allocation); }

@@ -1,0 +1,33 @@
+// What every ElementBlock owes its users (core/element_block.hpp), checked at random states by differentiation and by
+// physics. A case names a block and builds it; the functions below hold for all of them.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/system.hpp"
+
+namespace carom::test {
+
+struct ElementCase {
+  std::string name;
+  /// Adds nodes and one element block.
+  std::function<void(System&)> build;
+  bool free = false;         ///< attached to nothing fixed in space: internal forces follow a rigid motion
+  bool conservative = true;  ///< the external forces have the potential that energies() states
+};
+
+void check_stiffness_is_derivative(const ElementCase& c);
+void check_damping_is_derivative(const ElementCase& c);
+void check_mass_matrix(const ElementCase& c);
+void check_lumped_mass(const ElementCase& c);
+void check_forces_from_energy(const ElementCase& c);
+void check_force_parts(const ElementCase& c);
+void check_power(const ElementCase& c);
+void check_traits(const ElementCase& c);
+void check_ranges(const ElementCase& c);
+void check_accumulation(const ElementCase& c);
+void check_objectivity(const ElementCase& c);
+void check_no_allocation(const ElementCase& c);
+
+}  // namespace carom::test
