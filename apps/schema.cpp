@@ -1,10 +1,13 @@
-// carom schema: the JSON Schema of model files, or the manual of one key, both from the one declaration of the keys.
+// carom schema: the JSON Schema of model files, the manual of one key, or the reference of all keys as Markdown; all
+// from the one declaration of the keys.
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 
 #include "apps/commands.hpp"
+#include "core/errors.hpp"
+#include "io/model_markdown.hpp"
 #include "io/model_spec.hpp"
 
 namespace carom {
@@ -14,25 +17,27 @@ namespace {
 class Schema final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("key", key_, "A key, like /integrator/step or contacts/obstacle; without it the whole schema");
+    app.add_option("key", key_, "A key, like /integrator/step or contacts/obstacle; without it the whole schema")
+        ->excludes(app.add_flag("--markdown", markdown_, "All keys as Markdown: docs/model_reference.md"));
   }
 
   int run() override {
     if (key_.empty()) {
-      fmt::print("{}", json_schema_text());
+      fmt::print("{}", markdown_ ? model_markdown() : json_schema_text());
       return exit_done;
     }
-    const std::string text = manual(key_);
-    if (text.empty()) {
-      fmt::print(stderr, "carom: no key \"{}\" in model files; see: carom schema\n", key_);
+    try {
+      fmt::print("{}", manual(key_));
+    } catch (const ModelError& e) {
+      fmt::print(stderr, "carom: {}\n", e.what());
       return exit_command_line;
     }
-    fmt::print("{}", text);
     return exit_done;
   }
 
  private:
   std::string key_;
+  bool markdown_ = false;
 };
 
 }  // namespace

@@ -160,7 +160,8 @@ ConstraintBlock::Place OrthogonalityBlock::place(int item, int, const Constraint
   const PointState b = point_state(configuration(in, item, 1), node_kind(item, 1), Vec3::Zero());
   const PointState a = point_state(configuration(in, item, 0), node_kind(item, 0), Vec3::Zero());
   const Orthogonality& o = items_[at(item)];
-  return {b.x, (a.R * o.alpha).cross(b.R * o.beta)};
+  // the moment on B, as the force of a coincidence is the one on B
+  return {b.x, (b.R * o.beta).cross(a.R * o.alpha).normalized()};
 }
 
 std::vector<Orthogonality> parallel_frames(int node_a, const Mat3& R_A, int node_b, const Mat3& R_B) {

@@ -31,7 +31,7 @@ RigidBodyBlock::RigidBodyBlock(std::string name, std::vector<RigidBody> bodies)
     : ElementBlock(std::move(name), topology_of(bodies), traits_of(bodies)), bodies_(std::move(bodies)) {}
 
 void RigidBodyBlock::add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const {
-  if ((parts & force_gyroscopic) == 0) return;
+  if ((parts & force_gyroscopic) == 0 || !traits().velocity_dependent) return;
   for (int e = range.first; e < range.last; ++e) {
     const double* v = in.v + 6 * (e - range.first);
     const Vec3 Omega(v[3], v[4], v[5]);
@@ -58,7 +58,7 @@ void RigidBodyBlock::add_tangent(Range range, const ElementInput& in, const Elem
       block.topLeftCorner<3, 3>().diagonal().array() += request.c_M * b.mass;
       block.bottomRightCorner<3, 3>() += request.c_M * b.inertia;
     }
-    if (request.c_C != 0) {
+    if (request.c_C != 0 && traits().velocity_dependent) {
       // D_Omega (Omega x J Omega) = hat(Omega) J - hat(J Omega)
       const double* v = in.v + 6 * (e - range.first);
       const Vec3 Omega(v[3], v[4], v[5]);

@@ -1,6 +1,7 @@
 #include "integrators/nsga_decoupled.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,8 @@ namespace carom {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
+using Clock = std::chrono::steady_clock;
+double seconds(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double>(to - from).count(); }
 constexpr double rounding = std::numeric_limits<double>::epsilon();
 
 bool contacts_linear(const System& system) {
@@ -109,10 +112,18 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
     return report;
   }
 
+  // sub-problems are timed in every step of a large model, now and then in a small one, where the clock would count
+  report.timed = system.size() > 2000 || steps_++ % 16 == 0;
+  const auto now = [&] { return report.timed ? Clock::now() : Clock::time_point{}; };
+  const auto begin = now();
   if (!solve_smooth_motion(system, state, h, report)) return report;
+  const auto after_smooth = now();
   if (!correct_position(system, state, h, report)) return report;
+  const auto after_position = now();
   if (!jump_velocity(system, state, h, report)) return report;
   commit(system, state, h, report);
+  const auto end = now();
+  report.seconds = {seconds(begin, after_smooth), seconds(after_smooth, after_position), seconds(after_position, end)};
   return report;
 }
 
@@ -464,7 +475,7 @@ bool NsgaDecoupled::test(SubproblemReport& report, double residual, double terms
   // 0/0 is converged: no terms, no floor
   if (residual == 0) report.residual = std::isnan(report.residual) ? 0 : report.residual;
   const double worst = std::max(report.residual, report.constraint);
-  if (report.iterations < SubproblemReport::history_size) report.history[at(report.iterations)] = worst;
+  report.history_at(report.iterations) = worst;
   return report.residual <= 1 && report.constraint <= 1;
 }
 
@@ -474,7 +485,7 @@ bool NsgaDecoupled::needs_factorisation(Subproblem which, double h, const Subpro
   if (options_.newton.method == NewtonMethod::full) return true;
   // modified Newton: keep the factors while every iteration gains a factor of four
   const int i = report.iterations;
-  return i > 0 && i < SubproblemReport::history_size && !(report.history[at(i)] < 0.25 * report.history[at(i - 1)]);
+  return i > 0 && !(report.history_at(i) < 0.25 * report.history_at(i - 1));
 }
 
 bool NsgaDecoupled::fail(StepReport& report, Subproblem which, const char* reason, In residual) const {

@@ -68,6 +68,7 @@ class NsgaDecoupled final : public Integrator {
   SaddlePoint saddle_[3];
   double factor_h_[3] = {0, 0, 0};
   bool constant_[3] = {false, false, false};
+  long steps_ = 0;
   bool forces_known_ = false, correction_known_ = false;
   double noise_stiffness_ = 0, noise_force_ = 0, root_size_ = 1, speed_ = 1, largest_position_ = 0;
   AugmentedConstraints contacts_position_, contacts_velocity_;

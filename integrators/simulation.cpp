@@ -88,6 +88,11 @@ void Simulation::record(const StepReport& report) {
   statistics_.velocity_residual = std::max(statistics_.velocity_residual, report.velocity_residual);
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
   statistics_.impacts += report.impacts;
+  if (report.timed)
+    for (std::size_t i = 0; i < 3; ++i) {
+      statistics_.sampled_seconds[i] += report.seconds[i];
+      statistics_.sampled_total += report.seconds[i];
+    }
 }
 
 }  // namespace carom

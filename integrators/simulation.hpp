@@ -34,6 +34,12 @@ struct RunStatistics {
   double position_residual = 0, velocity_residual = 0, smallest_gap = 0;
   long impacts = 0;
   double step_seconds = 0;  ///< wall time inside the integrator
+  std::array<double, 3> sampled_seconds{};  ///< of the sub-problems, over the timed steps only
+  double sampled_total = 0;
+  /// Estimated wall time of a sub-problem over the whole run.
+  double subproblem_seconds(std::size_t i) const {
+    return sampled_total > 0 ? step_seconds * sampled_seconds[i] / sampled_total : 0.0;
+  }
   double observer_seconds = 0;
   double mean_iterations(std::size_t subproblem) const {
     return steps > 0 ? static_cast<double>(iterations[subproblem].sum) / static_cast<double>(steps) : 0.0;

@@ -8,7 +8,7 @@ namespace carom {
 
 /// One sub-problem (smooth motion, position correction, velocity jump, or a method's only system) in one step.
 struct SubproblemReport {
-  static constexpr int history_size = 64;
+  static constexpr int history_size = 16;
 
   const char* name = "";
   bool converged = true;
@@ -16,7 +16,10 @@ struct SubproblemReport {
   double residual = 0;                         ///< last dynamics residual over its tolerance
   double constraint = 0;                       ///< last constraint residual over its tolerance
   int set_changes = 0;                         ///< rows that entered or left the active set
-  std::array<double, history_size> history{};  ///< max(residual, constraint) per iteration
+  /// max(residual, constraint) of the last iterations: iteration i at i % history_size
+  std::array<double, history_size> history{};
+  double& history_at(int i) { return history[static_cast<std::size_t>(i % history_size)]; }
+  double history_at(int i) const { return history[static_cast<std::size_t>(i % history_size)]; }
 };
 
 struct StepReport {
@@ -26,6 +29,9 @@ struct StepReport {
   int failed = -1;  ///< index of the sub-problem that failed
   const char* reason = "";
   int worst_equation = -1, worst_row = -1;
+
+  bool timed = false;               ///< `seconds` holds the wall time of the sub-problems of this step
+  std::array<double, 3> seconds{};
 
   // at the accepted end of the step
   double position_residual = 0;  ///< largest |g| over bilateral and active rows

@@ -173,8 +173,8 @@ std::string manual(std::string_view key) {
 
   std::string out;
   for (const Entry& entry : entries) {
-    if (!out.empty()) out += '
-'; out += text_of(entry);
+    if (!out.empty()) out += '\n';
+    out += text_of(entry);
   }
   return out;
 }

@@ -145,10 +145,9 @@ class ParameterValues {
         used.insert(other);
         const auto begin = std::find(chain_.begin(), chain_.end(), other);
         if (begin != chain_.end()) {
-          std::string circle;
+          std::string circle = "parameters refer to each other in a circle: ";
           for (auto i = begin; i != chain_.end(); ++i) circle.append(*i).append(" -> ");
-          if (!broken.contains(other))
-            document_.add_issue(pointer(other), "parameters refer to each other in a circle: " + circle + other);
+          if (!broken.contains(other)) document_.add_issue(pointer(other), circle.append(other));
           for (auto i = begin; i != chain_.end(); ++i) broken[*i] = 0.0;
         } else {
           compute(other);

@@ -143,7 +143,10 @@ std::string summary_text(const Model& model, const RunAccount& account) {
        {{"total", account.wall.total},
         {"setup", account.wall.setup},
         {"step", account.wall.step},
-        {"output", account.wall.output}}},
+        {"output", account.wall.output},
+        {"smooth", s.subproblem_seconds(0)},
+        {"position", s.subproblem_seconds(1)},
+        {"velocity", s.subproblem_seconds(2)}}},
       {"warnings", account.warnings},
       {"versions", {{"carom", CAROM_VERSION}, {"format", 1}}},
   };
@@ -172,7 +175,8 @@ std::string closing_table(const Model& model, const RunAccount& account) {
       fmt::format("{:.3g} s   (set-up {:.3g}, steps {:.3g}, output {:.3g}; {:.3g} us per step)", account.wall.total,
                   account.wall.setup, account.wall.step, account.wall.output, 1e6 * account.wall.step / steps));
   const auto iterations = [&](std::size_t i) {
-    return fmt::format("{:.2f} mean, {} max", s.mean_iterations(i), s.iterations[i].max);
+    return fmt::format("{:.2f} mean, {} max   ({:.3g} s)", s.mean_iterations(i), s.iterations[i].max,
+                       s.subproblem_seconds(i));
   };
   row("iterations  smooth", iterations(0));
   row("            position", iterations(1));

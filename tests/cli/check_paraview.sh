@@ -6,11 +6,7 @@
 # Leaves the results and picture.png in WORKDIR. Exit code 77: not done, for want of ParaView's Python or a display.
 #
 # On Debian 12, python3-paraview conflicts with python3-vtk9, which libvtk9-dev needs: installing it removes VTK's headers.
-# Where both are wanted, unpack the packages paraview and python3-paraview beside the system (apt-get download,
-# dpkg -x PACKAGE PREFIX), install paraview's dependencies, and let PVPYTHON name a script with
-#
-#   export LD_LIBRARY_PATH=PREFIX/usr/lib/x86_64-linux-gnu PYTHONPATH=PREFIX/usr/lib/python3/dist-packages
-#   exec PREFIX/usr/bin/pvpython "$@"
+# So "./carom test" unpacks it in build/paraview. PVPYTHON may name another ParaView 5.11 or later.
 
 if [ $# -ne 3 ]; then
   echo "usage: $0 CAROM_PROGRAM MODEL.json WORKDIR" >&2
@@ -18,11 +14,13 @@ if [ $# -ne 3 ]; then
 fi
 program=$1 model=$2 directory=$3
 here=$(cd "$(dirname "$0")" && pwd)
-pvpython=${PVPYTHON:-pvpython}
+pvpython=$here/../../build/paraview/bin/pvpython
+[ -x "$pvpython" ] || pvpython=pvpython
+pvpython=${PVPYTHON:-$pvpython}
 
 for tool in "$pvpython" xvfb-run xauth; do
   if ! command -v "$tool" >/dev/null 2>&1; then
-    echo "skipped: $tool not found (packages paraview, python3-paraview, xvfb, xauth)"
+    echo "skipped: $tool not found (./carom test provides it where it can)"
     exit 77
   fi
 done

@@ -10,7 +10,7 @@ namespace carom::test {
 namespace {
 
 constexpr int states = 4;
-constexpr double derivative_tolerance = 1e-8, rounding = 1e-12;
+constexpr double derivative_tolerance = 1e-8, rounding = 1e-12, range_tolerance = 1e-14;
 
 /// Everything evaluate() gives.
 struct Values {
@@ -207,8 +207,8 @@ void check_zero_multipliers(const ConstraintCase& c) {
       const auto start = static_cast<std::ptrdiff_t>(at(item) * f.m()), m = static_cast<std::ptrdiff_t>(f.m());
       std::copy_n(reaction.begin() + start, m, expected.begin() + start);
       std::copy_n(gradient.begin() + start * m, m * m, expected_gradient.begin() + start * m);
-      CHECK(f.reaction(s.q, s.t, one) == expected);
-      CHECK(f.reaction_gradient(s.q, s.t, one, 1) == expected_gradient);
+      CHECK(relative_error(f.reaction(s.q, s.t, one), expected) < range_tolerance);
+      CHECK(relative_error(f.reaction_gradient(s.q, s.t, one, 1), expected_gradient) < range_tolerance);
     }
   });
 }
@@ -276,16 +276,16 @@ void check_constraint_ranges(const ConstraintCase& c) {
         f.block().evaluate(
             {first, last}, in,
             {gap.data(), rate.data(), bias.data(), G.data(), D.data(), f.traits().own_direction ? F.data() : nullptr});
-        CHECK(gap == slice(all.gap, row, n));
-        CHECK(rate == slice(all.rate, row, n));
-        CHECK(bias == slice(all.bias, row, n));
-        CHECK(G == slice(all.gradient, row * m, n * m));
-        CHECK(D == slice(all.rate_gradient, row * m, n * m));
-        if (f.traits().own_direction) CHECK(F == slice(all.direction, row * m, n * m));
+        CHECK(relative_error(gap, slice(all.gap, row, n)) < range_tolerance);
+        CHECK(relative_error(rate, slice(all.rate, row, n)) < range_tolerance);
+        CHECK(relative_error(bias, slice(all.bias, row, n)) < range_tolerance);
+        CHECK(relative_error(G, slice(all.gradient, row * m, n * m)) < range_tolerance);
+        CHECK(relative_error(D, slice(all.rate_gradient, row * m, n * m)) < range_tolerance);
+        if (f.traits().own_direction) CHECK(relative_error(F, slice(all.direction, row * m, n * m)) < range_tolerance);
         f.block().add_reaction({first, last}, in, multipliers.data() + row, part.data());
-        CHECK(part == slice(reaction, start, count));
+        CHECK(relative_error(part, slice(reaction, start, count)) < range_tolerance);
         f.block().add_reaction_gradient({first, last}, in, multipliers.data() + row, 0.6, part_A.data());
-        CHECK(part_A == slice(A, start * m, count * m));
+        CHECK(relative_error(part_A, slice(A, start * m, count * m)) < range_tolerance);
       }
   });
 }

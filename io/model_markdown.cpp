@@ -1,0 +1,158 @@
+#include "io/model_markdown.hpp"
+
+#include <utility>
+
+#include "io/model_spec.hpp"
+
+namespace carom {
+
+using namespace spec;
+
+namespace {
+
+/// What a list holds.
+const Node& inner(const Node& node) {
+  const Node* found = &node;
+  while (!found->item.empty()) found = &found->item[0];
+  return *found;
+}
+
+std::string presence(const Key& key) {
+  if (key.is_required) return "required";
+  return key.preset ? "`" + key.preset->dump() + "`" : "";
+}
+
+// "|" would end a cell of a table.
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string rule_text(const KeyRule& rule) {
+  if (rule.kind == KeyRule::Kind::needs)
+    return "`" + rule.alternatives[0][0] + "` needs `" + rule.alternatives[1][0] + "`.";
+  std::string text = rule.kind == KeyRule::Kind::exactly_one   ? "Exactly one of "
+                     : rule.kind == KeyRule::Kind::at_most_one ? "At most one of "
+                                                               : "At least one of ";
+  for (std::size_t i = 0; i < rule.alternatives.size(); ++i) {
+    text += i > 0 ? ", or " : "";
+    for (std::size_t k = 0; k < rule.alternatives[i].size(); ++k)
+      text += (k > 0 ? " with `" : "`") + rule.alternatives[i][k] + "`";
+  }
+  return text + ".";
+}
+
+class Writer {
+ public:
+  std::string text() {
+    out_ =
+        "# Model reference\n\n"
+        "This page is printed by `carom schema --markdown`; a test keeps it in step with the program. "
+        "`carom schema KEY` shows one key of it, `carom schema` the same as JSON Schema. The "
+        "[user guide](user_guide.md) explains names of points, formulas and functions of time.\n\n"
+        "A key without a default may be left out unless it is required. A number may also be a formula of the "
+        "parameters, `\"=2*radius\"`. Units are SI when `gravity` and materials are given in SI; any other "
+        "consistent system will do.\n";
+    object("", model_spec(), 2);
+    for (const Key& key : model_spec().keys) {
+      if (!has_keys(key.value)) continue;
+      heading(2, "/" + key.name);
+      out_ += sentence(key.help) + "\n";
+      below("/" + key.name, key.value, 3);
+    }
+    heading(2, "Functions of time");
+    out_ += "A number, a formula of `t` in a string, `\"0.1*sin(2*pi*t)\"`, or a table of points:\n";
+    table(time_table("value"));
+    heading(2, "Quantities of probes");
+    out_ += "\n| quantity | of | unit | what |\n|---|---|---|---|\n";
+    for (const Quantity& q : quantities())
+      out_ += "| `" + q.name + "`" + (q.is_vector ? ", `.x`, `.y`, `.z`" : "") + " | " + owner(q.of) + " | " + q.unit +
+              " | " + cell(q.help) + " |\n";
+    return out_;
+  }
+
+ private:
+  static bool has_keys(const Node& node) {
+    const Node& n = inner(node);
+    return !n.keys.empty() || !n.variants.empty();
+  }
+  static std::string sentence(std::string help) {
+    help[0] = static_cast<char>(help[0] >= 'a' && help[0] <= 'z' ? help[0] - 'a' + 'A' : help[0]);
+    return help + ".";
+  }
+  static std::string owner(Quantity::Of of) {
+    switch (of) {
+      case Quantity::Of::nothing:
+        return "the model";
+      case Quantity::Of::point:
+        return "a point";
+      case Quantity::Of::rotating_point:
+        return "a rigid body";
+      case Quantity::Of::contact:
+        return "a contact";
+      case Quantity::Of::joint:
+        return "a joint";
+    }
+    return "";
+  }
+
+  void heading(int level, const std::string& words) {
+    out_ += "\n" + std::string(static_cast<std::size_t>(level), '#') + " " + words + "\n\n";
+  }
+
+  void table(const Node& node) {
+    out_ += "\n| key | value | unit | default | what |\n|---|---|---|---|---|\n";
+    for (const Key& key : node.keys)
+      out_ += "| `" + key.name + "` | " + cell(describe(key.value)) + " | " + unit_of(inner(key.value).what) + " | " +
+              cell(presence(key)) + " | " + cell(key.help + words(key.value)) + " |\n";
+    if (!node.rules.empty()) out_ += "\n";
+    for (std::size_t i = 0; i < node.rules.size(); ++i)
+      out_ += rule_text(node.rules[i]) + (i + 1 < node.rules.size() ? " " : "\n");
+  }
+
+  // The meaning of each word of a choice; those of quantities have a table of their own.
+  static std::string words(const Node& node) {
+    const Node& choice = inner(node);
+    if (choice.words.empty() || choice.words.size() > 12) return "";
+    std::string text = ":";
+    for (std::size_t i = 0; i < choice.words.size(); ++i)
+      text += (i > 0 ? "; `" : " `") + choice.words[i].word + "` " + choice.words[i].help;
+    return text;
+  }
+
+  void object(const std::string& path, const Node& node, int level) {
+    table(node);
+    if (!path.empty())
+      for (const Key& key : node.keys) nested(path + "/" + key.name, key, level);
+  }
+
+  void nested(const std::string& path, const Key& key, int level) {
+    if (!has_keys(key.value)) return;
+    heading(level, path);
+    out_ += sentence(key.help) + "\n";
+    below(path, key.value, level < 5 ? level + 1 : level);
+  }
+
+  // An object's keys, or those of each type.
+  void below(const std::string& path, const Node& value, int level) {
+    const Node& node = inner(value);
+    if (node.variants.empty()) {
+      object(path, node, level);
+      return;
+    }
+    for (const Variant& variant : node.variants) {
+      heading(level, path + ", type `" + variant.type + "`");
+      out_ += sentence(variant.help) + "\n";
+      object(path, variant.object, level < 5 ? level + 1 : level);
+    }
+  }
+
+  std::string out_;
+};
+
+}  // namespace
+
+std::string model_markdown() { return Writer().text(); }
+
+}  // namespace carom

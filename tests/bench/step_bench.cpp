@@ -1,0 +1,91 @@
+// Wall time per step and per sub-problem, without output. Run with one thread on a quiet machine:
+//   build/release/bin/bench --benchmark_min_time=0.5
+// Counters: us_per_step, and the shares of smooth, position and velocity in it; ns_per_element for the bar.
+
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <string>
+
+#include "io/model.hpp"
+
+namespace {
+
+using namespace carom;
+
+std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", x);
+  return text;
+}
+
+struct Case {
+  std::string model;
+  std::vector<std::string> overrides;
+};
+
+void run(benchmark::State& state, const Case& c, double elements) {
+  RunStatistics sum;
+  long factorisations = 0, solves = 0;
+  for (auto _ : state) {
+    ModelDocument document = load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + c.model, c.overrides);
+    const std::unique_ptr<Model> model = build_model(document);
+    if (model == nullptr) {
+      state.SkipWithError(document.report().c_str());
+      return;
+    }
+    NsgaDecoupled integrator(model->system, model->integrator);
+    integrator.initialise(model->system, model->state, model->simulation.step);
+    Simulation simulation(model->system, integrator, model->state, model->simulation);
+    if (simulation.run() != RunStatus::completed) {
+      state.SkipWithError("the run failed");
+      return;
+    }
+    const RunStatistics& s = simulation.statistics();
+    state.SetIterationTime(s.step_seconds);
+    sum.steps += s.steps;
+    sum.step_seconds += s.step_seconds;
+    sum.sampled_total += s.sampled_total;
+    for (std::size_t i = 0; i < 3; ++i) sum.sampled_seconds[i] += s.sampled_seconds[i];
+    factorisations = integrator.linear_counters().factorisations;
+    solves = integrator.linear_counters().solves;
+  }
+  const double per_step = 1e6 * sum.step_seconds / static_cast<double>(sum.steps);
+  state.counters["us_per_step"] = per_step;
+  state.counters["smooth"] = per_step * sum.subproblem_seconds(0) / sum.step_seconds;
+  state.counters["position"] = per_step * sum.subproblem_seconds(1) / sum.step_seconds;
+  state.counters["velocity"] = per_step * sum.subproblem_seconds(2) / sum.step_seconds;
+  state.counters["factorisations"] = static_cast<double>(factorisations);
+  state.counters["solves"] = static_cast<double>(solves);
+  if (elements > 0) state.counters["ns_per_element"] = 1e3 * per_step / elements;
+}
+
+void bouncing_ball(benchmark::State& state) { run(state, {"bouncing_ball.json", {}}, 0); }
+void brick(benchmark::State& state) { run(state, {"brick.json", {"/integrator/step=1e-4"}}, 0); }
+void brick_flat(benchmark::State& state) { run(state, {"brick_flat.json", {}}, 0); }
+void brick_tied(benchmark::State& state) { run(state, {"brick_tied.json", {}}, 0); }
+void heavy_top(benchmark::State& state) { run(state, {"heavy_top.json", {}}, 0); }
+
+// The whole impact with h in proportion to the length of an element for the small ones; the same number of steps, in
+// and out of contact, for the large ones.
+void elastic_bar(benchmark::State& state) {
+  const long elements = state.range(0);
+  const double h = 2e-3 * 200 / static_cast<double>(elements);
+  const double duration = elements <= 2000 ? 2.0 : 400 * h;
+  // contact after a third of the steps at least
+  const double distance = elements <= 2000 ? 5.005 : 10 * duration / 3;
+  run(state,
+      {"elastic_bar.json",
+       {"/bodies/0/elements=" + std::to_string(elements), "/integrator/step=" + number(h),
+        "/integrator/duration=" + number(duration), "/parameters/distance=" + number(distance)}},
+      static_cast<double>(elements));
+}
+
+BENCHMARK(bouncing_ball)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(brick)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(brick_flat)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(brick_tied)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(heavy_top)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(elastic_bar)->Arg(200)->Arg(2000)->Arg(20000)->Arg(200000)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
