@@ -115,6 +115,10 @@ class Run final : public Command {
 
     account.status = simulation.run();
     account.statistics = simulation.statistics();
+    for (const std::string& remark : step_remarks(model, account.statistics)) {
+      account.warnings.push_back(remark);
+      if (!quiet_) fmt::print(stderr, "note: {}\n", remark);
+    }
     account.linear = integrator.linear_counters();
     account.last_report = simulation.last_report();
     account.t_end = model.state.t;

@@ -37,7 +37,8 @@ class SaddlePoint {
 
   const LinearCounters& counters() const { return solver_.counters(); }
   const LinearSolver& solver() const { return solver_; }
-  bool regularised() const { return regularised_ || delassus_regularised_; }
+  /// Redundant rows, bilateral or active ones, were met in the last solve.
+  bool regularised() const { return regularised_ || (n_A_ > 0 && delassus_regularised_); }
   /// Row of the last singular matrix: an equation, or size() + a bilateral row; -1 if unknown.
   int suspicious_row() const { return solver_.suspicious_row(); }
 

@@ -260,6 +260,15 @@ double System::speed(In v, double length) const {
   return largest;
 }
 
+double System::largest_angular_velocity(In v) const {
+  double largest = 0;
+  for (const DofMap::Frame& f : dofs_.rotating_frames()) {
+    const std::size_t e = at(f.equation);
+    largest = std::max(largest, v[e] * v[e] + v[e + 1] * v[e + 1] + v[e + 2] * v[e + 2]);
+  }
+  return std::sqrt(largest);
+}
+
 double System::largest_position(In q) const {
   double largest = 0;
   for (const DofMap::Translation& c : dofs_.translations()) largest = std::max(largest, std::abs(q[at(c.entry)]));
@@ -293,13 +302,14 @@ void gather(const Topology& topology, const LocalEquations& equations, Range ran
 template <class Kernel>
 void System::assemble_vector(const Kernel& kernel, Out f) const {
   set_zero(f);
-  // one thread: scatter chunk after chunk
+  // one thread: scatter chunk after chunk; the same chunks as below, since a compiler may round the vectorised part of
+  // a loop and its remainder differently
   if (threads_ == 1) {
     double* local = work_->local_out.data();
     for (std::size_t b = 0; b < elements_.size(); ++b) {
       const Topology& topology = elements_[b]->topology();
       const std::size_t m = at(topology.local_size);
-      const int step = work_->chunk(topology.local_size);
+      const int step = work_->chunk(topology.local_size * topology.local_size);
       for (int first = 0; first < topology.items; first += step) {
         const Range range{first, std::min(first + step, topology.items)};
         const std::size_t count = at(range.size()) * m;
@@ -342,24 +352,32 @@ void System::forces(In q, In v, double t, unsigned parts, Out f) const {
   }
 }
 
+void System::add_gravity_field(const Topology& topology, Range range, double c, double* a) const {
+  for (int e = range.first; e < range.last; ++e)
+    for (std::size_t k = 0; k < topology.slots.size(); ++k) {
+      const Slot slot = topology.slots[k];
+      const int node = topology.node(e, static_cast<int>(k));
+      const bool placed = node < 0 || dofs_.kind(node) != NodeKind::scalar;
+      for (int i = 0; i < slot.components; ++i, ++a)
+        if (placed && slot.first_component + i < 3) *a += c * gravity_[slot.first_component + i];
+    }
+}
+
 void System::add_gravity(In q, Out f) const {
   // set-up, and systems whose mass depends on the configuration
-  Vector field, local;
+  double* field = work_->thread_scratch[0].a.data();
+  double* local = work_->local_out.data();
   for (std::size_t b = 0; b < elements_.size(); ++b) {
     const ElementBlock& block = *elements_[b];
     if (!block.traits().has_mass) continue;
     const Topology& topology = block.topology();
     const std::size_t m = at(topology.local_size);
-    field.assign(m, 0.0);
-    std::size_t local_index = 0;
-    for (const Slot& slot : topology.slots)
-      for (int c = 0; c < slot.components; ++c, ++local_index)
-        if (slot.first_component + c < 3) field[local_index] = gravity_[slot.first_component + c];
-    local.resize(m);
     for (int e = 0; e < topology.items; ++e) {
-      std::fill(local.begin(), local.end(), 0.0);
-      block.add_mass_times({e, e + 1}, {q.data(), nullptr, 0}, field.data(), MassKind::consistent, local.data());
-      element_tables_[b]->equations.scatter(at(e) * m, m, local.data(), f.data());
+      std::fill_n(field, m, 0.0);
+      std::fill_n(local, m, 0.0);
+      add_gravity_field(topology, {e, e + 1}, 1.0, field);
+      block.add_mass_times({e, e + 1}, {q.data(), nullptr, 0}, field, MassKind::consistent, local);
+      element_tables_[b]->equations.scatter(at(e) * m, m, local, f.data());
     }
   }
 }
@@ -420,8 +438,13 @@ void System::element_matrices(std::size_t b, Range range, const SaddleRequest& r
   if (traits.has_stiffness && r.c_K != 0) {
     ElementTangent K;
     K.c_K = r.c_K;
-    if (r.a != nullptr && !traits.constant_mass) {
-      gather(topology, tables.equations, range, r.a, scratch.a.data());
+    if (!traits.constant_mass && (r.a != nullptr || has_gravity_)) {
+      // gravity is the force M(q) gamma, so that D(M a) - Df has D(M (a - gamma))
+      if (r.a != nullptr)
+        gather(topology, tables.equations, range, r.a, scratch.a.data());
+      else
+        std::fill_n(scratch.a.data(), at(range.size()) * m, 0.0);
+      if (has_gravity_) add_gravity_field(topology, range, -1.0, scratch.a.data());
       K.a = scratch.a.data();
     }
     block.add_tangent(range, in, K, A);

@@ -111,6 +111,7 @@ class System {
   void tangent_operators(In d, TangentOperators& T) const;
   /// Largest |component| of a velocity, rotations multiplied by length.
   double speed(In v, double length) const;
+  double largest_angular_velocity(In v) const;
   /// Largest |coordinate| over all translational and scalar components that move.
   double largest_position(In q) const;
   /// Euclidean norm of a force-like vector, torques divided by length.
@@ -158,6 +159,8 @@ class System {
   template <class Visit>
   void for_blocks(RowSet set, const Visit& visit) const;
   void add_gravity(In q, Out f) const;
+  /// a += c gamma, the field of gravity on the translations of the items' nodes; scalar coordinates are no places.
+  void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;
   void element_matrices(std::size_t block, Range range, const SaddleRequest& request, ThreadScratch& scratch,
                         double* A) const;
   void add_constraint_terms(const SaddleRequest& request, Out values) const;

@@ -13,7 +13,9 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 using Clock = std::chrono::steady_clock;
-double seconds(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double>(to - from).count(); }
+double seconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
 constexpr double rounding = std::numeric_limits<double>::epsilon();
 
 bool contacts_linear(const System& system) {
@@ -104,7 +106,9 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
 
   // scales of roundoff and tolerances at this step
   const Scales& scale = options_.scales;
-  speed_ = std::max(scale.speed, system.speed(state.v, scale.length));
+  report.speed = system.speed(state.v, scale.length);
+  report.rotation = h * system.largest_angular_velocity(state.v);
+  speed_ = std::max(scale.speed, report.speed);
   largest_position_ = std::max(scale.length, system.largest_position(state.q));
   noise_force_ = noise_stiffness_ * largest_position_;
   if (!std::isfinite(speed_) || !std::isfinite(largest_position_)) {
@@ -440,6 +444,7 @@ void NsgaDecoupled::commit(const System& system, State& state, double h, StepRep
     report.impacts += closed != 0 && state.closed[i] == 0 ? 1 : 0;
     state.closed[i] = closed;
   }
+  for (const SaddlePoint& saddle : saddle_) report.redundant = report.redundant || saddle.regularised();
   state.last_h = h;
   state.t += h;
 }

@@ -88,6 +88,9 @@ void Simulation::record(const StepReport& report) {
   statistics_.velocity_residual = std::max(statistics_.velocity_residual, report.velocity_residual);
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
   statistics_.impacts += report.impacts;
+  statistics_.redundant_steps += report.redundant ? 1 : 0;
+  statistics_.largest_speed = std::max(statistics_.largest_speed, report.speed);
+  statistics_.largest_rotation = std::max(statistics_.largest_rotation, report.rotation);
   if (report.timed)
     for (std::size_t i = 0; i < 3; ++i) {
       statistics_.sampled_seconds[i] += report.seconds[i];

@@ -33,8 +33,10 @@ struct RunStatistics {
   std::array<Iterations, 3> iterations;
   double position_residual = 0, velocity_residual = 0, smallest_gap = 0;
   long impacts = 0;
-  double step_seconds = 0;  ///< wall time inside the integrator
-  std::array<double, 3> sampled_seconds{};  ///< of the sub-problems, over the timed steps only
+  long redundant_steps = 0;                        ///< steps in which constraint rows were redundant
+  double largest_speed = 0, largest_rotation = 0;  ///< see StepReport
+  double step_seconds = 0;                         ///< wall time inside the integrator
+  std::array<double, 3> sampled_seconds{};         ///< of the sub-problems, over the timed steps only
   double sampled_total = 0;
   /// Estimated wall time of a sub-problem over the whole run.
   double subproblem_seconds(std::size_t i) const {

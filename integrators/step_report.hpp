@@ -12,10 +12,10 @@ struct SubproblemReport {
 
   const char* name = "";
   bool converged = true;
-  int iterations = 0;                          ///< linear systems solved; residuals are tested first, so 0 is possible
-  double residual = 0;                         ///< last dynamics residual over its tolerance
-  double constraint = 0;                       ///< last constraint residual over its tolerance
-  int set_changes = 0;                         ///< rows that entered or left the active set
+  int iterations = 0;     ///< linear systems solved; residuals are tested first, so 0 is possible
+  double residual = 0;    ///< last dynamics residual over its tolerance
+  double constraint = 0;  ///< last constraint residual over its tolerance
+  int set_changes = 0;    ///< rows that entered or left the active set
   /// max(residual, constraint) of the last iterations: iteration i at i % history_size
   std::array<double, history_size> history{};
   double& history_at(int i) { return history[static_cast<std::size_t>(i % history_size)]; }
@@ -30,13 +30,16 @@ struct StepReport {
   const char* reason = "";
   int worst_equation = -1, worst_row = -1;
 
-  bool timed = false;               ///< `seconds` holds the wall time of the sub-problems of this step
+  bool timed = false;  ///< `seconds` holds the wall time of the sub-problems of this step
   std::array<double, 3> seconds{};
 
   // at the accepted end of the step
   double position_residual = 0;  ///< largest |g| over bilateral and active rows
   double velocity_residual = 0;  ///< largest |residual| of velocity constraints and impact law
   double smallest_gap = 0;       ///< over all unilateral rows; +infinity without
+  bool redundant = false;        ///< redundant rows were met: multipliers are those of least norm
+  double speed = 0;              ///< largest speed at the start of the step, rotations times the length scale
+  double rotation = 0;           ///< largest rotation of a frame in the step by its angular velocity at the start, rad
   int closed = 0;                ///< rows with an impulse
   int impacts = 0;               ///< rows that closed in this step and were open before
 };

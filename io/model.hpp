@@ -1,6 +1,7 @@
 // Model: the mechanics built from a model document, with the names by which users speak of its parts.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,6 +73,7 @@ struct Model {
   std::vector<BodyInfo> bodies;
   std::vector<RowGroup> contacts, joints;
   std::vector<ObstacleInfo> obstacles;
+  double thinnest_obstacle = std::numeric_limits<double>::infinity();  ///< see Obstacle::thickness
   std::vector<std::string> warnings;  ///< true remarks on a valid model: initial penetrations, thin obstacles
 
   const BodyInfo* find_body(const std::string& name) const;

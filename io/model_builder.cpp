@@ -64,6 +64,7 @@ class Builder {
   }
 
   std::unique_ptr<Model> build() {
+    for (const json& p : root_["ground"]) model_->ground_points[text(p["name"])] = vec3(p["at"]);
     read_bodies();
     read_springs();
     read_joints();
@@ -547,6 +548,7 @@ class Builder {
         pair.radius_a = a->radius;
         pair.radius_b = b->radius;
         pair.restitution = e;
+        model_->thinnest_obstacle = std::min(model_->thinnest_obstacle, 2 * std::min(a->radius, b->radius));
         pairs.push_back(std::move(pair));
       }
     }
@@ -576,7 +578,8 @@ class Builder {
     info.motion = read_motion(o, pointer + "/obstacle");
     if (!document_.ok()) return;
     ContactGroup group{name, {}};
-    for (const Surface& surface : read_obstacle(o, info.mesh))
+    for (const Surface& surface : read_obstacle(o, info.mesh)) {
+      model_->thinnest_obstacle = std::min(model_->thinnest_obstacle, surface.obstacle->thickness());
       for (const bool rotating : {true, false}) {
         std::vector<ContactPoint> points = rotating ? on_frames : on_points;
         if (points.empty()) continue;
@@ -584,6 +587,7 @@ class Builder {
         group.blocks.push_back(&model_->system.add(
             std::make_unique<PointContactBlock>(name, std::move(points), surface.obstacle, info.motion, rotating)));
       }
+    }
     contacts_.push_back(std::move(group));
     model_->obstacles.push_back(std::move(info));
   }

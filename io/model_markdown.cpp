@@ -1,6 +1,7 @@
 #include "io/model_markdown.hpp"
 
-#include <utility>
+#include <set>
+#include <vector>
 
 #include "io/model_spec.hpp"
 
@@ -29,16 +30,27 @@ std::string cell(const std::string& text) {
   return out;
 }
 
+// What a value may be, in a cell.
+std::string value_text(const Node& node) {
+  const Node& n = inner(node);
+  if (n.kind == Kind::name) return "a name";
+  if (n.kind == Kind::time_function)
+    return node.item.empty() ? "a function of time" : std::to_string(node.counts.front()) + " functions of time";
+  if (node.item.empty() && (!n.keys.empty() || !n.variants.empty())) return "an object";
+  return cell(describe(node));
+}
+
 std::string rule_text(const KeyRule& rule) {
   if (rule.kind == KeyRule::Kind::needs)
     return "`" + rule.alternatives[0][0] + "` needs `" + rule.alternatives[1][0] + "`.";
   std::string text = rule.kind == KeyRule::Kind::exactly_one   ? "Exactly one of "
                      : rule.kind == KeyRule::Kind::at_most_one ? "At most one of "
                                                                : "At least one of ";
-  for (std::size_t i = 0; i < rule.alternatives.size(); ++i) {
-    text += i > 0 ? ", or " : "";
-    for (std::size_t k = 0; k < rule.alternatives[i].size(); ++k)
-      text += (k > 0 ? " with `" : "`") + rule.alternatives[i][k] + "`";
+  const std::size_t n = rule.alternatives.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    text += i == 0 ? "" : i + 1 < n ? ", " : " and ";
+    const std::vector<std::string>& keys = rule.alternatives[i];
+    for (std::size_t k = 0; k < keys.size(); ++k) text += (k > 0 ? " with `" : "`") + keys[k] + "`";
   }
   return text + ".";
 }
@@ -51,7 +63,8 @@ class Writer {
         "This page is printed by `carom schema --markdown`; a test keeps it in step with the program. "
         "`carom schema KEY` shows one key of it, `carom schema` the same as JSON Schema. The "
         "[user guide](user_guide.md) explains names of points, formulas and functions of time.\n\n"
-        "A key without a default may be left out unless it is required. A number may also be a formula of the "
+        "A key without a default may be left out unless it is required. A name consists of letters, digits, `_` and "
+        "`-` and begins with a letter or `_`. A number may also be a formula of the "
         "parameters, `\"=2*radius\"`. Units are SI when `gravity` and materials are given in SI; any other "
         "consistent system will do.\n";
     object("", model_spec(), 2);
@@ -65,7 +78,7 @@ class Writer {
     out_ += "A number, a formula of `t` in a string, `\"0.1*sin(2*pi*t)\"`, or a table of points:\n";
     table(time_table("value"));
     heading(2, "Quantities of probes");
-    out_ += "\n| quantity | of | unit | what |\n|---|---|---|---|\n";
+    out_ += "| quantity | of | unit | what |\n|---|---|---|---|\n";
     for (const Quantity& q : quantities())
       out_ += "| `" + q.name + "`" + (q.is_vector ? ", `.x`, `.y`, `.z`" : "") + " | " + owner(q.of) + " | " + q.unit +
               " | " + cell(q.help) + " |\n";
@@ -104,7 +117,7 @@ class Writer {
   void table(const Node& node) {
     out_ += "\n| key | value | unit | default | what |\n|---|---|---|---|---|\n";
     for (const Key& key : node.keys)
-      out_ += "| `" + key.name + "` | " + cell(describe(key.value)) + " | " + unit_of(inner(key.value).what) + " | " +
+      out_ += "| `" + key.name + "` | " + value_text(key.value) + " | " + unit_of(inner(key.value).what) + " | " +
               cell(presence(key)) + " | " + cell(key.help + words(key.value)) + " |\n";
     if (!node.rules.empty()) out_ += "\n";
     for (std::size_t i = 0; i < node.rules.size(); ++i)
@@ -128,7 +141,7 @@ class Writer {
   }
 
   void nested(const std::string& path, const Key& key, int level) {
-    if (!has_keys(key.value)) return;
+    if (!has_keys(key.value) || !written_.insert(path).second) return;
     heading(level, path);
     out_ += sentence(key.help) + "\n";
     below(path, key.value, level < 5 ? level + 1 : level);
@@ -149,6 +162,7 @@ class Writer {
   }
 
   std::string out_;
+  std::set<std::string> written_;  // types that share a key share its section
 };
 
 }  // namespace

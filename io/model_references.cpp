@@ -53,6 +53,7 @@ class References {
     bodies_.erase("");
     materials_ = names_of(list_of(model_, "materials"));
     sections_ = names_of(list_of(model_, "sections"));
+    ground_ = names_of(list_of(model_, "ground"));
   }
 
   void check(const FoundReference& reference) {
@@ -198,10 +199,15 @@ class References {
                    in_quotes(reference.text));
   }
 
-  /// "body", "body.point", "body.node.3", "ground".
+  /// "body", "body.point", "body.node.3", "ground", "ground.point".
   void check_point(const std::string& pointer, const std::string& text, bool ground, bool several) {
-    if (text == "ground") {
-      if (!ground) complain(pointer, "expected a point of a body, got \"ground\"");
+    if (text == "ground" || text.starts_with("ground.")) {
+      if (!ground) return complain(pointer, "expected a point of a body, got " + in_quotes(text));
+      const bool named = text != "ground";
+      if (named && std::find(ground_.begin(), ground_.end(), text.substr(7)) == ground_.end())
+        complain(pointer, "the ground has no point " + in_quotes(text.substr(7)) + suggestion(text.substr(7), ground_));
+      if (!named && pointer.starts_with("/springs/"))
+        complain(pointer, "expected a point of the ground, \"ground.NAME\", got \"ground\"; see: carom schema /ground");
       return;
     }
     const std::size_t dot = text.find('.');
@@ -315,7 +321,7 @@ class References {
   ModelDocument& document_;
   const json& model_;
   std::map<std::string, const json*> bodies_;
-  std::vector<std::string> materials_, sections_;
+  std::vector<std::string> materials_, sections_, ground_;
   std::set<std::string> used_materials_, used_sections_;
 };
 

@@ -64,29 +64,40 @@ Node two_points() {
       });
 }
 
+Node ground_spec() {
+  return list("points", object("point", {required("name", name(), "name of the point: referred to as \"ground.NAME\""),
+                                         required("at", vector3("length"), "place")}));
+}
+
 Node springs_spec() {
-  return list("springs",
-              object("spring",
-                     {
-                         required("name", name(), "name of the spring"),
-                         required("of", two_points(), "the points it connects; \"ground\" is the inertial frame"),
-                         preset("stiffness", number("stiffness").at_least(0), 0, "force per change of length"),
-                         preset("damping", number("damping").at_least(0), 0, "force per rate of the length"),
-                         optional("natural_length", number("length").at_least(0),
-                                  "length without force (default: the initial distance of its points)"),
-                     })
-                  .at_least_one({{"stiffness"}, {"damping"}}));
+  return list(
+      "springs",
+      object("spring",
+             {
+                 required("name", name(), "name of the spring"),
+                 required("of", two_points(), "the points it connects; \"ground.NAME\" is a point of the ground"),
+                 preset("stiffness", number("stiffness").at_least(0), 0, "force per change of length"),
+                 preset("damping", number("damping").at_least(0), 0, "force per rate of the length"),
+                 optional("natural_length", number("length").at_least(0),
+                          "length without force (default: the initial distance of its points)"),
+             })
+          .at_least_one({{"stiffness"}, {"damping"}}));
 }
 
 Node joints_spec() {
   const std::vector<Key> keys = {
       required("name", name(), "name of the joint"),
-      required("of", two_points(), "the points it connects; \"ground\" is the inertial frame"),
+      required("of", two_points(),
+               "the points it connects; \"ground\" is the ground where the other point starts, \"ground.NAME\" one of "
+               "its points"),
   };
   return list("joints", tagged("joint", {
                                             {"fixed", "no relative motion of two frames", keys},
                                             {"spherical", "two points stay together, rotations are free", keys},
-                                            {"rigid_link", "two points keep their distance", keys},
+                                            {"rigid_link",
+                                             "the second point keeps its place (and two bodies their relative "
+                                             "rotation) as if a rigid bar joined them",
+                                             keys},
                                         }));
 }
 
@@ -240,24 +251,25 @@ Node whole_model() {
       object("scales", {optional("length", number("length").above(0), "a typical length (default: computed)"),
                         optional("speed", number("velocity").above(0), "a typical speed (default: computed)"),
                         optional("mass", number("mass").above(0), "a typical mass (default: computed)")});
-  return object("model",
-                {
-                    optional("$schema", string(), "address of the JSON Schema, for editors"),
-                    required("format", integer().at_least(1).at_most(1), "version of the file format"),
-                    optional("title", string(), "a line for people"),
-                    optional("parameters", parameters(), "numbers by name, for \"=formula\" values and formulas of t"),
-                    preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
-                    optional("scales", scales, "what tolerances are relative to"),
-                    preset("materials", materials_spec(), json::array(), "materials of bars"),
-                    preset("sections", sections_spec(), json::array(), "cross sections of bars"),
-                    required("bodies", bodies_spec(), "what moves"),
-                    preset("springs", springs_spec(), json::array(), "springs and dampers between two points"),
-                    preset("joints", joints_spec(), json::array(), "what holds points together"),
-                    preset("loads", loads_spec(), json::array(), "prescribed forces and torques"),
-                    preset("contacts", contacts_spec(), json::array(), "what can touch what"),
-                    required("integrator", integrator_spec(), "the method, its step and the simulated time"),
-                    preset("output", output_spec(), json::object(), "what is written"),
-                });
+  return object(
+      "model", {
+                   optional("$schema", string(), "address of the JSON Schema, for editors"),
+                   required("format", integer().at_least(1).at_most(1), "version of the file format"),
+                   optional("title", string(), "a line for people"),
+                   optional("parameters", parameters(), "numbers by name, for \"=formula\" values and formulas of t"),
+                   preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
+                   optional("scales", scales, "what tolerances are relative to"),
+                   preset("materials", materials_spec(), json::array(), "materials of bars"),
+                   preset("sections", sections_spec(), json::array(), "cross sections of bars"),
+                   required("bodies", bodies_spec(), "what moves"),
+                   preset("ground", ground_spec(), json::array(), "named points of the ground, for springs and joints"),
+                   preset("springs", springs_spec(), json::array(), "springs and dampers between two points"),
+                   preset("joints", joints_spec(), json::array(), "what holds points together"),
+                   preset("loads", loads_spec(), json::array(), "prescribed forces and torques"),
+                   preset("contacts", contacts_spec(), json::array(), "what can touch what"),
+                   required("integrator", integrator_spec(), "the method, its step and the simulated time"),
+                   preset("output", output_spec(), json::object(), "what is written"),
+               });
 }
 
 }  // namespace

@@ -10,7 +10,42 @@
 namespace carom {
 
 namespace {
+
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// A line from the centre to each named point outside the body's surface, so that arms and pins can be seen.
+void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
+  Vec3 extent = Vec3::Zero();
+  for (const Vec3& p : mesh.points) extent = extent.cwiseMax(p.cwiseAbs());
+  for (const auto& [name, p] : body.points) {
+    if ((p.cwiseAbs() - extent).maxCoeff() <= 0) continue;
+    const int first = static_cast<int>(mesh.points.size());
+    mesh.points.push_back(Vec3::Zero());
+    mesh.points.push_back(p);
+    mesh.add_cell(CellType::line, {first, first + 1});
+  }
+}
+
+// Bodies without extent leave nothing to measure the picture of an infinite obstacle by; the model's length does.
+void give_extent(const Model& model, const ObstacleInfo& obstacle, SurfaceMesh& mesh) {
+  Vec3 low = mesh.points.front(), high = low;
+  for (const Vec3& p : mesh.points) {
+    low = low.cwiseMin(p);
+    high = high.cwiseMax(p);
+  }
+  if ((high - low).maxCoeff() > 0) return;
+  for (const RowGroup& contact : model.contacts) {
+    if (contact.name != obstacle.contact) continue;
+    const State& state = model.state;
+    const ConstraintBlock::Place place =
+        model.system.row_contact_place(contact.rows.front(), state.q, state.v, state.t);
+    const PrescribedMotion::Pose pose =
+        obstacle.motion == nullptr ? PrescribedMotion::Pose{} : obstacle.motion->at(state.t);
+    const Vec3 normal = pose.Q.transpose() * place.normal;
+    mesh = make_plane_patch(low, normal, 4 * model.integrator.scales.length);
+  }
+}
+
 }  // namespace
 
 Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
@@ -44,6 +79,7 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
       part.mesh.points = {Vec3::Zero()};
       part.mesh.add_cell(CellType::vertex, {0});
     }
+    add_arms(body, part.mesh);
     add_part(std::move(part));
     mark_cells(0, static_cast<double>(b));
   }
@@ -51,9 +87,14 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
     Part part;
     part.obstacle = &obstacle;
     part.mesh = obstacle.mesh;
+    give_extent(model, obstacle, part.mesh);
     add_part(std::move(part));
     mark_cells(1, -1);
   }
+  for (const auto& block : model.system.constraints())
+    if (block->traits().unilateral)
+      for (int item = 0; item < block->topology().items; ++item)
+        contact_nodes_.insert(contact_nodes_.end(), at(block->rows()), block->topology().node(item, 0));
   first_contact_point_ = piece_.point_count();
   SurfaceMesh vertex;
   vertex.points = {Vec3::Zero()};
@@ -88,9 +129,9 @@ void Picture::after_step(const StepView& view) {
   while (next_ <= view.state.t + 1e-9 * interval_) next_ += interval_;
 }
 
-void Picture::finish(const StepView& view, RunStatus status) {
+void Picture::finish(const StepView& view, RunStatus) {
   // the last state belongs into the series, above all that of a run that failed
-  if (status != RunStatus::completed && view.state.t != last_written_) write(view);
+  if (view.state.t > last_written_) write(view);
   series_.close();
 }
 
@@ -98,12 +139,10 @@ void Picture::write(const StepView& view) {
   std::size_t cell = 0;
   for (const Part& part : parts_) {
     if (part.obstacle != nullptr) {
-      if (!written_ || part.obstacle->motion != nullptr) {
-        const PrescribedMotion::Pose pose =
-            part.obstacle->motion == nullptr ? PrescribedMotion::Pose{} : part.obstacle->motion->at(view.state.t);
-        const Vec3 about = part.obstacle->motion == nullptr ? Vec3(Vec3::Zero()) : part.obstacle->motion->about;
-        piece_.place(part.first_point, part.mesh, pose.origin - pose.Q * about, pose.Q);
-      }
+      if (part.obstacle->motion != nullptr)
+        fill_moving_obstacle(view, part);
+      else if (!written_)
+        piece_.place(part.first_point, part.mesh, Vec3::Zero(), Mat3::Identity());
     } else {
       fill_body(view, part);
       if (part.body->elements != nullptr) {
@@ -121,10 +160,26 @@ void Picture::write(const StepView& view) {
   last_written_ = view.state.t;
 }
 
+void Picture::fill_moving_obstacle(const StepView& view, const Part& part) {
+  const PrescribedMotion& motion = *part.obstacle->motion;
+  const PrescribedMotion::Pose pose = motion.at(view.state.t);
+  if (!written_) start_time_ = view.state.t;
+  const PrescribedMotion::Pose start = motion.at(start_time_);
+  piece_.place(part.first_point, part.mesh, pose.origin - pose.Q * motion.about, pose.Q);
+  double* u = piece_.point_fields[displacement].values.data() + 3 * part.first_point;
+  double* v = piece_.point_fields[velocity].values.data() + 3 * part.first_point;
+  for (const Vec3& p : part.mesh.points) {
+    const Vec3 arm = p - motion.about, turned = pose.Q * arm;
+    const Vec3 moved = pose.origin + turned - (start.origin + start.Q * arm);
+    const Vec3 rate = pose.velocity + pose.omega.cross(turned);
+    for (int c = 0; c < 3; ++c) {
+      *u++ = moved[c];
+      *v++ = rate[c];
+    }
+  }
+}
+
 void Picture::fill_body(const StepView& view, const Part& part) {
-  const System& system = view.system;
-  const Vector& q = view.state.q;
-  const Vector& q_0 = system.initial_configuration();
   double* points = piece_.points.data() + 3 * part.first_point;
   double* u = piece_.point_fields[displacement].values.data() + 3 * part.first_point;
   double* v = piece_.point_fields[velocity].values.data() + 3 * part.first_point;
@@ -133,20 +188,25 @@ void Picture::fill_body(const StepView& view, const Part& part) {
   for (std::size_t i = 0; i < part.mesh.points.size(); ++i, points += 3, u += 3, v += 3) {
     const int node = line ? part.body->nodes[i] : part.body->nodes[0];
     const Vec3& offset = part.mesh.points[i];
-    const int o = system.dofs().configuration_offset(node);
-    const NodeKind node_kind = system.dofs().kind(node);
-    const PointState now = point_state(q.data() + o, node_kind, offset);
-    const PointState start = point_state(q_0.data() + o, node_kind, offset);
-    std::array<double, 6> local{};
-    for (int c = 0; c < 6; ++c)
-      if (const int e = system.dofs().equation(node, c); e >= 0) local[at(c)] = view.state.v[at(e)];
-    const Vec3 rate = point_velocity(now, offset, local.data());
+    const MaterialPoint now = material_point(view, node, offset);
     for (int c = 0; c < 3; ++c) {
       points[c] = now.x[c];
-      u[c] = now.x[c] - start.x[c];
-      v[c] = rate[c];
+      u[c] = now.displacement[c];
+      v[c] = now.velocity[c];
     }
   }
+}
+
+Picture::MaterialPoint Picture::material_point(const StepView& view, int node, const Vec3& offset) const {
+  const System& system = view.system;
+  const int o = system.dofs().configuration_offset(node);
+  const NodeKind node_kind = system.dofs().kind(node);
+  const PointState now = point_state(view.state.q.data() + o, node_kind, offset);
+  const PointState start = point_state(system.initial_configuration().data() + o, node_kind, offset);
+  std::array<double, 6> local{};
+  for (int c = 0; c < 6; ++c)
+    if (const int e = system.dofs().equation(node, c); e >= 0) local[at(c)] = view.state.v[at(e)];
+  return {now.x, now.x - start.x, point_velocity(now, offset, local.data())};
 }
 
 void Picture::fill_contacts(const StepView& view) {
@@ -157,8 +217,15 @@ void Picture::fill_contacts(const StepView& view) {
     const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
     const double force =
         view.state.lambda[at(row)] + (view.report.h > 0 ? view.state.impulse[at(row)] / view.report.h : 0.0);
+    // the point of the body that touches
+    const int node = contact_nodes_[at(i)];
+    const double* q = view.state.q.data() + system.dofs().configuration_offset(node);
+    const PointState center = point_state(q, system.dofs().kind(node), Vec3::Zero());
+    const MaterialPoint touching = material_point(view, node, center.R.transpose() * (place.point - center.x));
     for (int c = 0; c < 3; ++c) {
       piece_.points[3 * point + at(c)] = place.point[c];
+      piece_.point_fields[displacement].values[3 * point + at(c)] = touching.displacement[c];
+      piece_.point_fields[velocity].values[3 * point + at(c)] = touching.velocity[c];
       piece_.point_fields[contact_force].values[3 * point + at(c)] = force * place.normal[c];
     }
     piece_.point_fields[gap].values[point] = system.row_gap(row, view.state.q, view.state.t);

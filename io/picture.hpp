@@ -1,6 +1,8 @@
-// Picture: the VTU series of a run. Bodies by their shape, bars as lines, obstacles, and a vertex per contact.
+// Picture: the VTU series of a run. Bodies by their shape with lines to their named points, bars as lines, obstacles,
+// and a vertex per contact candidate.
 //
-// Point fields: displacement, velocity, contact_force (vector, zero off contacts), gap (zero off contacts).
+// Point fields: displacement since the start and velocity (of a contact: of the body's point that touches),
+// contact_force (vector, zero off contacts), gap (zero off contacts).
 // Cell fields: kind (0 body, 1 obstacle, 2 contact), body (number in the model file, -1 otherwise), axial_force.
 #pragma once
 
@@ -30,22 +32,27 @@ class Picture final : public Observer {
     const ObstacleInfo* obstacle = nullptr;
     SurfaceMesh mesh;  // in the frame of its body or obstacle
   };
+  struct MaterialPoint {
+    Vec3 x, displacement, velocity;
+  };
   enum PointField { displacement, velocity, contact_force, gap };
   enum CellField { kind, body_number, axial_force };
 
   void write(const StepView& view);
+  void fill_moving_obstacle(const StepView& view, const Part& part);
   void fill_body(const StepView& view, const Part& part);
   void fill_contacts(const StepView& view);
+  MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
 
   const Model& model_;
   VtuSeries series_;
   VtuPiece piece_;
   std::vector<Part> parts_;
   std::size_t first_contact_point_ = 0;
-  Vector forces_per_element_;
+  std::vector<int> contact_nodes_;  // the first node of each unilateral row
   long every_ = 0;
   double interval_ = 0, next_ = 0;
-  double last_written_ = -1;
+  double last_written_ = 0, start_time_ = 0;
   bool written_ = false;
 };
 

@@ -157,15 +157,24 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       probe.evaluate = model_probe(quantity, component);
     } else if (quantity.starts_with("gap") || quantity.starts_with("contact_")) {
       is_vector = false;
+      // "floor" or its point "floor[3]"
+      const std::size_t bracket = settings.of.find('[');
       std::vector<int> rows;
-      for (const RowGroup& c : model.contacts) {
-        if (c.name == settings.of) rows = c.rows;
-        for (int row : c.rows)
-          if (rows.empty() && model.system.row_name(row) == settings.of) rows = {row};
-      }
+      for (const RowGroup& c : model.contacts)
+        if (c.name == settings.of.substr(0, bracket)) rows = c.rows;
       if (rows.empty()) {
         unknown("contact");
         continue;
+      }
+      if (bracket != std::string::npos) {
+        const std::size_t k = std::strtoul(settings.of.c_str() + bracket + 1, nullptr, 10);
+        if (k >= rows.size()) {
+          document.add_issue(settings.pointer + "/of", "expected a point of the contact, counted from 0 to " +
+                                                           std::to_string(rows.size() - 1) + ", got \"" + settings.of +
+                                                           "\"");
+          continue;
+        }
+        rows = {rows[k]};
       }
       probe.evaluate = contact_probe(quantity, rows);
     } else if (quantity == "constraint_force") {

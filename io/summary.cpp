@@ -133,6 +133,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
        {{"position", s.position_residual / scales.length}, {"velocity", s.velocity_residual / scales.speed}}},
       {"max_penetration", largest_penetration(s)},
       {"impacts", s.impacts},
+      {"redundant_steps", s.redundant_steps},
       {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
       {"scales", {{"length", scales.length}, {"speed", scales.speed}, {"mass", scales.mass}}},
       {"size",
@@ -158,6 +159,23 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     out["failure"] = failure;
   }
   return out.dump(2) + "\n";
+}
+
+std::vector<std::string> step_remarks(const Model& model, const RunStatistics& s) {
+  std::vector<std::string> remarks;
+  if (model.system.unilateral() == 0) return remarks;
+  // the impact law reflects the rate at the start of the step, which a fast rotation makes a poor guess
+  if (s.largest_rotation > 0.3)
+    remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: impacts are inaccurate at this step size",
+                                  s.largest_rotation));
+  // contacts are looked at once a step
+  const double travel = model.simulation.step * s.largest_speed;
+  if (travel > model.thinnest_obstacle)
+    remarks.push_back(
+        fmt::format("a body may move by {:.2g} in a step, more than the thinnest obstacle ({:.2g}): it "
+                    "could pass through unseen; use a smaller step",
+                    travel, model.thinnest_obstacle));
+  return remarks;
 }
 
 std::string closing_table(const Model& model, const RunAccount& account) {
@@ -191,6 +209,8 @@ std::string closing_table(const Model& model, const RunAccount& account) {
     row("largest penetration", fmt::format("{:.2g}", largest_penetration(s)));
     row("impacts", fmt::format("{}", s.impacts));
   }
+  if (s.redundant_steps > 0)
+    row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
   row("energy", fmt::format("{:.6g} at the start, {:.6g} at the end, {:.6g} at most", account.energy_initial,
                             account.energy_final, account.energy_max));
   return t;

@@ -65,6 +65,8 @@ struct RunAccount {
 
 /// The text of summary.json as documented in docs/; residuals are scaled by the model's length and speed.
 std::string summary_text(const Model& model, const RunAccount& account);
+/// True remarks on a finished run that ask for a smaller step: large rotations, obstacles that could be crossed unseen.
+std::vector<std::string> step_remarks(const Model& model, const RunStatistics& statistics);
 /// The table a run ends with.
 std::string closing_table(const Model& model, const RunAccount& account);
 /// Writes text to path through a temporary file, so that path is never half written. Throws FileError.
