@@ -43,7 +43,7 @@ class Check final : public Command {
     fmt::print("equations             {}{}\n", system.size(), system.linear() ? " (linear)" : "");
     fmt::print("bilateral rows        {}\n", system.bilateral());
     fmt::print("contact candidates    {}\n", system.unilateral());
-    const Scales& s = model.integrator.scales;
+    const Scales& s = model.scales;
     fmt::print("scales                length {:.6g}, speed {:.6g}, mass {:.6g}\n", s.length, s.speed, s.mass);
     fmt::print("energy                kinetic {:.6g}, elastic {:.6g}, potential {:.6g}\n", e.kinetic, e.elastic,
                e.potential);

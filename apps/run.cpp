@@ -74,7 +74,7 @@ class Run final : public Command {
  private:
   static void print_sizes(const Model& model, const ModelDocument& document) {
     const System& system = model.system;
-    const Scales& s = model.integrator.scales;
+    const Scales& s = model.scales;
     fmt::print(stderr, "{}: {} equations, {} bilateral and {} unilateral rows; {}{}\n", document.file, system.size(),
                system.bilateral(), system.unilateral(), system.linear() ? "linear" : "nonlinear",
                system.massless() ? ", with massless components" : "");
@@ -83,17 +83,17 @@ class Run final : public Command {
 
   int solve(Model& model, std::vector<Probe> probes, const std::filesystem::path& directory, const std::string& name,
             Clock::time_point begin) const {
-    NsgaDecoupled integrator(model.system, model.integrator);
+    const std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
     RunAccount account;
     account.warnings = model.warnings;
     account.t_start = model.state.t;
-    if (!integrator.initialise(model.system, model.state, model.simulation.step)) {
+    if (!integrator->initialise(model.system, model.state, model.simulation.step)) {
       fmt::print(stderr,
                  "carom: the initial accelerations cannot be computed: the mass matrix with the joints is singular "
                  "(a component without mass that no joint holds?)\n");
       return exit_invalid_model;
     }
-    Simulation simulation(model.system, integrator, model.state, model.simulation);
+    Simulation simulation(model.system, *integrator, model.state, model.simulation);
     EnergyWatch energy(model.simulation);
     simulation.add_observer(energy);
     std::unique_ptr<ProbeWriter> probe_writer;
@@ -119,7 +119,8 @@ class Run final : public Command {
       account.warnings.push_back(remark);
       if (!quiet_) fmt::print(stderr, "note: {}\n", remark);
     }
-    account.linear = integrator.linear_counters();
+    account.subproblems = integrator->subproblems();
+    account.linear = integrator->linear_counters();
     account.last_report = simulation.last_report();
     account.t_end = model.state.t;
     account.energy_initial = energy.initial;

@@ -22,12 +22,13 @@ void AugmentedConstraints::reset() {
   updates_ = changes_ = 0;
 }
 
-int AugmentedConstraints::update(In c, double penalty) {
+int AugmentedConstraints::update(In c, double penalty, double band, const std::vector<std::uint8_t>* held) {
   const bool careful = ++updates_ > free_updates;
   int changed = 0;
   for (std::size_t i = 0; i < flags_.size(); ++i) {
     const bool candidate = candidates_ == nullptr || (*candidates_)[i] != 0;
-    const bool wanted = candidate && augmented(i, c[i], penalty) > 0;
+    const bool inside = flags_[i] != 0 || (held != nullptr && (*held)[i] != 0);
+    const bool wanted = candidate && augmented(i, c[i], penalty) > (inside ? 0 : penalty * band);
     if (wanted == (flags_[i] != 0)) continue;
     if (careful && changed > 0) continue;
     flags_[i] = wanted ? 1 : 0;

@@ -27,8 +27,10 @@ class AugmentedConstraints {
   void restrict_to(const std::vector<std::uint8_t>& flags) { candidates_ = &flags; }
 
   /// Evaluates the set from the row values c (one per unilateral row) with penalty p; multipliers of rows that are not
-  /// active become zero. Returns the number of rows that changed.
-  int update(In c, double penalty);
+  /// active become zero. Returns the number of rows that changed. A row enters only with c < -band, the roundoff of c,
+  /// so that rounding does not decide events that fall on a time step; rows flagged in `held` (closed before) enter
+  /// with c < 0, so that rest does not flicker.
+  int update(In c, double penalty, double band = 0, const std::vector<std::uint8_t>* held = nullptr);
 
   /// Global numbers of the active rows, ascending.
   std::span<const int> active_rows() const { return active_rows_; }

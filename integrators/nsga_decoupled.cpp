@@ -237,6 +237,7 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
   const std::size_t n_b = nu_b_.size(), n_u = at(system.unilateral());
   const double floor = root_size_ * (3e-15 * options_.scales.mass * largest_position_ + h * h * 1e-14 * noise_force_);
   const double gap_tolerance = options_.newton.constraint_tolerance * length + 8 * rounding * largest_position_;
+  const double gap_roundoff = 64 * rounding * largest_position_;
 
   set_zero(U_);
   set_zero(nu_b_);
@@ -246,7 +247,7 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
     // gaps and active set
     system.gaps(q_, t, RowSet::all, g_);
     const In g_b = In(g_).first(n_b), g_u = In(g_).subspan(n_b, n_u);
-    const int changes = contacts_position_.update(g_u, p_p);
+    const int changes = contacts_position_.update(g_u, p_p, gap_roundoff, &state.active);
     sub.set_changes += changes;
     const auto active = contacts_position_.active_rows();
     if (n_b == 0 && active.empty() && sub.iterations == 0) break;

@@ -1,6 +1,7 @@
 // Model: the mechanics built from a model document, with the names by which users speak of its parts.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -10,7 +11,7 @@
 
 #include "core/state.hpp"
 #include "core/system.hpp"
-#include "integrators/nsga_decoupled.hpp"
+#include "integrators/integrator.hpp"
 #include "integrators/simulation.hpp"
 #include "io/model_document.hpp"
 #include "io/shapes.hpp"
@@ -29,12 +30,16 @@ struct AttachedPoint {
 /// What the picture and the probes know of a body.
 struct BodyInfo {
   std::string name, type;
-  std::vector<int> nodes;                  ///< one for rigid bodies and point masses, all of a bar
-  std::map<std::string, Vec3> points;      ///< of a rigid body, body axes
-  std::optional<Vec3> box;                 ///< edge lengths of a box
-  double radius = 0;                       ///< of a sphere or point mass
-  SurfaceMesh mesh;                        ///< surface in body axes; empty for bars
-  const ElementBlock* elements = nullptr;  ///< the block of a bar
+  std::vector<int> nodes;                       ///< one, or all of a line in order
+  bool is_line = false;                         ///< drawn as a line through its nodes
+  std::map<std::string, AttachedPoint> points;  ///< by name
+  std::optional<Vec3> box;                      ///< edge lengths of a box
+  double radius = 0;                            ///< of a sphere or point mass
+  SurfaceMesh mesh;                             ///< surface in body axes; empty for lines
+  const ElementBlock* elements = nullptr;       ///< the block of a line
+
+  /// A named point or "node.K"; "" is the only node's place. nullopt if there is no such point.
+  std::optional<AttachedPoint> find_point(const std::string& point) const;
 };
 
 /// The rows of a contact or joint.
@@ -67,8 +72,11 @@ struct OutputSettings {
 struct Model {
   System system;
   State state;  ///< q, v and t at the start; the integrator's initialise() completes it
-  NsgaOptions integrator;
+  using MakeIntegrator = std::function<std::unique_ptr<Integrator>(const System&)>;
+  MakeIntegrator make_integrator;
   SimulationOptions simulation;
+  Scales scales;      ///< of all tolerances
+  double weight = 1;  ///< a typical force
   OutputSettings output;
   std::vector<BodyInfo> bodies;
   std::vector<RowGroup> contacts, joints;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "io/json_source.hpp"
+#include "io/kinds.hpp"
 
 namespace carom {
 
@@ -91,14 +92,9 @@ Node joints_spec() {
                "the points it connects; \"ground\" is the ground where the other point starts, \"ground.NAME\" one of "
                "its points"),
   };
-  return list("joints", tagged("joint", {
-                                            {"fixed", "no relative motion of two frames", keys},
-                                            {"spherical", "two points stay together, rotations are free", keys},
-                                            {"rigid_link",
-                                             "the second point keeps its place (and two bodies their relative "
-                                             "rotation) as if a rigid bar joined them",
-                                             keys},
-                                        }));
+  std::vector<Variant> variants;
+  for (const JointKind& kind : joint_kinds()) variants.emplace_back(kind.type, kind.help, keys);
+  return list("joints", tagged("joint", std::move(variants)));
 }
 
 Node loads_spec() {
@@ -124,7 +120,34 @@ Node loads_spec() {
              }));
 }
 
-// ---- Contacts
+// ---- Bodies and contacts
+
+Node bodies_spec() {
+  std::vector<Variant> variants;
+  for (const BodyKind& kind : body_kinds()) variants.emplace_back(kind.type, kind.help, kind.keys());
+  return list("bodies", tagged("body", std::move(variants))).nonempty();
+}
+
+Node motion_spec() {
+  const Node rotation =
+      object("rotation", {required("axis", nonzero_vector3("number"), "axis, of any length"),
+                          required("angle", time_function("angle"), "angle as a function of time"),
+                          preset("about", vector3("length"), json::array({0, 0, 0}), "a point on the axis")});
+  return object("motion", {optional("translation", list("components", time_function("length")).of_length({3}),
+                                    "displacement as functions of time"),
+                           optional("rotation", rotation, "rotation as a function of time, before the translation")})
+      .at_least_one({{"translation"}, {"rotation"}});
+}
+
+Node obstacle_spec() {
+  std::vector<Variant> variants;
+  for (const ObstacleKind& kind : obstacle_kinds()) {
+    std::vector<Key> keys = kind.keys();
+    keys.push_back(optional("motion", motion_spec(), "prescribed motion (default: at rest)"));
+    variants.emplace_back(kind.type, kind.help, std::move(keys));
+  }
+  return tagged("obstacle", std::move(variants));
+}
 
 Node contacts_spec() {
   return list(
@@ -151,52 +174,10 @@ Node contacts_spec() {
 
 // ---- Integrator
 
-Node newton_spec() {
-  return object(
-      "Newton iteration",
-      {
-          preset("method",
-                 choice({{"full", "a new matrix in every iteration"},
-                         {"modified", "a matrix is kept while it contracts well"}}),
-                 "full", "when the matrix is computed and factorised"),
-          preset("max_iterations", integer().at_least(1), 50, "iterations after which a sub-problem has failed"),
-          preset("tolerance", number().above(0), 1e-10, "largest scaled residual of the equations of motion"),
-          preset("constraint_tolerance", number().above(0), 1e-11, "largest scaled residual of the constraints"),
-          preset("test",
-                 choice({{"scaled", "residuals over the scales of the model"},
-                         {"paper", "the criterion printed in the method's paper"}}),
-                 "scaled", "how residuals are compared with the tolerances"),
-          preset(
-              "predictor",
-              choice({{"previous", "the acceleration of the last step"}, {"zero", "no acceleration, as in the paper"}}),
-              "previous", "where the iteration of the smooth motion starts"),
-      });
-}
-
 Node integrator_spec() {
-  return tagged(
-      "integrator",
-      {{"nsga_decoupled",
-        "decoupled nonsmooth generalized-alpha: smooth motion, position correction and velocity jump one after the "
-        "other",
-        {
-            required("step", number("time").above(0), "length of a step"),
-            required("duration", number("time").at_least(0), "simulated time"),
-            preset("start_time", number("time"), 0, "time at the beginning"),
-            preset("rho_infinity", number().at_least(0).at_most(1), 0.8,
-                   "spectral radius at infinite frequency: 1 no damping, 0 most"),
-            preset("force_corrections", boolean(), true,
-                   "whether position correction and velocity jump see the change of the forces"),
-            preset("initial_acceleration",
-                   choice({{"consistent", "of the equations of motion at the beginning"},
-                           {"shifted", "the same, moved to the time at which the method's a_0 stands"}}),
-                   "consistent", "the start value of the auxiliary acceleration"),
-            preset("max_subdivisions", integer().at_least(0).at_most(30), 10,
-                   "how often a step that does not converge may be halved"),
-            preset("newton", newton_spec(), json::object(), "the iteration of the sub-problems"),
-            preset("penalty", number().above(0), 1,
-                   "penalty of the augmented Lagrangian, times the characteristic mass"),
-        }}});
+  std::vector<Variant> variants;
+  for (const IntegratorKind& kind : integrator_kinds()) variants.emplace_back(kind.type, kind.help, kind.keys());
+  return tagged("integrator", std::move(variants));
 }
 
 // ---- Output
@@ -273,6 +254,14 @@ Node whole_model() {
 }
 
 }  // namespace
+
+Key body_name() { return required("name", name(), "name of the body"); }
+
+const std::vector<Word>& translation_words() {
+  static const std::vector<Word> words = {
+      {"x", "translation along x"}, {"y", "translation along y"}, {"z", "translation along z"}};
+  return words;
+}
 
 const Node& model_spec() {
   static const Node node = whole_model();

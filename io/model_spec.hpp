@@ -1,5 +1,5 @@
-// What a model file may hold (format 1): every key declared once, in model_spec.cpp and model_spec_bodies.cpp. Reader,
-// messages, JSON Schema and manual follow from the declarations; see spec.hpp.
+// What a model file may hold (format 1): every key declared once, in model_spec.cpp and beside what reads it in
+// kind_*.cpp. Reader, messages, JSON Schema and manual follow from the declarations; see spec.hpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -36,11 +36,6 @@ std::string json_schema_text();
 /// Numbers of list entries are passed over; a key of several types is shown for each. Throws ModelError with the
 /// nearest key for an unknown one.
 std::string manual(std::string_view key);
-
-// ---- Parts of the declaration
-
-spec::Node bodies_spec();
-spec::Node obstacle_spec();
 
 /// Second pass: what references name exists, has the right kind, and everything that must be used is. Adds issues.
 void check_references(ModelDocument& document, const std::vector<spec::FoundReference>& references,

@@ -17,7 +17,8 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
   Vec3 extent = Vec3::Zero();
   for (const Vec3& p : mesh.points) extent = extent.cwiseMax(p.cwiseAbs());
-  for (const auto& [name, p] : body.points) {
+  for (const auto& [name, point] : body.points) {
+    const Vec3& p = point.offset;
     if ((p.cwiseAbs() - extent).maxCoeff() <= 0) continue;
     const int first = static_cast<int>(mesh.points.size());
     mesh.points.push_back(Vec3::Zero());
@@ -42,7 +43,7 @@ void give_extent(const Model& model, const ObstacleInfo& obstacle, SurfaceMesh& 
     const PrescribedMotion::Pose pose =
         obstacle.motion == nullptr ? PrescribedMotion::Pose{} : obstacle.motion->at(state.t);
     const Vec3 normal = pose.Q.transpose() * place.normal;
-    mesh = make_plane_patch(low, normal, 4 * model.integrator.scales.length);
+    mesh = make_plane_patch(low, normal, 4 * model.scales.length);
   }
 }
 
@@ -72,7 +73,7 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
     Part part;
     part.body = &body;
     part.mesh = body.mesh;
-    if (body.type == "bar") {
+    if (body.is_line) {
       part.mesh.points.assign(body.nodes.size(), Vec3::Zero());
       for (int k = 0; k + 1 < static_cast<int>(body.nodes.size()); ++k) part.mesh.add_cell(CellType::line, {k, k + 1});
     } else if (part.mesh.points.empty()) {
@@ -184,7 +185,7 @@ void Picture::fill_body(const StepView& view, const Part& part) {
   double* u = piece_.point_fields[displacement].values.data() + 3 * part.first_point;
   double* v = piece_.point_fields[velocity].values.data() + 3 * part.first_point;
 
-  const bool line = part.body->type == "bar";
+  const bool line = part.body->is_line;
   for (std::size_t i = 0; i < part.mesh.points.size(); ++i, points += 3, u += 3, v += 3) {
     const int node = line ? part.body->nodes[i] : part.body->nodes[0];
     const Vec3& offset = part.mesh.points[i];

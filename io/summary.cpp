@@ -111,10 +111,10 @@ void Progress::finish(const StepView&, RunStatus) {
 
 std::string summary_text(const Model& model, const RunAccount& account) {
   const RunStatistics& s = account.statistics;
-  const Scales& scales = model.integrator.scales;
+  const Scales& scales = model.scales;
   json iterations;
-  const char* const names[] = {"smooth", "position", "velocity"};
-  for (std::size_t i = 0; i < 3; ++i)
+  const std::vector<std::string>& names = account.subproblems;
+  for (std::size_t i = 0; i < names.size(); ++i)
     iterations[names[i]] = {{"mean", s.mean_iterations(i)}, {"max", s.iterations[i].max}};
   json out = {
       {"status", status_word(account.status)},
@@ -144,13 +144,11 @@ std::string summary_text(const Model& model, const RunAccount& account) {
        {{"total", account.wall.total},
         {"setup", account.wall.setup},
         {"step", account.wall.step},
-        {"output", account.wall.output},
-        {"smooth", s.subproblem_seconds(0)},
-        {"position", s.subproblem_seconds(1)},
-        {"velocity", s.subproblem_seconds(2)}}},
+        {"output", account.wall.output}}},
       {"warnings", account.warnings},
       {"versions", {{"carom", CAROM_VERSION}, {"format", 1}}},
   };
+  for (std::size_t i = 0; i < names.size(); ++i) out["wall_seconds"][names[i]] = s.subproblem_seconds(i);
   if (account.status == RunStatus::failed) {
     const StepReport& r = account.last_report;
     json failure = {{"t", r.t}, {"h", r.h}, {"reason", r.reason}};
@@ -180,7 +178,7 @@ std::vector<std::string> step_remarks(const Model& model, const RunStatistics& s
 
 std::string closing_table(const Model& model, const RunAccount& account) {
   const RunStatistics& s = account.statistics;
-  const Scales& scales = model.integrator.scales;
+  const Scales& scales = model.scales;
   const double steps = std::max(1.0, static_cast<double>(s.steps));
   std::string t;
   const auto row = [&](const char* label, const std::string& value) { t += fmt::format("  {:<26}{}\n", label, value); };
@@ -196,9 +194,8 @@ std::string closing_table(const Model& model, const RunAccount& account) {
     return fmt::format("{:.2f} mean, {} max   ({:.3g} s)", s.mean_iterations(i), s.iterations[i].max,
                        s.subproblem_seconds(i));
   };
-  row("iterations  smooth", iterations(0));
-  row("            position", iterations(1));
-  row("            velocity", iterations(2));
+  for (std::size_t i = 0; i < account.subproblems.size(); ++i)
+    row(((i == 0 ? "iterations  " : "            ") + account.subproblems[i]).c_str(), iterations(i));
   row("linear systems",
       fmt::format("{} factorisations, {} solves", account.linear.factorisations, account.linear.solves));
   row("constraints  position",

@@ -55,6 +55,7 @@ struct WallSeconds {
 struct RunAccount {
   RunStatus status = RunStatus::completed;
   RunStatistics statistics;
+  std::vector<std::string> subproblems;  ///< their names
   LinearCounters linear;
   StepReport last_report;
   double t_start = 0, t_end = 0;

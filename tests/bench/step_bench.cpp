@@ -34,9 +34,9 @@ void run(benchmark::State& state, const Case& c, double elements) {
       state.SkipWithError(document.report().c_str());
       return;
     }
-    NsgaDecoupled integrator(model->system, model->integrator);
-    integrator.initialise(model->system, model->state, model->simulation.step);
-    Simulation simulation(model->system, integrator, model->state, model->simulation);
+    const std::unique_ptr<Integrator> integrator = model->make_integrator(model->system);
+    integrator->initialise(model->system, model->state, model->simulation.step);
+    Simulation simulation(model->system, *integrator, model->state, model->simulation);
     if (simulation.run() != RunStatus::completed) {
       state.SkipWithError("the run failed");
       return;
@@ -47,8 +47,8 @@ void run(benchmark::State& state, const Case& c, double elements) {
     sum.step_seconds += s.step_seconds;
     sum.sampled_total += s.sampled_total;
     for (std::size_t i = 0; i < 3; ++i) sum.sampled_seconds[i] += s.sampled_seconds[i];
-    factorisations = integrator.linear_counters().factorisations;
-    solves = integrator.linear_counters().solves;
+    factorisations = integrator->linear_counters().factorisations;
+    solves = integrator->linear_counters().solves;
   }
   const double per_step = 1e6 * sum.step_seconds / static_cast<double>(sum.steps);
   state.counters["us_per_step"] = per_step;

@@ -53,7 +53,7 @@ Case Case::from_text(const std::string& text, const std::vector<std::string>& ov
 Case::Case(ModelDocument document) {
   model_ = build_model(document);
   if (model_ == nullptr) throw std::runtime_error(document.report());
-  integrator_ = std::make_unique<NsgaDecoupled>(model_->system, model_->integrator);
+  integrator_ = model_->make_integrator(model_->system);
   if (!integrator_->initialise(model_->system, model_->state, model_->simulation.step))
     throw std::runtime_error("the initial accelerations cannot be computed");
 }

@@ -38,8 +38,8 @@ class Case {
   State& state() { return model_->state; }
   double t() const { return model_->state.t; }
   double h() const { return model_->simulation.step; }
-  const Scales& scales() const { return model_->integrator.scales; }
-  NsgaDecoupled& integrator() { return *integrator_; }
+  const Scales& scales() const { return model_->scales; }
+  Integrator& integrator() { return *integrator_; }
   const RunStatistics& statistics() const { return statistics_; }
   const StepReport& last_report() const { return last_report_; }
 
@@ -67,7 +67,7 @@ class Case {
   explicit Case(ModelDocument document);
 
   std::unique_ptr<Model> model_;
-  std::unique_ptr<NsgaDecoupled> integrator_;
+  std::unique_ptr<Integrator> integrator_;
   RunStatistics statistics_;
   StepReport last_report_;
 };

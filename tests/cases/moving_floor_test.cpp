@@ -1,0 +1,118 @@
+// Two balls on a floor that moves as z = a sin(omega t): closed forms of the motion of a point above it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "case_runner.hpp"
+
+using namespace carom;
+using namespace carom::cases;
+
+namespace {
+
+// the parameters of the model
+constexpr double g = 9.81, a = 0.013, frequency = 5, restitution = 0.5;
+constexpr double omega = 2 * M_PI * frequency, period = 1 / frequency;
+
+double floor_position(double t) { return a * std::sin(omega * t); }
+double floor_velocity(double t) { return a * omega * std::cos(omega * t); }
+double floor_acceleration(double t) { return -omega * omega * floor_position(t); }
+
+// The carried ball leaves when the floor's acceleration is -g; its free flight ends where it meets the floor again.
+double leaving_time() { return std::asin(g / (a * omega * omega)) / omega; }
+double landing_time() {
+  const double t_1 = leaving_time();
+  const auto gap = [&](double t) {
+    const double s = t - t_1;
+    return floor_position(t_1) + floor_velocity(t_1) * s - 0.5 * g * s * s - floor_position(t);
+  };
+  // the gap is positive first, then negative
+  double low = t_1 + 0.05 * period, high = low;
+  REQUIRE(gap(low) > 0);
+  while (gap(high) > 0) high += 1e-3;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = 0.5 * (low + high);
+    (gap(middle) > 0 ? low : high) = middle;
+  }
+  return low;
+}
+
+std::vector<std::string> with_step(double h) { return {set("/integrator/step", h), "/output/probes=[]"}; }
+
+}  // namespace
+
+TEST_CASE("moving floor: the carried ball leaves, flies and lands as the closed form says, to O(h)") {
+  const double t_1 = leaving_time(), t_2 = landing_time();
+  // it lands where the floor can hold it and leaves again one period after the first time
+  REQUIRE(t_2 < t_1 + period);
+  REQUIRE(floor_acceleration(t_2) > -g);
+
+  for (const double h : {1e-3, 1e-4, 1e-5}) {
+    CAPTURE(h);
+    Case balls("moving_floor", with_step(h));
+    const int row = balls.rows("carry")[0];
+    std::vector<double> leaving, landing;
+    double force_error = 0, slip = 0, gap = 0, height_error = 0;
+    bool closed_before = true;
+    REQUIRE(balls.run([&](const StepView& view) {
+      const double t = balls.t();
+      const bool closed = balls.impulse(row) > 0;
+      if (closed_before && !closed) leaving.push_back(t);
+      if (!closed_before && closed) landing.push_back(t);
+      if (closed) {
+        // it stays on the floor and has its velocity (e = 0)
+        gap = std::max(gap, std::abs(balls.gap(row)));
+        slip = std::max(slip, std::abs(balls.velocity("carried").z() - floor_velocity(t)));
+        // while it is carried the force is m (g + floor's acceleration), here of the middle of the step
+        if (closed_before)
+          force_error = std::max(force_error, std::abs(balls.force(row) - (g + floor_acceleration(t - 0.5 * h))));
+      } else if (t > t_1 && t < t_2) {
+        const double s = t - t_1;
+        height_error = std::max(height_error, std::abs(balls.position("carried").z() - floor_position(t_1) -
+                                                       floor_velocity(t_1) * s + 0.5 * g * s * s));
+      }
+      closed_before = closed;
+      CHECK(view.report.smallest_gap > -1e-12);
+    }) == RunStatus::completed);
+
+    REQUIRE(leaving.size() == 10);
+    REQUIRE(landing.size() == 10);
+    for (std::size_t k = 0; k < leaving.size(); ++k) {
+      CHECK(std::abs(leaving[k] - (t_1 + static_cast<double>(k) * period)) < 2 * h);
+      CHECK(std::abs(landing[k] - (t_2 + static_cast<double>(k) * period)) < 2 * h);
+    }
+    // it leaves up to 2 h late, and then with a velocity O(h^2) off
+    CHECK(height_error < 2 * a * omega * omega * omega * h * h);
+    CHECK(force_error < a * omega * omega * omega * h);
+    CHECK(gap < 1e-10 * balls.scales().length);
+    CHECK(slip < 1e-10 * balls.scales().speed);
+  }
+}
+
+TEST_CASE("moving floor: the bouncing ball keeps its periodic orbit and obeys the impact law relative to the floor") {
+  const double phase = std::acos(0.5 * g * period * (1 - restitution) / ((1 + restitution) * a * omega));
+  for (const double h : {1e-3, 1e-4, 1e-5}) {
+    CAPTURE(h);
+    Case balls("moving_floor", with_step(h));
+    const int row = balls.rows("bounce")[0];
+    std::vector<double> times, speeds;
+    double law = 0, before = balls.gap_velocity(row);
+    REQUIRE(balls.run([&](const StepView&) {
+      const double after = balls.gap_velocity(row);
+      if (balls.impulse(row) > 0) {
+        times.push_back(balls.t());
+        speeds.push_back(balls.velocity("bouncing").z());
+        law = std::max(law, std::abs(after + restitution * before));
+      }
+      before = after;
+    }) == RunStatus::completed);
+
+    REQUIRE(times.size() == 10);
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      CHECK(std::abs(times[k] - (phase / omega + static_cast<double>(k) * period)) < 4 * h);
+      CHECK(std::abs(speeds[k] - 0.5 * g * period) < 4 * h * g);
+    }
+    CHECK(law < 1e-11 * balls.scales().speed);
+  }
+}

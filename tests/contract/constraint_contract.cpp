@@ -10,7 +10,7 @@ namespace carom::test {
 namespace {
 
 constexpr int states = 4;
-constexpr double derivative_tolerance = 1e-8, rounding = 1e-12, range_tolerance = 1e-14;
+constexpr double derivative_tolerance = 1e-9, rounding = 1e-12, range_tolerance = 1e-14;
 
 /// Everything evaluate() gives.
 struct Values {

@@ -26,7 +26,7 @@ namespace {
 using namespace carom;
 using namespace carom::test;
 
-constexpr double derivative_tolerance = 1e-8, rounding = 1e-12;
+constexpr double derivative_tolerance = 1e-9, rounding = 1e-12;
 
 // ---- two blocks with what the stock lacks: a mass that depends on the configuration, a reaction of its own direction
 
@@ -854,6 +854,7 @@ TEST_CASE("system: scales measure rotations by a length") {
   const Vector v = {1, -2, 0.5, 0, 7, 0, 1.5, 0};
   CHECK(s.speed(v, 0.1) == 2);
   CHECK(s.speed(v, 0.5) == 3.5);
+  CHECK(s.largest_angular_velocity(v) == 7);
   CHECK(s.force_norm(Vector{3, 0, 0, 0, 8, 0, 0, 0}, 2.0) == doctest::Approx(5));
   CHECK(s.noise_force(0.5) == 15);
   // the fixed component does not count, nor does the quaternion

@@ -1,0 +1,90 @@
+#include "io/build_context.hpp"
+
+#include <cmath>
+
+#include "core/body_point.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+
+Vec3 vec3(const json& v) { return {v[0].get<double>(), v[1].get<double>(), v[2].get<double>()}; }
+std::string text(const json& v) { return v.get<std::string>(); }
+
+Quaternion orientation(const json& body) {
+  if (!body.contains("orientation")) return {1, 0, 0, 0};
+  const json& o = body["orientation"];
+  if (o.contains("quaternion")) {
+    const json& q = o["quaternion"];
+    return Quaternion(q[0].get<double>(), q[1].get<double>(), q[2].get<double>(), q[3].get<double>()).normalized();
+  }
+  if (o.contains("rotation_vector")) return so3::exp_quaternion(vec3(o["rotation_vector"]));
+  return so3::exp_quaternion(Vec3(o["angle"].get<double>() * vec3(o["axis"]).normalized()));
+}
+
+int BuildContext::add_node(NodeKind kind, std::span<const double> configuration, const std::string& name,
+                           const Vec3& velocity, const Vec3& angular_velocity) {
+  velocities_.emplace_back(velocity, angular_velocity);
+  return model.system.add_node(kind, configuration, name);
+}
+
+TimeFunction BuildContext::time_function(const json& value, const std::string& pointer) {
+  try {
+    if (value.is_number()) return TimeFunction::constant(value.get<double>());
+    if (value.is_string()) return TimeFunction::formula(text(value), document.parameters());
+    const bool cubic = text(value["interpolation"]) == "cubic";
+    return TimeFunction::table(value["times"].get<std::vector<double>>(), value["values"].get<std::vector<double>>(),
+                               cubic ? Interpolation::cubic_natural : Interpolation::linear);
+  } catch (const std::runtime_error& e) {
+    error(pointer, e.what());
+    return {};
+  }
+}
+
+std::array<TimeFunction, 3> BuildContext::time_functions(const json& value, const std::string& pointer) {
+  return {time_function(value[0], pointer + "/0"), time_function(value[1], pointer + "/1"),
+          time_function(value[2], pointer + "/2")};
+}
+
+AttachedPoint BuildContext::point(const json& reference, const std::string& pointer) {
+  if (const auto p = model.find_point(text(reference))) return *p;
+  error(pointer, "no point named \"" + text(reference) + "\"");
+  return {};
+}
+
+bool BuildContext::is_frame(const AttachedPoint& p) const {
+  return p.node >= 0 && model.system.dofs().kind(p.node) == NodeKind::frame;
+}
+
+Vec3 BuildContext::initial_place(const AttachedPoint& p) const {
+  return model.place(p, model.system.initial_configuration());
+}
+
+Mat3 BuildContext::initial_rotation(const AttachedPoint& p) const {
+  if (!is_frame(p)) return Mat3::Identity();
+  const double* q = model.system.initial_configuration().data() + model.system.dofs().configuration_offset(p.node);
+  return so3::quaternion_to_matrix(Quaternion(q[3], q[4], q[5], q[6]));
+}
+
+const json& BuildContext::material(const std::string& name) const {
+  static const json none;
+  for (const json& m : root()["materials"])
+    if (m["name"] == name) return m;
+  return none;
+}
+
+double BuildContext::section_area(const std::string& name) const {
+  for (const json& s : root()["sections"]) {
+    if (s["name"] != name) continue;
+    const std::string type = text(s["type"]);
+    const auto value = [&](const char* key) { return s[key].get<double>(); };
+    if (type == "rectangle") return value("width") * value("height");
+    if (type == "circle") return M_PI * value("radius") * value("radius");
+    if (type == "tube")
+      return M_PI * (value("outer_radius") * value("outer_radius") - value("inner_radius") * value("inner_radius"));
+    return value("area");
+  }
+  return 0;
+}
+
+}  // namespace carom

@@ -1,0 +1,55 @@
+// BuildContext: what the readers of bodies, joints, loads and contacts share while a model is built.
+#pragma once
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/time_function.hpp"
+#include "io/model.hpp"
+#include "io/model_document.hpp"
+
+namespace carom {
+
+// JSON values of a checked document.
+Vec3 vec3(const nlohmann::json& value);
+std::string text(const nlohmann::json& value);
+/// Unit quaternion of an optional "orientation".
+Quaternion orientation(const nlohmann::json& body);
+
+class BuildContext {
+ public:
+  BuildContext(ModelDocument& model_document, Model& built) : document(model_document), model(built) {}
+
+  ModelDocument& document;
+  Model& model;
+  const nlohmann::json& root() const { return document.resolved; }
+  void error(const std::string& pointer, const std::string& message) { document.add_issue(pointer, message); }
+
+  /// Adds a node with its initial velocity (x' inertial, Omega body axes; Omega is ignored but for frames).
+  int add_node(NodeKind kind, std::span<const double> configuration, const std::string& name, const Vec3& velocity,
+               const Vec3& angular_velocity = Vec3::Zero());
+  const std::vector<std::pair<Vec3, Vec3>>& velocities() const { return velocities_; }
+
+  TimeFunction time_function(const nlohmann::json& value, const std::string& pointer);
+  std::array<TimeFunction, 3> time_functions(const nlohmann::json& value, const std::string& pointer);
+
+  /// A point by its reference; an unknown one is an error at the pointer.
+  AttachedPoint point(const nlohmann::json& reference, const std::string& pointer);
+  bool is_frame(const AttachedPoint& point) const;
+  Vec3 initial_place(const AttachedPoint& point) const;
+  Mat3 initial_rotation(const AttachedPoint& point) const;
+
+  const nlohmann::json& material(const std::string& name) const;
+  double section_area(const std::string& name) const;
+
+  double total_mass = 0;
+  double size = 0;  ///< of the largest body
+
+ private:
+  std::vector<std::pair<Vec3, Vec3>> velocities_;  // per node
+};
+
+}  // namespace carom

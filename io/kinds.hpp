@@ -1,0 +1,96 @@
+// Registries: the kinds of bodies, joints, obstacles and integrators a model file may name.
+//
+// A kind declares its keys and reads them; both stand in one file, io/kind_<name>.cpp. Adding one: that file, and a
+// line in kinds.cpp.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "contact/obstacle.hpp"
+#include "elements/joint.hpp"
+#include "io/build_context.hpp"
+#include "io/spec.hpp"
+
+namespace carom {
+
+// ---- bodies
+
+struct BodySource {
+  const nlohmann::json* json;
+  std::string pointer;
+  BodyInfo* info;  ///< name and type are set; the kind fills the rest
+};
+
+struct BodyKind {
+  std::string type, help;
+  spec::Node (*keys)();
+  /// Builds all bodies of the kind: nodes, fixed components, elements.
+  void (*build)(BuildContext& context, const std::vector<BodySource>& bodies);
+};
+/// Keys that bodies share.
+spec::Key body_name();
+const std::vector<spec::Word>& translation_words();
+
+BodyKind rigid_kind();
+BodyKind point_mass_kind();
+BodyKind bar_kind();
+const std::vector<BodyKind>& body_kinds();
+
+// ---- joints
+
+/// The rows of all joints, collected so that equal rows form one block.
+struct JointRows {
+  std::vector<Coincidence> linear, rotating;
+  std::vector<Orthogonality> orthogonal;
+};
+
+/// Two points to be joined, and where they are at the start.
+struct JointSource {
+  std::string name;
+  AttachedPoint a, b;
+  bool a_is_frame = false, b_is_frame = false;
+  Vec3 x_a = Vec3::Zero(), x_b = Vec3::Zero();
+  Mat3 R_a = Mat3::Identity(), R_b = Mat3::Identity();
+
+  /// Both sides have rotations that can be held: frames or ground.
+  bool both_oriented() const { return (a_is_frame || a.node < 0) && (b_is_frame || b.node < 0); }
+};
+
+struct JointKind {
+  std::string type, help;
+  void (*build)(const JointSource& joint, JointRows& rows);
+};
+std::vector<JointKind> rigid_joint_kinds();  ///< fixed, spherical, rigid_link
+const std::vector<JointKind>& joint_kinds();
+
+// ---- obstacles
+
+struct ObstacleSurface {
+  std::shared_ptr<const Obstacle> obstacle;
+  std::string suffix;  ///< of the contacts' names, where an obstacle has several surfaces
+};
+
+struct ObstacleKind {
+  std::string type, help;
+  std::vector<spec::Key> (*keys)();
+  /// The surfaces, and the mesh by which the obstacle is drawn; `size` is that of what is infinite.
+  std::vector<ObstacleSurface> (*build)(const nlohmann::json& obstacle, double size, SurfaceMesh& mesh);
+};
+std::vector<ObstacleKind> analytic_obstacle_kinds();  ///< plane, sphere, cylinder
+const std::vector<ObstacleKind>& obstacle_kinds();
+
+// ---- integrators
+
+struct IntegratorKind {
+  std::string type, help;
+  spec::Node (*keys)();
+  /// Reads the options; scales and weight of the model are known.
+  Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
+};
+IntegratorKind nsga_decoupled_kind();
+const std::vector<IntegratorKind>& integrator_kinds();
+
+}  // namespace carom

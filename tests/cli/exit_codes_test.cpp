@@ -1,0 +1,224 @@
+// What the program says and with which code it ends: docs/user_guide.md, "Exit codes".
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "tests/cli/program.hpp"
+
+using namespace carom::cli_test;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* wrong_model = R"({
+  "format": 1,
+  "gravity": [0, -9.81, 0],
+  "materials": [{"name": "steel", "type": "linear_elastic", "young": 2.1e11, "density": 7800}],
+  "sections": [{"name": "square", "type": "rectangle",
+      "width": "thick", "height": 0.01}],
+  "bodies": [{"name": "arm", "type": "bar", "material": "steel", "section": "square", "from": [0, 0, 0], "to": [1, 0, 0]},
+    {"name": "load", "type": "point_mass", "mass": 1, "position": [2, 0, 0]}],
+  "joints": [{"name": "link", "type": "rigid_link", "of": ["load", "amr.end"]}],
+  "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}
+}
+)";
+
+bool wait_for(const fs::path& path, Process& process) {
+  for (int i = 0; i < 6000 && process.running(); ++i) {
+    if (fs::exists(path)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("command line: help and version are answers, on stdout") {
+  const TemporaryDirectory directory;
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--help"}, {"run", "--help"}, {"check", "--help"}, {"schema", "--help"}, {"--version"}}) {
+    const Outcome outcome = run_carom(directory, arguments);
+    CAPTURE(arguments.back());
+    CHECK(outcome.code == 0);
+    CHECK(outcome.err.empty());
+    CHECK(!outcome.out.empty());
+  }
+  const std::string help = run_carom(directory, {"--help"}).out;
+  for (const char* command : {"run", "check", "schema"}) CHECK(help.find(command) != std::string::npos);
+  const std::string run = run_carom(directory, {"run", "--help"}).out;
+  for (const char* option : {"--output", "--set", "--until", "--threads", "--quiet", "--verbose"})
+    CHECK(run.find(option) != std::string::npos);
+}
+
+TEST_CASE("command line: what cannot be understood ends with 2, and nothing is written") {
+  const TemporaryDirectory directory;
+  const std::string ball = model_path("bouncing_ball");
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {},
+           {"frobnicate"},
+           {"run"},
+           {"run", "--frobnicate"},
+           {"run", ball, "--frobnicate"},
+           {"run", ball, "another.json"},
+           {"run", ball, "-q", "-v"},
+           {"run", ball, "--threads", "0"},
+           {"run", ball, "--threads", "two"},
+           {"run", ball, "--until", "soon"},
+           {"run", ball, "--set"},
+           {"check"},
+           {"check", ball, "-o", "x"},
+           {"schema", "/integrator/stpe"},
+           {"schema", "/integrator", "--markdown"},
+       }) {
+    const Outcome outcome = run_carom(directory, arguments);
+    std::string line;
+    for (const std::string& word : arguments) line += " " + word;
+    CAPTURE(line);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.out.empty());
+    CHECK(!outcome.err.empty());
+  }
+  CHECK(!fs::exists(directory / "results"));
+}
+
+TEST_CASE("wrong model: all its errors at once, each with place, pointer and what is allowed, and 3") {
+  const TemporaryDirectory directory;
+  write(directory / "model.json", wrong_model);
+  const std::string expected =
+      "model.json:6:16: error at /sections/0/width: expected a length > 0, got \"thick\"\n"
+      "model.json:9:68: error at /joints/0/of/1: no body named \"amr\"; did you mean \"arm\"?\n"
+      "2 errors. See: carom schema /sections\n";
+  for (const char* command : {"run", "check"}) {
+    const Outcome outcome = run_carom(directory, {command, "model.json"});
+    CHECK(outcome.code == 3);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err == expected);
+  }
+  CHECK(!fs::exists(directory / "results"));
+}
+
+TEST_CASE("wrong model: an empty file, broken JSON and another kind of value end with 3") {
+  const TemporaryDirectory directory;
+  const auto message = [&](const std::string& text) {
+    write(directory / "model.json", text);
+    const Outcome outcome = run_carom(directory, {"run", "model.json"});
+    CHECK(outcome.code == 3);
+    CHECK(outcome.out.empty());
+    return outcome.err;
+  };
+  CHECK(message("").starts_with("model.json:1:1: error: the file is empty; expected a JSON object\n"));
+  CHECK(message("[]").starts_with("model.json:1:1: error: "));
+  CHECK(message("{\n  \"format\" 1\n}").starts_with("model.json:2:12: error: "));
+  CHECK(message("{").starts_with("model.json:1:"));
+  CHECK(!message("{}").empty());
+}
+
+TEST_CASE("--set: wrong pointers and values end with 3 and name the option") {
+  const TemporaryDirectory directory;
+  const auto message = [&](const std::string& set) {
+    const Outcome outcome = run_carom(directory, {"run", model_path("bouncing_ball"), "--set", set});
+    CHECK(outcome.code == 3);
+    CHECK(outcome.out.empty());
+    return outcome.err;
+  };
+  CHECK(message("step") ==
+        "--set step: error: expected /json/pointer=value, as in /integrator/step=1e-4\n"
+        "1 error. See: carom schema\n");
+  CHECK(message("/integrator/step=-1").starts_with("--set /integrator/step=-1: error at /integrator/step: "));
+  CHECK(message("/integrator/stpe=1").find("did you mean \"step\"?") != std::string::npos);
+  CHECK(message("/bodies/7/mass=1").starts_with("--set /bodies/7/mass=1: error"));
+  CHECK(message("/bodies/0/mass/x=1").starts_with("--set /bodies/0/mass/x=1: error"));
+  CHECK(!fs::exists(directory / "results"));
+}
+
+TEST_CASE("--until before the start is an error of the model") {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run_carom(directory, {"run", model_path("bouncing_ball"), "--until", "-1"});
+  CHECK(outcome.code == 3);
+  CHECK(outcome.err.find("--until") != std::string::npos);
+}
+
+TEST_CASE("files: a missing model, a directory, and a place that cannot be written end with 5") {
+  const TemporaryDirectory directory;
+  for (const char* command : {"run", "check"}) {
+    CHECK(run_carom(directory, {command, "missing.json"}).code == 5);
+    CHECK(run_carom(directory, {command, "missing.json"}).err ==
+          "carom: cannot read missing.json: No such file or directory\n");
+    CHECK(run_carom(directory, {command, "."}).code == 5);
+    CHECK(run_carom(directory, {command, "."}).err == "carom: cannot read .: it is a directory\n");
+  }
+  write(directory / "occupied", "");
+  for (const char* place : {"occupied/results", "occupied"}) {
+    const Outcome outcome = run_carom(directory, {"run", model_path("bouncing_ball"), "-o", place});
+    CAPTURE(place);
+    CHECK(outcome.code == 5);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.starts_with("carom: cannot "));
+  }
+}
+
+TEST_CASE("no convergence: 4, and everything before is complete and readable") {
+  // the brick's impact at t = 0.4153 takes four iterations of the position correction
+  const TemporaryDirectory directory;
+  const Outcome outcome =
+      run_carom(directory, {"run", model_path("brick"), "-o", "r", "--set", "/integrator/max_subdivisions=0", "--set",
+                            "/integrator/newton/max_iterations=3"});
+  CHECK(outcome.code == 4);
+  CHECK(outcome.err.find("no convergence at t = 0.415") != std::string::npos);
+  CHECK(outcome.err.find("position") != std::string::npos);
+
+  const nlohmann::json summary = read_json(directory / "r/summary.json");
+  CHECK(summary["status"] == "failed");
+  CHECK(summary["steps"] == 415);
+  CHECK(summary["time"]["end"].get<double>() == doctest::Approx(0.415).epsilon(1e-12));
+  CHECK(summary["failure"]["subproblem"] == "position");
+  CHECK(summary["rejected_steps"] == 1);
+
+  const Table probes = read_csv(directory / "r/probes.csv");
+  CHECK(probes.rows.size() == 416);
+  CHECK(probes.rows.back()[0] == summary["time"]["end"].get<double>());
+  const std::vector<double> times = series_times(directory / "r");
+  CHECK(times.size() == 84);
+  CHECK(times.back() == doctest::Approx(0.415).epsilon(1e-12));
+}
+
+TEST_CASE("a step that does not converge is repeated in halves, which the summary counts") {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run_carom(
+      directory, {"run", model_path("brick"), "-o", "r", "-q", "--set", "/integrator/newton/max_iterations=3"});
+  CHECK(outcome.code == 0);
+  const nlohmann::json summary = read_json(directory / "r/summary.json");
+  CHECK(summary["status"] == "completed");
+  CHECK(summary["steps"] == 1000);
+  CHECK(summary["subdivided_steps"] >= 1);
+  CHECK(summary["rejected_steps"] >= summary["subdivided_steps"]);
+  CHECK(summary["substeps"] > 1000);
+  CHECK(read_csv(directory / "r/probes.csv").rows.size() == 1001);
+}
+
+TEST_CASE("interruption: the step is finished, all files are complete, and 130") {
+  const TemporaryDirectory directory;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    fs::remove_all(directory / "r");
+    Process process(directory,
+                    {"run", model_path("bouncing_ball"), "-o", "r", "--set", "/integrator/step=1e-5", "--until", "1e4",
+                     "--set", "/output/vtu/every=1000", "--set", "/output/probes_every=100"});
+    REQUIRE(wait_for(directory / "r/vtu/bouncing_ball_000002.vtu", process));
+    process.send(signal);
+    const Outcome outcome = process.wait();
+    CHECK(outcome.code == 130);
+    CHECK(outcome.out.find("interrupted; results in r") != std::string::npos);
+
+    const nlohmann::json summary = read_json(directory / "r/summary.json");
+    CHECK(summary["status"] == "interrupted");
+    const double end = summary["time"]["end"];
+    CHECK(end >= 0.02);
+    CHECK(end == doctest::Approx(1e-5 * summary["steps"].get<double>()).epsilon(1e-9));
+    CHECK(!read_csv(directory / "r/probes.csv").rows.empty());
+    CHECK(series_times(directory / "r").back() == end);
+  }
+}

@@ -1,0 +1,71 @@
+// Runs the program as users do: as a process of its own, in a temporary directory.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace carom::cli_test {
+
+/// A new empty directory, removed with its content at the end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Outcome {
+  int code = -1;  ///< exit code, or 128 + the signal that ended the process
+  std::string out, err;
+};
+
+/// A process that may still run.
+class Process {
+ public:
+  Process(const TemporaryDirectory& directory, const std::vector<std::string>& arguments);
+  /// Kills it if nobody has waited for it.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  void send(int signal) const;
+  bool running();
+  Outcome wait();
+
+ private:
+  std::filesystem::path directory_;
+  int id_ = -1;
+  int status_ = 0;
+  bool ended_ = false;
+};
+
+/// carom ARGUMENTS in the directory, to its end.
+Outcome run_carom(const TemporaryDirectory& directory, const std::vector<std::string>& arguments);
+
+/// data/models/NAME.json of the sources; all such names.
+std::string model_path(const std::string& name);
+std::vector<std::string> model_names();
+
+std::string read(const std::filesystem::path& path);
+void write(const std::filesystem::path& path, const std::string& text);
+nlohmann::json read_json(const std::filesystem::path& path);
+
+/// The table of a CSV file whose lines are all whole; fails the test otherwise.
+struct Table {
+  std::vector<std::string> names;
+  std::vector<std::vector<double>> rows;
+};
+Table read_csv(const std::filesystem::path& path);
+
+/// The times in the only PVD file of the directory. Fails the test unless it is well formed and all files it lists are
+/// there and whole.
+std::vector<double> series_times(const std::filesystem::path& directory);
+
+}  // namespace carom::cli_test

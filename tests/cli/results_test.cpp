@@ -1,0 +1,132 @@
+// What a run leaves, and that it can be repeated bit for bit.
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/program.hpp"
+
+using namespace carom::cli_test;
+namespace fs = std::filesystem;
+
+TEST_CASE("run: results go to results/<model>, the account to stdout") {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run_carom(directory, {"run", model_path("brick"), "--until", "0.05"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.starts_with("completed; results in results/brick\n"));
+  for (const char* row : {"steps ", "wall time", "iterations", "factorisations", "constraints", "impacts", "energy"})
+    CHECK(outcome.out.find(row) != std::string::npos);
+  CHECK(outcome.err.find("completed") == std::string::npos);
+  for (const char* name : {"brick.pvd", "vtu/brick_000000.vtu", "probes.csv", "summary.json", "run.json"})
+    CHECK(fs::exists(directory / (std::string("results/brick/") + name)));
+}
+
+TEST_CASE("run: -q prints nothing, -v sizes and scales on stderr") {
+  const TemporaryDirectory directory;
+  const Outcome quiet = run_carom(directory, {"run", model_path("brick"), "--until", "0.05", "-q"});
+  CHECK(quiet.code == 0);
+  CHECK(quiet.out.empty());
+  CHECK(quiet.err.empty());
+  CHECK(fs::exists(directory / "results/brick/summary.json"));
+  const Outcome verbose = run_carom(directory, {"run", model_path("brick"), "--until", "0.05", "-v"});
+  CHECK(verbose.code == 0);
+  CHECK(verbose.err.find("6 equations") != std::string::npos);
+  CHECK(verbose.err.find("scales") != std::string::npos);
+}
+
+TEST_CASE("run: several --set count, and -o says where") {
+  const TemporaryDirectory directory;
+  const Outcome outcome =
+      run_carom(directory, {"run", model_path("bouncing_ball"), "-o", "deep/er", "-q", "--set", "/integrator/step=1e-2",
+                            "--set", "/integrator/duration=0.2", "--set", "/output/vtu/enabled=false", "--set",
+                            "/parameters/z_0=2", "--set", "/bodies/0/name=ball", "--set", "/gravity=[0, 0, -5]"});
+  CHECK(outcome.code == 0);
+  CHECK(!fs::exists(directory / "results"));
+  CHECK(!fs::exists(directory / "deep/er/vtu"));
+  const Table probes = read_csv(directory / "deep/er/probes.csv");
+  REQUIRE(probes.rows.size() == 21);
+  CHECK(probes.names[0] == "t");
+  CHECK(probes.names[1] == "z");
+  // free fall, which the method solves exactly: z = 2 - 5 t^2/2
+  CHECK(probes.rows.back()[0] == doctest::Approx(0.2).epsilon(1e-12));
+  CHECK(probes.rows.back()[1] == doctest::Approx(2 - 0.5 * 5 * 0.04).epsilon(1e-12));
+}
+
+TEST_CASE("run: --until 0 writes the initial state") {
+  const TemporaryDirectory directory;
+  CHECK(run_carom(directory, {"run", model_path("brick"), "--until", "0", "-q", "-o", "r"}).code == 0);
+  CHECK(read_json(directory / "r/summary.json")["steps"] == 0);
+  CHECK(read_csv(directory / "r/probes.csv").rows.size() == 1);
+  CHECK(series_times(directory / "r") == std::vector<double>{0});
+}
+
+TEST_CASE("run: a second run into the same directory replaces the first") {
+  const TemporaryDirectory directory;
+  CHECK(run_carom(directory, {"run", model_path("brick"), "--until", "0.1", "-q", "-o", "r"}).code == 0);
+  CHECK(series_times(directory / "r").size() == 21);
+  CHECK(run_carom(directory, {"run", model_path("brick"), "--until", "0.05", "-q", "-o", "r"}).code == 0);
+  CHECK(series_times(directory / "r").size() == 11);
+  CHECK(read_csv(directory / "r/probes.csv").rows.size() == 51);
+  CHECK(!fs::exists(directory / "r/vtu/brick_000011.vtu"));
+}
+
+TEST_CASE("run: the last state is in the series though the stride passes it by") {
+  const TemporaryDirectory directory;
+  CHECK(run_carom(directory,
+                  {"run", model_path("brick"), "--until", "0.05", "-q", "-o", "r", "--set", "/output/vtu/every=7"})
+            .code == 0);
+  const std::vector<double> times = series_times(directory / "r");
+  CHECK(times.size() == 9);
+  CHECK(times.back() == doctest::Approx(0.05).epsilon(1e-12));
+}
+
+TEST_CASE("run: run.json repeats the run byte for byte") {
+  const TemporaryDirectory directory;
+  for (const std::string& name : model_names()) {
+    CAPTURE(name);
+    REQUIRE(run_carom(directory, {"run", model_path(name), "--until", "0.05", "-q", "-o", name, "--set",
+                                  "/integrator/rho_infinity=0.7"})
+                .code == 0);
+    const Outcome again = run_carom(directory, {"run", name + "/run.json", "-q", "-o", name + "_again"});
+    CHECK(again.code == 0);
+    CHECK(again.err.empty());
+    CHECK(read(directory / (name + "/probes.csv")) == read(directory / (name + "_again/probes.csv")));
+    CHECK(read(directory / (name + "/run.json")) == read(directory / (name + "_again/run.json")));
+  }
+}
+
+TEST_CASE("run: two threads give the same bits as one") {
+  const TemporaryDirectory directory;
+  for (const std::string& name : model_names()) {
+    CAPTURE(name);
+    const std::vector<std::string> arguments = {"run", model_path(name), "--until", "0.2", "-q", "-o"};
+    std::vector<std::string> one = arguments, two = arguments;
+    one.insert(one.end(), {name + "_1", "--threads", "1"});
+    two.insert(two.end(), {name + "_2", "--threads", "2"});
+    REQUIRE(run_carom(directory, one).code == 0);
+    REQUIRE(run_carom(directory, two).code == 0);
+    CHECK(read(directory / (name + "_1/probes.csv")) == read(directory / (name + "_2/probes.csv")));
+  }
+}
+
+TEST_CASE("models: every one is valid and holds its constraints at both levels") {
+  const TemporaryDirectory directory;
+  const std::vector<std::string> names = model_names();
+  CHECK(names.size() >= 9);
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    const Outcome check = run_carom(directory, {"check", model_path(name)});
+    CHECK(check.code == 0);
+    CHECK(check.err.empty());
+    CHECK(check.out.ends_with("valid\n"));
+
+    CHECK(run_carom(directory, {"run", model_path(name), "--until", "0.6", "-q", "-o", name}).code == 0);
+    const nlohmann::json summary = read_json(directory / (name + "/summary.json"));
+    CHECK(summary["status"] == "completed");
+    CHECK(summary["time"]["end"].get<double>() == doctest::Approx(0.6).epsilon(1e-12));
+    CHECK(summary["residuals"]["position"].get<double>() < 1e-10);
+    CHECK(summary["residuals"]["velocity"].get<double>() < 1e-10);
+    CHECK(summary["max_penetration"].get<double>() <= 1e-10 * summary["scales"]["length"].get<double>());
+    CHECK(summary["warnings"].empty());
+    CHECK(series_times(directory / name).back() == summary["time"]["end"].get<double>());
+    read_csv(directory / (name + "/probes.csv"));
+  }
+}

@@ -1,0 +1,86 @@
+// Nothing allocates in the steady state of the step loop.
+#include <doctest/doctest.h>
+
+#include "model_run.hpp"
+#include "tests/support/counting_allocator.hpp"
+
+using namespace carom;
+using carom::test::AllocationCount;
+using carom::test::ModelRun;
+
+namespace {
+
+// Allocations of a thousand steps; -1 if one did not converge.
+long allocations_of_steps(ModelRun& run) {
+  bool converged = true;
+  AllocationCount count;
+  for (int k = 0; k < 1000; ++k) converged = run.step(run.h()).converged && converged;
+  const long n = count.value();
+  return converged ? n : -1;
+}
+
+void advance(ModelRun& run, double t) {
+  while (run.state().t < t) REQUIRE(run.step(run.h()).converged);
+}
+
+}  // namespace
+
+TEST_CASE("allocation: the counter counts") {
+  AllocationCount count;
+  std::vector<double>* v = new std::vector<double>(100);
+  const long n = count.value();
+  delete v;
+  CHECK(n >= 1);
+}
+
+TEST_CASE("allocation: a ball at rest steps without") {
+  ModelRun run = ModelRun::of_file("bouncing_ball", {"/parameters/z_0=0"});
+  advance(run, 0.002);
+  CHECK(allocations_of_steps(run) == 0);
+  CHECK(run.state().closed[0] == 1);
+}
+
+TEST_CASE("allocation: a bouncing ball steps without after its first impact") {
+  ModelRun run = ModelRun::of_file("bouncing_ball");
+  advance(run, 0.46);
+  CHECK(allocations_of_steps(run) == 0);
+}
+
+TEST_CASE("allocation: the brick flies without") {
+  ModelRun run = ModelRun::of_file("brick", {"/bodies/0/position/2=100"});
+  advance(run, 0.002);
+  CHECK(allocations_of_steps(run) == 0);
+}
+
+TEST_CASE("allocation: a box rests without, on four vertices of rank three") {
+  ModelRun run = ModelRun::of_file("brick_flat", {"/parameters/height=0"});
+  advance(run, 0.002);
+  CHECK(allocations_of_steps(run) == 0);
+  int closed = 0;
+  for (const auto c : run.state().closed) closed += c;
+  CHECK(closed >= 3);
+}
+
+TEST_CASE("allocation: the bar steps without in contact") {
+  ModelRun run = ModelRun::of_file("elastic_bar", {"/integrator/step=2e-4"});
+  advance(run, 0.51);
+  REQUIRE(run.state().closed[0] == 1);
+  CHECK(allocations_of_steps(run) == 0);
+  CHECK(run.state().closed[0] == 1);
+}
+
+TEST_CASE("allocation: joints step without") {
+  ModelRun run = ModelRun::of_file("heavy_top");
+  advance(run, 0.002);
+  CHECK(allocations_of_steps(run) == 0);
+}
+
+TEST_CASE("allocation: springs and curved contacts step without, tied vertices too") {
+  ModelRun chain = ModelRun::of_file("bead_chain", {"/integrator/step=2e-4"});
+  advance(chain, 0.2);
+  CHECK(allocations_of_steps(chain) == 0);
+
+  ModelRun tied = ModelRun::of_file("brick_tied", {"/parameters/z=100"});
+  advance(tied, 0.002);
+  CHECK(allocations_of_steps(tied) == 0);
+}

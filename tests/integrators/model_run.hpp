@@ -1,0 +1,84 @@
+// A model with its integrator, for tests that take single steps.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "integrators/nsga_decoupled.hpp"
+#include "integrators/simulation.hpp"
+#include "io/model.hpp"
+
+namespace carom::test {
+
+class ModelRun {
+ public:
+  /// A text, or data/models/<name>.json.
+  static ModelRun of_text(const std::string& text, const std::vector<std::string>& set = {}, int threads = 1) {
+    return ModelRun(parse_model(text, "test.json", set), threads);
+  }
+  static ModelRun of_file(const std::string& name, const std::vector<std::string>& set = {}, int threads = 1) {
+    return ModelRun(load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + name + ".json", set), threads);
+  }
+
+  const System& system() const { return model->system; }
+  State& state() { return model->state; }
+  double h() const { return model->simulation.step; }
+  StepReport step(double size) { return integrator->step(model->system, model->state, size); }
+  Vec3 position(const std::string& point) const { return model->place(*model->find_point(point), model->state.q); }
+  double energy() const {
+    const Energies e = system().energies(model->state.q, model->state.v, model->state.t);
+    return e.kinetic + e.elastic + e.potential;
+  }
+  const RowGroup& joint(const std::string& name) const {
+    for (const RowGroup& j : model->joints)
+      if (j.name == name) return j;
+    throw std::runtime_error("no joint " + name);
+  }
+
+  /// The time loop to the end of the model's duration.
+  RunStatus run(const std::function<void(const StepView&)>& after_step = {}) {
+    class Watch final : public Observer {
+     public:
+      explicit Watch(const std::function<void(const StepView&)>& f) : f_(f) {}
+      void after_step(const StepView& view) override { f_(view); }
+
+     private:
+      const std::function<void(const StepView&)>& f_;
+    } watch(after_step);
+    Simulation simulation(model->system, *integrator, model->state, model->simulation);
+    if (after_step) simulation.add_observer(watch);
+    const RunStatus status = simulation.run();
+    statistics = simulation.statistics();
+    report = simulation.last_report();
+    return status;
+  }
+
+  std::unique_ptr<Model> model;
+  std::unique_ptr<NsgaDecoupled> integrator;
+  RunStatistics statistics;
+  StepReport report;
+
+ private:
+  ModelRun(ModelDocument document, int threads) {
+    model = build_model(document, threads);
+    if (model == nullptr) throw std::runtime_error(document.report());
+    integrator = std::make_unique<NsgaDecoupled>(model->system, model->integrator);
+    if (!integrator->initialise(model->system, model->state, model->simulation.step))
+      throw std::runtime_error("no initial acceleration");
+  }
+};
+
+/// Largest difference of two arrays.
+inline double difference(const Vector& a, const Vector& b) {
+  double largest = a.size() == b.size() ? 0.0 : HUGE_VAL;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const double d = a[i] - b[i];
+    largest = d > largest || -d > largest ? (d > 0 ? d : -d) : largest;
+  }
+  return largest;
+}
+
+}  // namespace carom::test
