@@ -3,8 +3,9 @@
 namespace carom {
 
 namespace {
-constexpr int free_updates = 12;  // updates of the whole set before the careful rule
-}
+constexpr int free_updates = 12;         // updates of the whole set before the careful rule
+constexpr double careful_factor = 1e-6;  // of the penalty then
+}  // namespace
 
 void AugmentedConstraints::resize(int first, int count) {
   first_ = first;
@@ -24,11 +25,12 @@ void AugmentedConstraints::reset() {
 
 int AugmentedConstraints::update(In c, double penalty, double band, const std::vector<std::uint8_t>* held) {
   const bool careful = ++updates_ > free_updates;
+  const double p = effective(penalty);
   int changed = 0;
   for (std::size_t i = 0; i < flags_.size(); ++i) {
     const bool candidate = candidates_ == nullptr || (*candidates_)[i] != 0;
     const bool inside = flags_[i] != 0 || (held != nullptr && (*held)[i] != 0);
-    const bool wanted = candidate && augmented(i, c[i], penalty) > (inside ? 0 : penalty * band);
+    const bool wanted = candidate && augmented(i, c[i], p) > (inside ? 0 : p * band);
     if (wanted == (flags_[i] != 0)) continue;
     if (careful && changed > 0) continue;
     flags_[i] = wanted ? 1 : 0;
@@ -45,6 +47,10 @@ int AugmentedConstraints::update(In c, double penalty, double band, const std::v
     changes_ += changed;
   }
   return changed;
+}
+
+double AugmentedConstraints::effective(double penalty) const {
+  return updates_ > free_updates ? careful_factor * penalty : penalty;
 }
 
 void AugmentedConstraints::add_increment(In increments) {

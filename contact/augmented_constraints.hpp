@@ -4,9 +4,11 @@
 //   c_j = 0 on active rows, lambda_j = 0 on the others                                     (THEORY section 4)
 //
 // c is the gap (position), the impact law (velocity) or another complementary quantity. The semi-smooth Newton method
-// evaluates the set anew at every iteration. Should sets repeat themselves (possible with several coupled contacts),
-// the update becomes careful: only the first row that wants to change does, Murty's least-index rule, which cannot
-// cycle for the linear complementarity problems with positive definite Delassus operator met here.
+// evaluates the set anew at every iteration. Should sets repeat themselves (possible with several coupled contacts
+// or with one whose linearised gap overshoots), the update becomes careful: only the first row that wants to change
+// does, and p is so small that active rows go by the sign of their multiplier and the others by that of c. That is
+// Murty's least-index rule, which cannot cycle for the linear complementarity problems with positive definite Delassus
+// operator met here; a large p would drop a row with lambda > 0 whose c is positive by curvature.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +43,8 @@ class AugmentedConstraints {
   const Vector& multipliers() const { return multipliers_; }
   void add_increment(In increments);
   double augmented(std::size_t i, double c, double penalty) const { return multipliers_[i] - penalty * c; }
+  /// The penalty that the last update used: the given one, or a very small one once the update has become careful.
+  double effective(double penalty) const;
   int changes() const { return changes_; }
 
  private:

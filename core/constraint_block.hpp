@@ -72,7 +72,8 @@ class ConstraintBlock {
   }
   /// A stable name of an item for messages, events and probes.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
-  /// Place where the reaction acts and unit direction of a positive one, for output (inertial).
+  /// Place where the reaction acts and unit direction (inertial) of a positive one on the last slot's node, for output;
+  /// of a moment where the row acts by moments only.
   struct Place {
     Vec3 point = Vec3::Zero();
     Vec3 normal = Vec3::Zero();

@@ -26,8 +26,7 @@
 //
 // Conventions and limits:
 // - Where a function has a kink or a jump (abs, sign, floor, step, mod, min, max, comparisons) the derivatives are
-// those
-//   of one side; abs and sign have derivative 0 at 0; min and max take the first argument of equal ones.
+//   those of one side; abs and sign have derivative 0 at 0; min and max take the first argument of equal ones.
 // - An inner derivative that is exactly zero gives zero, also where the outer one is infinite: max(0,-x)^1.5 has zero
 //   derivatives for x > 0. Otherwise a derivative that does not exist (sqrt at 0, hypot at (0,0)) is not finite.
 // - Outside a function's domain the value is NaN; a constant part that is not finite (1/0) is an error when parsed.
@@ -111,11 +110,12 @@ class Formula {
   /// f, df/dt and d2f/dt2, for a formula of one variable.
   TimeValue evaluate(double t) const;
 
-  /// One step of the postfix code; an implementation detail.
+  /// One step of the postfix code; an implementation detail, see core/formula_program.hpp.
+  enum class Op : std::int32_t;
   struct Instruction {
-    std::int32_t op;
-    std::int32_t index;  // slot of a variable, integer exponent, or length of a jump
-    double number;
+    Op op{};
+    std::int32_t index = 0;  // slot of a variable, integer exponent, or length of a jump
+    double number = 0.0;
   };
 
  private:

@@ -69,6 +69,7 @@ class System {
   ElementBlock& add(std::unique_ptr<ElementBlock> block);
   ConstraintBlock& add(std::unique_ptr<ConstraintBlock> block);
   void set_gravity(const Vec3& g) { gravity_ = g; }
+  /// Before finalize(), which sizes the buffers by it.
   void set_threads(int threads) { threads_ = threads < 1 ? 1 : threads; }
   /// Numbers equations and rows and computes every pattern. Call once, after which nothing may be added.
   void finalize();
@@ -97,7 +98,7 @@ class System {
   int equation_node(int equation) const { return equation_nodes_[static_cast<std::size_t>(equation)]; }
 
   bool linear() const { return linear_; }        ///< elements and bilateral rows linear, M constant
-  bool symmetric() const { return symmetric_; }  ///< S symmetric (T = 1)
+  bool symmetric() const { return symmetric_; }  ///< S symmetric with T = 1 and no active curved contacts
   bool velocity_dependent() const { return velocity_dependent_; }
   bool constant_mass() const { return constant_mass_; }
   bool massless() const { return massless_; }  ///< some equation has no mass

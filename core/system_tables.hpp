@@ -46,6 +46,14 @@ struct LocalEquations {
   }
 };
 
+/// Local values of a range of items from an array over equations.
+inline void gather(const Topology& topology, const LocalEquations& equations, Range range, const double* global,
+                   double* local) {
+  const std::size_t m = static_cast<std::size_t>(topology.local_size);
+  equations.gather(static_cast<std::size_t>(range.first) * m, static_cast<std::size_t>(range.size()) * m, global,
+                   local);
+}
+
 struct System::ElementTables {
   LocalEquations equations;
   std::vector<int> positions;       // items * local_size^2 into the saddle pattern, -1 without

@@ -301,8 +301,10 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       request.t = t;
       for (std::size_t i = 0; i < n_b; ++i)
         s_[i] = nu_b_[i] - p_p * g_[i] + (options_.force_corrections ? h * h * lambda_[i] : 0.0);
+      // a set that repeats itself may owe that to -p g, a bad guess of the multiplier
+      const double p_eff = contacts_position_.effective(p_p);
       for (std::size_t i = 0; i < n_u; ++i)
-        s_[n_b + i] = contacts_position_.flags()[i] != 0 ? contacts_position_.augmented(i, g_u[i], p_p) : 0.0;
+        s_[n_b + i] = contacts_position_.flags()[i] != 0 ? contacts_position_.augmented(i, g_u[i], p_eff) : 0.0;
       request.s = s_.data();
       request.rows_through_T = true;
       request.T = T;

@@ -29,7 +29,9 @@ RunStatus Simulation::run() {
   RunStatus status = RunStatus::completed;
   for (long k = 0; k < total; ++k) {
     const double t_k = t_0 + static_cast<double>(k) * h;
-    if (!nominal_step(t_k, k < full_steps ? h : rest)) {
+    // the next multiple of h to the last bit, as the next step starts from it
+    const double t_next = k < full_steps ? t_0 + static_cast<double>(k + 1) * h : t_0 + options_.duration;
+    if (!nominal_step(t_k, t_next, k < full_steps ? h : rest)) {
       status = RunStatus::failed;
       break;
     }
@@ -43,7 +45,7 @@ RunStatus Simulation::run() {
 }
 
 // One nominal step, in 2^level parts where it must be; position is counted in units of h / 2^max_subdivisions.
-bool Simulation::nominal_step(double t_start, double h) {
+bool Simulation::nominal_step(double t_start, double t_end, double h) {
   const long units = 1L << options_.max_subdivisions;
   long position = 0;
   int level = 0;
@@ -66,8 +68,8 @@ bool Simulation::nominal_step(double t_start, double h) {
     }
 
     position += length;
-    state_.t = t_start + h * static_cast<double>(position) / static_cast<double>(units);
     const bool nominal = position == units;
+    state_.t = nominal ? t_end : t_start + h * static_cast<double>(position) / static_cast<double>(units);
     if (nominal) ++state_.step;
     record(report_);
     if (!observers_.empty()) {

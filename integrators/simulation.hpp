@@ -65,7 +65,7 @@ class Simulation {
   const StepReport& last_report() const { return report_; }
 
  private:
-  bool nominal_step(double t_start, double h);
+  bool nominal_step(double t_start, double t_end, double h);
   void record(const StepReport& report);
 
   const System& system_;

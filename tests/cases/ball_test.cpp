@@ -126,7 +126,7 @@ TEST_CASE("ball: without restitution the first impact is the last") {
 
 TEST_CASE("ball: passes the accumulation point and rests for a million steps without chatter") {
   const double e = 0.8, end = first_impact * (1 + e) / (1 - e);
-  CHECK(end == doctest::Approx(4.0637124).epsilon(1e-8));  // REFERENCE section 2
+  CHECK(end == doctest::Approx(4.0637124).epsilon(2e-7));  // REFERENCE section 2, from a rounded first impact
   for (const double h : {1e-2, 1e-3}) {
     CAPTURE(h);
     Case c = ball(h, e, 5);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "case_runner.hpp"
@@ -85,7 +86,7 @@ TEST_CASE("brick: one impact before t = 1, of vertex 5, in the step that contain
     CHECK(run.t > impact_time - 100 * h * h);
     CHECK(run.t <= impact_time + h + 100 * h * h);
     CHECK(run.law < 1e-10 * c.scales().speed);
-    CHECK(run.gap < 1e-15);
+    CHECK(run.gap < 1e-14);  // roundoff of places near 1 m
     CHECK(run.momentum < 1e-13 * 46.8 * 3);
     CHECK(c.statistics().subdivided_steps == 0);
     CHECK(c.statistics().position_residual < 1e-10 * c.scales().length);
@@ -187,12 +188,13 @@ TEST_CASE("brick: DSn is of first order after the impact too, and solves the vel
     steps.push_back(h);
     with.push_back((ds.angular_velocity("brick") - after.Omega).norm());
     without.push_back((dsn.angular_velocity("brick") - after.Omega).norm());
-    MESSAGE(h, " ", with.back(), " ", without.back());
     // without forces in it the velocity jump is linear
     CHECK(dsn.statistics().iterations[2].max == 1);
   }
-  CHECK(fitted_order(steps, without) > 0.9);
-  CHECK(fitted_order(steps, without) < 1.15);
+  for (const auto* error : {&with, &without}) {
+    CHECK(fitted_order(steps, *error) > 0.9);
+    CHECK(fitted_order(steps, *error) < 1.15);
+  }
 }
 
 }  // namespace

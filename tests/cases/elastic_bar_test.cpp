@@ -119,8 +119,8 @@ TEST_CASE("elastic bar: one iteration, one solve and one matrix per sub-problem 
   for (const char* mass : {"/bodies/0/mass=consistent", "/bodies/0/mass=lumped"})
     for (const char* corrections : {"/integrator/force_corrections=true", "/integrator/force_corrections=false"})
       for (const double h : {1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 3e-2}) {
-        CAPTURE(mass);
-        CAPTURE(corrections);
+        CAPTURE(std::string(mass));
+        CAPTURE(std::string(corrections));
         CAPTURE(h);
         // whole steps only: a shorter last one would need matrices of its own
         Case bar("elastic_bar", with(h, h * std::floor(2.5 / h), {mass, corrections}));
@@ -203,7 +203,7 @@ TEST_CASE("elastic bar: the energy lost is that of the tip's effective mass") {
     double loss;
   };
   for (const Kind& kind : {Kind{"consistent", std::sqrt(3.0) / 6 / 200}, Kind{"lumped", 0.5 / 200}}) {
-    CAPTURE(kind.mass);
+    CAPTURE(std::string(kind.mass));
     std::vector<double> error;
     for (const double h : {1e-4, 1e-5}) {
       Case bar("elastic_bar", with(h, 1.3, {std::string("/bodies/0/mass=") + kind.mass}));

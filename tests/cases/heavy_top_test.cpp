@@ -88,7 +88,7 @@ TEST_CASE("heavy top: the error at h = 1e-3 is that of the independent implement
 }
 
 TEST_CASE("heavy top: the pin holds at position and velocity level at the end of every step") {
-  for (const double h : {1e-2, 1e-3}) {
+  for (const double h : {1e-2, 1e-3, 5e-4}) {
     CAPTURE(h);
     Case c("heavy_top", {set("/integrator/step", h)});
     const std::vector<int>& rows = c.rows("pivot");
@@ -120,10 +120,9 @@ TEST_CASE("heavy top: the pin carries the weight and the centripetal force of th
     const Vec3 F = 15 * ((x[k + 1] - 2 * x[k] + x[k - 1]) / (grid * grid) - Vec3(0, 0, -9.81));
     Vec3 force;
     for (int i = 0; i < 3; ++i) force[i] = c.force(rows[static_cast<std::size_t>(i)]);
-    worst = std::max(worst, std::min((force - F).norm(), (force + F).norm()));
+    worst = std::max(worst, (force - F).norm());
     largest = std::max(largest, F.norm());
   });
-  MESSAGE(worst, " of ", largest);
   CHECK(worst < 1e-3 * largest);
 }
 

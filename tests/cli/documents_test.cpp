@@ -38,7 +38,8 @@ TEST_CASE("documents: the user guide explains every key of summary.json") {
   const std::string guide = document("docs/user_guide.md");
   run_carom(directory, {"run", model_path("brick"), "-q", "-o", "r", "--set", "/integrator/max_subdivisions=0", "--set",
                         "/integrator/newton/max_iterations=3"});
-  for (const auto& [key, value] : read_json(directory / "r/summary.json").items()) {
+  const nlohmann::json summary = read_json(directory / "r/summary.json");
+  for (const auto& [key, value] : summary.items()) {
     CAPTURE(key);
     CHECK(guide.find("`" + key) != std::string::npos);
     if (!value.is_object()) continue;

@@ -33,8 +33,7 @@ double joint_error(const ModelRun& run) {
   system.rates(s.q, s.v, s.t, RowSet::bilateral, rate);
   double worst = 0;
   for (std::size_t i = 0; i < n; ++i)
-    worst = std::max({worst, std::abs(g[i]) / run.model->integrator.scales.length,
-                      std::abs(rate[i]) / run.model->integrator.scales.speed});
+    worst = std::max({worst, std::abs(g[i]) / run.model->scales.length, std::abs(rate[i]) / run.model->scales.speed});
   return worst;
 }
 
@@ -67,8 +66,6 @@ TEST_CASE("redundant joints: two parallel fixed joints carry the weight together
   CHECK((joint_force(run, "hang") - Vec3(0, 0, 5 * 9.81)).norm() < 1e-8 * 5 * 9.81);
   CHECK((run.position("B") - Vec3(0.1, 0, 0.4)).norm() < 1e-10);
   CHECK(run.statistics.subdivided_steps == 0);
-  MESSAGE("hang: left ", joint_force(run, "left").transpose(), " right ", joint_force(run, "right").transpose(), " it ",
-          run.statistics.mean_iterations(0), " error ", worst);
 }
 
 TEST_CASE("redundant joints: a tumbling pair moves as with one joint") {
@@ -98,8 +95,6 @@ TEST_CASE("redundant joints: a tumbling pair moves as with one joint") {
   CHECK(worst < 1e-10);
   CHECK(difference(one.state().q, two.state().q) < 1e-8);
   CHECK(difference(one.state().v, two.state().v) < 1e-7);
-  MESSAGE("pair: error ", worst, " difference ", difference(one.state().q, two.state().q), " iterations ",
-          one.statistics.mean_iterations(0), " ", two.statistics.mean_iterations(0));
 }
 
 TEST_CASE("redundant joints: points linked twice and in a ring") {
@@ -115,9 +110,9 @@ TEST_CASE("redundant joints: points linked twice and in a ring") {
       {"name": "d", "type": "point_mass", "mass": 0.1, "position": [0.2, -0.2, 0.2], "velocity": [0.5, 0, 0]}
     ],
     "joints": [
-      {"name": "1", "type": "rigid_link", "of": ["box", "a"]}, {"name": "2", "type": "rigid_link", "of": ["box", "b"]},
-      {"name": "3", "type": "rigid_link", "of": ["box", "c"]}, {"name": "4", "type": "rigid_link", "of": ["box", "d"]},
-      {"name": "5", "type": "rigid_link", "of": ["box", "a"]}
+      {"name": "j1", "type": "rigid_link", "of": ["box", "a"]}, {"name": "j2", "type": "rigid_link", "of": ["box", "b"]},
+      {"name": "j3", "type": "rigid_link", "of": ["box", "c"]}, {"name": "j4", "type": "rigid_link", "of": ["box", "d"]},
+      {"name": "j5", "type": "rigid_link", "of": ["box", "a"]}
     ],
     "contacts": [{"name": "floor", "on": ["a", "b", "c", "d"], "restitution": 0,
                   "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],

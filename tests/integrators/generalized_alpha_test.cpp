@@ -14,6 +14,7 @@ namespace {
 // A tumbling body and two masses on springs and dampers between frames, points and ground.
 const char* const model = R"({
   "format": 1, "gravity": [0, 0, -9.81],
+  "ground": [{"name": "o", "at": [0, 0, 0]}],
   "bodies": [
     {"name": "body", "type": "rigid", "mass": 2, "inertia": [0.04, 0.05, 0.03, 0.004, 0.002, -0.003],
      "angular_velocity": [3, -2, 4], "velocity": [0.3, 0, 0.2],
@@ -22,7 +23,7 @@ const char* const model = R"({
     {"name": "m2", "type": "point_mass", "mass": 0.8, "position": [1.1, 0.3, -0.3]}
   ],
   "springs": [
-    {"name": "s1", "of": ["ground", "body.b"], "stiffness": 150, "damping": 3, "natural_length": 0.1},
+    {"name": "s1", "of": ["ground.o", "body.b"], "stiffness": 150, "damping": 3, "natural_length": 0.1},
     {"name": "s2", "of": ["body.a", "m1"], "stiffness": 80, "damping": 1.5},
     {"name": "s3", "of": ["m1", "m2"], "stiffness": 60, "damping": 0.5}
   ],
@@ -96,9 +97,9 @@ TEST_CASE("generalized-alpha: order two with changing steps, since a_n moves wit
 TEST_CASE("generalized-alpha: the initial acceleration is that of the equations of motion or of the time of a_0") {
   // a mass on a spring along x: x'' = -k/m x, so x''(tau) = -k/m x(0) cos(omega tau) + O(tau^3) from rest
   const char* const oscillator = R"({
-    "format": 1,
+    "format": 1, "ground": [{"name": "o", "at": [0, 0, 0]}],
     "bodies": [{"name": "m", "type": "point_mass", "mass": 2, "position": [1.5, 0, 0], "velocity": [0.7, 0, 0]}],
-    "springs": [{"name": "s", "of": ["ground", "m"], "stiffness": 50, "natural_length": 1}],
+    "springs": [{"name": "s", "of": ["ground.o", "m"], "stiffness": 50, "natural_length": 1}],
     "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1, "rho_infinity": 0.8}
   })";
   ModelRun consistent = ModelRun::of_text(oscillator);

@@ -1,13 +1,14 @@
 // A model with its integrator, for tests that take single steps.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "integrators/nsga_decoupled.hpp"
+#include "integrators/integrator.hpp"
 #include "integrators/simulation.hpp"
 #include "io/model.hpp"
 
@@ -57,7 +58,7 @@ class ModelRun {
   }
 
   std::unique_ptr<Model> model;
-  std::unique_ptr<NsgaDecoupled> integrator;
+  std::unique_ptr<Integrator> integrator;
   RunStatistics statistics;
   StepReport report;
 
@@ -65,7 +66,7 @@ class ModelRun {
   ModelRun(ModelDocument document, int threads) {
     model = build_model(document, threads);
     if (model == nullptr) throw std::runtime_error(document.report());
-    integrator = std::make_unique<NsgaDecoupled>(model->system, model->integrator);
+    integrator = model->make_integrator(model->system);
     if (!integrator->initialise(model->system, model->state, model->simulation.step))
       throw std::runtime_error("no initial acceleration");
   }
