@@ -40,6 +40,7 @@ class Check final : public Command {
     const Energies e = system.energies(state.q, state.v, state.t);
     const Momenta m = system.momenta(state.q, state.v);
     fmt::print("bodies                {}\n", model.bodies.size());
+    fmt::print("mass                  {:.6g}\n", model.total_mass);
     fmt::print("equations             {}{}\n", system.size(), system.linear() ? " (linear)" : "");
     fmt::print("bilateral rows        {}\n", system.bilateral());
     fmt::print("contact candidates    {}\n", system.unilateral());

@@ -1,9 +1,12 @@
 // carom: flexible multibody dynamics with contacts and impacts.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <new>
+#include <string>
 
 #include "apps/commands.hpp"
 #include "core/errors.hpp"
@@ -28,6 +31,16 @@ int dispatch(int argc, char** argv) {
   for (const Entry& e : entries) {
     e.command.subcommand = app.add_subcommand(e.name, e.help);
     e.command.declare(*e.command.subcommand);
+  }
+  // CLI11 would only say that a command is missing
+  const std::string first = argc > 1 ? argv[1] : "";
+  const bool known =
+      std::any_of(std::begin(entries), std::end(entries), [&](const Entry& e) { return first == e.name; });
+  if (!first.empty() && first[0] != '-' && !known) {
+    std::string names;
+    for (const Entry& e : entries) names += std::string(names.empty() ? "" : ", ") + e.name;
+    std::fprintf(stderr, "carom: no command \"%s\"; there are: %s\n", first.c_str(), names.c_str());
+    return carom::exit_command_line;
   }
   try {
     app.parse(argc, argv);

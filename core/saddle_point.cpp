@@ -62,6 +62,20 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties) {
   diagonal_.clear();
   for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
   factorised_ = regularised_ = false;
+
+  // room for a few active rows; more allocate when they become active for the first time
+  const std::size_t few = std::min<std::size_t>(16, at(system.unilateral()));
+  active_.resize(few);
+  for (ActiveRow& row : active_) {
+    row.column.reserve(at(n_ + n_b_));
+    for (SparseRow* r : {&row.G, &row.F}) {
+      r->equation.reserve(16);
+      r->value.reserve(16);
+    }
+  }
+  for (Vector* x : {&D_, &D_factor_}) x->reserve(few * few);
+  for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_}) x->reserve(few);
+  D_pivot_.reserve(few);
 }
 
 bool SaddlePoint::factorise(const System& system, const SaddleRequest& request) {

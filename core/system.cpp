@@ -186,7 +186,12 @@ void System::finalize() {
     }
   }
 
-  work_->build(elements_, element_tables_, n, saddle_.nonzeros(), threads_, largest_rows, largest_local);
+  // the threads' meeting costs more than the assembly of a small model; the bits are the same either way
+  std::size_t entries = 0;
+  for (const auto& tables : element_tables_) entries += tables->positions.size();
+  parallel_ = threads_ > 1 && entries > 20000;
+  work_->build(elements_, element_tables_, n, saddle_.nonzeros(), parallel_ ? threads_ : 1, largest_rows,
+               largest_local);
 
   // gravity is M gamma with gamma the field on all translations, fixed ones included
   has_gravity_ = gravity_ != Vec3::Zero();

@@ -189,6 +189,7 @@ class System {
   int rows_ = 0, bilateral_ = 0, threads_ = 1;
   bool linear_ = true, symmetric_ = true, velocity_dependent_ = false, constant_mass_ = true, massless_ = false;
   double mean_nodal_mass_ = 0;
+  bool parallel_ = false;
   bool uses_T_ = false, has_gravity_ = false;
 };
 

@@ -17,7 +17,7 @@ void System::assemble_vector(const Kernel& kernel, Out f) const {
   set_zero(f);
   // one thread: scatter chunk after chunk; the same chunks as below, since a compiler may round the vectorised part of
   // a loop and its remainder differently
-  if (threads_ == 1) {
+  if (!parallel_) {
     double* local = work_->local_out.data();
     for (std::size_t b = 0; b < elements_.size(); ++b) {
       const Topology& topology = elements_[b]->topology();
@@ -195,7 +195,7 @@ void System::apply_columns(const std::vector<FrameColumn>& columns, int local_si
 
 void System::assemble(const SaddleRequest& request, Out values) const {
   set_zero(values);
-  if (threads_ == 1) {
+  if (!parallel_) {
     double* local = work_->local_out.data();
     for (std::size_t b = 0; b < elements_.size(); ++b) {
       const ElementTables& tables = *element_tables_[b];

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/state.hpp"
@@ -80,6 +81,8 @@ struct Model {
   OutputSettings output;
   std::vector<BodyInfo> bodies;
   std::vector<RowGroup> contacts, joints;
+  std::vector<std::pair<AttachedPoint, AttachedPoint>> springs;
+  double total_mass = 0;
   std::vector<ObstacleInfo> obstacles;
   double thinnest_obstacle = std::numeric_limits<double>::infinity();  ///< see Obstacle::thickness
   std::vector<std::string> warnings;  ///< true remarks on a valid model: initial penetrations, thin obstacles

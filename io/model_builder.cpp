@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "contact/point_contact.hpp"
 #include "contact/sphere_contact.hpp"
@@ -92,6 +93,7 @@ class Builder {
       if (distance == 0 && (s.natural_length > 0 || s.damping > 0))
         error(pointer + "/of", "expected two points apart at the start: the direction of the spring is undefined");
       springs.push_back(s);
+      model_->springs.emplace_back(a, b);
     }
     if (!springs.empty()) model_->system.add(std::make_unique<SpringDamperBlock>("springs", std::move(springs)));
   }
@@ -248,6 +250,17 @@ class Builder {
     contacts_.push_back({name, {&model_->system.add(std::make_unique<SphereContactBlock>(name, std::move(pairs)))}});
   }
 
+  // Of an infinite obstacle: enough for the bodies and for the way they have to it.
+  double picture_size(double distance) const {
+    Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
+    for (int node = 0; node < model_->system.dofs().nodes(); ++node) {
+      const Vec3 x = context_.initial_place({node, Vec3::Zero()});
+      low = low.cwiseMin(x);
+      high = high.cwiseMax(x);
+    }
+    return std::max(4 * context_.size, 2 * std::max((high - low).norm(), distance));
+  }
+
   void read_obstacle_contact(const json& contact, const std::string& pointer, const std::string& name, double e) {
     std::vector<ContactPoint> on_frames, on_points;
     std::vector<TouchingPoint> touching;
@@ -270,8 +283,11 @@ class Builder {
     info.motion = read_motion(o, pointer + "/obstacle");
     if (!document_.ok()) return;
     ContactGroup group{name, {}};
-    const double size = o.contains("draw_size") ? o["draw_size"].get<double>() : 4 * context_.size;
-    for (const ObstacleSurface& surface : find_kind(obstacle_kinds(), o).build(o, size, info.mesh)) {
+    const ObstacleKind& kind = find_kind(obstacle_kinds(), o);
+    const double distance =
+        kind.build(o, 1.0, info.mesh).front().obstacle->distance(context_.initial_place(touching.front().at));
+    const double size = o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance));
+    for (const ObstacleSurface& surface : kind.build(o, size, info.mesh)) {
       model_->thinnest_obstacle = std::min(model_->thinnest_obstacle, surface.obstacle->thickness());
       for (const bool rotating : {true, false}) {
         std::vector<ContactPoint> points = rotating ? on_frames : on_points;
@@ -341,6 +357,7 @@ class Builder {
     model_->scales = scales();
     const Scales& s = model_->scales;
     const double gravity = model_->system.gravity().norm();
+    model_->total_mass = context_.total_mass;
     model_->weight =
         gravity > 0 && context_.total_mass > 0 ? context_.total_mass * gravity : s.mass * s.speed * s.speed / s.length;
     model_->make_integrator = find_kind(integrator_kinds(), in).build(in, *model_);

@@ -229,9 +229,9 @@ Node output_spec() {
 
 Node whole_model() {
   const Node scales =
-      object("scales", {optional("length", number("length").above(0), "a typical length (default: computed)"),
-                        optional("speed", number("velocity").above(0), "a typical speed (default: computed)"),
-                        optional("mass", number("mass").above(0), "a typical mass (default: computed)")});
+      object("set of scales", {optional("length", number("length").above(0), "a typical length (default: computed)"),
+                               optional("speed", number("velocity").above(0), "a typical speed (default: computed)"),
+                               optional("mass", number("mass").above(0), "a typical mass (default: computed)")});
   return object(
       "model", {
                    optional("$schema", string(), "address of the JSON Schema, for editors"),

@@ -27,26 +27,6 @@ void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
   }
 }
 
-// Bodies without extent leave nothing to measure the picture of an infinite obstacle by; the model's length does.
-void give_extent(const Model& model, const ObstacleInfo& obstacle, SurfaceMesh& mesh) {
-  Vec3 low = mesh.points.front(), high = low;
-  for (const Vec3& p : mesh.points) {
-    low = low.cwiseMin(p);
-    high = high.cwiseMax(p);
-  }
-  if ((high - low).maxCoeff() > 0) return;
-  for (const RowGroup& contact : model.contacts) {
-    if (contact.name != obstacle.contact) continue;
-    const State& state = model.state;
-    const ConstraintBlock::Place place =
-        model.system.row_contact_place(contact.rows.front(), state.q, state.v, state.t);
-    const PrescribedMotion::Pose pose =
-        obstacle.motion == nullptr ? PrescribedMotion::Pose{} : obstacle.motion->at(state.t);
-    const Vec3 normal = pose.Q.transpose() * place.normal;
-    mesh = make_plane_patch(low, normal, 4 * model.scales.length);
-  }
-}
-
 }  // namespace
 
 Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
@@ -88,9 +68,16 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
     Part part;
     part.obstacle = &obstacle;
     part.mesh = obstacle.mesh;
-    give_extent(model, obstacle, part.mesh);
     add_part(std::move(part));
     mark_cells(1, -1);
+  }
+  for (const auto& spring : model.springs) {
+    Part part;
+    part.spring = &spring;
+    part.mesh.points.assign(2, Vec3::Zero());
+    part.mesh.add_cell(CellType::line, {0, 1});
+    add_part(std::move(part));
+    mark_cells(3, -1);
   }
   for (const auto& block : model.system.constraints())
     if (block->traits().unilateral)
@@ -144,6 +131,9 @@ void Picture::write(const StepView& view) {
         fill_moving_obstacle(view, part);
       else if (!written_)
         piece_.place(part.first_point, part.mesh, Vec3::Zero(), Mat3::Identity());
+    } else if (part.spring != nullptr) {
+      fill_point(part.first_point, material_point(view, part.spring->first.node, part.spring->first.offset));
+      fill_point(part.first_point + 1, material_point(view, part.spring->second.node, part.spring->second.offset));
     } else {
       fill_body(view, part);
       if (part.body->elements != nullptr) {
@@ -181,24 +171,23 @@ void Picture::fill_moving_obstacle(const StepView& view, const Part& part) {
 }
 
 void Picture::fill_body(const StepView& view, const Part& part) {
-  double* points = piece_.points.data() + 3 * part.first_point;
-  double* u = piece_.point_fields[displacement].values.data() + 3 * part.first_point;
-  double* v = piece_.point_fields[velocity].values.data() + 3 * part.first_point;
+  const BodyInfo& body = *part.body;
+  for (std::size_t i = 0; i < part.mesh.points.size(); ++i)
+    fill_point(part.first_point + i,
+               material_point(view, body.is_line ? body.nodes[i] : body.nodes[0], part.mesh.points[i]));
+}
 
-  const bool line = part.body->is_line;
-  for (std::size_t i = 0; i < part.mesh.points.size(); ++i, points += 3, u += 3, v += 3) {
-    const int node = line ? part.body->nodes[i] : part.body->nodes[0];
-    const Vec3& offset = part.mesh.points[i];
-    const MaterialPoint now = material_point(view, node, offset);
-    for (int c = 0; c < 3; ++c) {
-      points[c] = now.x[c];
-      u[c] = now.displacement[c];
-      v[c] = now.velocity[c];
-    }
+void Picture::fill_point(std::size_t point, const MaterialPoint& p) {
+  for (int c = 0; c < 3; ++c) {
+    const std::size_t i = 3 * point + at(c);
+    piece_.points[i] = p.x[c];
+    piece_.point_fields[displacement].values[i] = p.displacement[c];
+    piece_.point_fields[velocity].values[i] = p.velocity[c];
   }
 }
 
 Picture::MaterialPoint Picture::material_point(const StepView& view, int node, const Vec3& offset) const {
+  if (node < 0) return {offset, Vec3::Zero(), Vec3::Zero()};  // ground
   const System& system = view.system;
   const int o = system.dofs().configuration_offset(node);
   const NodeKind node_kind = system.dofs().kind(node);
@@ -222,13 +211,8 @@ void Picture::fill_contacts(const StepView& view) {
     const int node = contact_nodes_[at(i)];
     const double* q = view.state.q.data() + system.dofs().configuration_offset(node);
     const PointState center = point_state(q, system.dofs().kind(node), Vec3::Zero());
-    const MaterialPoint touching = material_point(view, node, center.R.transpose() * (place.point - center.x));
-    for (int c = 0; c < 3; ++c) {
-      piece_.points[3 * point + at(c)] = place.point[c];
-      piece_.point_fields[displacement].values[3 * point + at(c)] = touching.displacement[c];
-      piece_.point_fields[velocity].values[3 * point + at(c)] = touching.velocity[c];
-      piece_.point_fields[contact_force].values[3 * point + at(c)] = force * place.normal[c];
-    }
+    fill_point(point, material_point(view, node, center.R.transpose() * (place.point - center.x)));
+    for (int c = 0; c < 3; ++c) piece_.point_fields[contact_force].values[3 * point + at(c)] = force * place.normal[c];
     piece_.point_fields[gap].values[point] = system.row_gap(row, view.state.q, view.state.t);
   }
 }

@@ -3,7 +3,8 @@
 //
 // Point fields: displacement since the start and velocity (of a contact: of the body's point that touches),
 // contact_force (vector, zero off contacts), gap (zero off contacts).
-// Cell fields: kind (0 body, 1 obstacle, 2 contact), body (number in the model file, -1 otherwise), axial_force.
+// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring), body (number in the model file, -1 otherwise),
+// axial_force.
 #pragma once
 
 #include <filesystem>
@@ -30,6 +31,7 @@ class Picture final : public Observer {
     std::size_t first_point = 0;
     const BodyInfo* body = nullptr;
     const ObstacleInfo* obstacle = nullptr;
+    const std::pair<AttachedPoint, AttachedPoint>* spring = nullptr;
     SurfaceMesh mesh;  // in the frame of its body or obstacle
   };
   struct MaterialPoint {
@@ -41,6 +43,7 @@ class Picture final : public Observer {
   void write(const StepView& view);
   void fill_moving_obstacle(const StepView& view, const Part& part);
   void fill_body(const StepView& view, const Part& part);
+  void fill_point(std::size_t point, const MaterialPoint& p);
   void fill_contacts(const StepView& view);
   MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
 
