@@ -6,6 +6,7 @@ namespace {
 
 Topology topology_of(const std::vector<ContactPoint>& points) {
   std::vector<int> nodes;
+  nodes.reserve(points.size());
   for (const ContactPoint& p : points) nodes.push_back(p.node);
   return {static_cast<int>(points.size()), {{0, 6}}, std::move(nodes)};
 }

@@ -37,7 +37,7 @@ inline PointState point_state(const double* node, NodeKind kind, const Vec3& off
 
 /// Velocity of the point from the node's six local components.
 inline Vec3 point_velocity(const PointState& p, const Vec3& offset, const double* v) {
-  const Vec3 xd(v[0], v[1], v[2]);
+  Vec3 xd(v[0], v[1], v[2]);
   if (!p.rotates) return xd;
   return xd + p.R * Vec3(v[3], v[4], v[5]).cross(offset);
 }

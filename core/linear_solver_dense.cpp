@@ -16,7 +16,7 @@ namespace carom::detail {
 namespace {
 
 // Four doubles at any address; g++ splits the operations where the machine has narrower lanes.
-typedef double Lanes __attribute__((vector_size(32), aligned(8), may_alias));
+using Lanes [[gnu::vector_size(32), gnu::aligned(8), gnu::may_alias]] = double;
 constexpr int lane_count = 4;
 constexpr int padded(int n) { return (n + lane_count - 1) / lane_count * lane_count; }
 
@@ -44,7 +44,8 @@ constexpr int padded(int n) { return (n + lane_count - 1) / lane_count * lane_co
     best = magnitude > best ? magnitude : best;
   }
   const int a = best[1] > best[0] ? 1 : 0, b = best[3] > best[2] ? 3 : 2, c = best[b] > best[a] ? b : a;
-  return {best[c], static_cast<int>(place[c])};
+  const double largest = best[c];
+  return {largest, static_cast<int>(place[c])};
 }
 
 // The same for a handful of entries, where branches are cheaper.

@@ -138,10 +138,26 @@ void System::finalize() {
     tables->frames = frame_columns(block.topology(), dofs_);
     const std::size_t m = at(block.topology().local_size);
     largest_rows = std::max(largest_rows, at(block.rows()));
+    // Curved contacts of all pairs of many bodies would fill the matrix: beyond a few, the part of their geometric
+    // terms that couples two nodes is left out of it (Newton then converges linearly there, by a factor of about h
+    // v/radius).
+    const std::size_t pairs = block.topology().slots.size() > 1 ? at(block.topology().items) : 0;
+    const bool couple = !block.traits().unilateral || pairs * m * m <= 40000;
     largest_local = std::max(largest_local, m);
     for (std::size_t i = 0; i < at(block.topology().items); ++i) {
       const std::span<const int> local(tables->equations.of.data() + i * m, m);
-      if (!block.traits().linear) builder.add_block(local, local);
+      if (!block.traits().linear) {
+        if (couple) {
+          builder.add_block(local, local);
+        } else {
+          std::size_t first = 0;
+          for (const Slot& slot : block.topology().slots) {
+            const auto own = local.subspan(first, at(slot.components));
+            builder.add_block(own, own);
+            first += own.size();
+          }
+        }
+      }
       if (block.traits().unilateral) continue;
       for (int r = 0; r < block.rows(); ++r) {
         const int row[1] = {n + first_row_[b] + static_cast<int>(i) * block.rows() + r};

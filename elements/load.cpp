@@ -8,6 +8,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 Topology topology_of(const std::vector<Load>& loads) {
   std::vector<int> nodes;
+  nodes.reserve(loads.size());
   for (const Load& l : loads) nodes.push_back(l.node);
   return {static_cast<int>(loads.size()), {{0, 6}}, std::move(nodes)};
 }

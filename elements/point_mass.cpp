@@ -6,6 +6,7 @@ namespace {
 
 Topology topology_of(const std::vector<PointMass>& masses) {
   std::vector<int> nodes;
+  nodes.reserve(masses.size());
   for (const PointMass& m : masses) nodes.push_back(m.node);
   return {static_cast<int>(masses.size()), {{0, 3}}, std::move(nodes)};
 }

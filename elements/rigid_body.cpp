@@ -10,6 +10,7 @@ namespace {
 
 Topology topology_of(const std::vector<RigidBody>& bodies) {
   std::vector<int> nodes;
+  nodes.reserve(bodies.size());
   for (const RigidBody& b : bodies) nodes.push_back(b.node);
   return {static_cast<int>(bodies.size()), {{0, 6}}, std::move(nodes)};
 }

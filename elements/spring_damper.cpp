@@ -27,7 +27,7 @@ BlockTraits traits_of(const std::vector<SpringDamper>& springs) {
 struct SpringDamperBlock::Geometry {
   PointState a, b;
   Vec3 span, n;  // x_B - x_A and its direction
-  double length;
+  double length = 0;
 };
 
 SpringDamperBlock::SpringDamperBlock(std::string name, std::vector<SpringDamper> springs)

@@ -42,7 +42,8 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& options)
   constant_[position] = system.linear() && contacts_linear(system);
   const bool spd = system.symmetric() && system.bilateral() == 0 && !system.massless();
   saddle_[smooth].analyse(system, {system.symmetric(), spd});
-  saddle_[position].analyse(system, {system.symmetric() && constant_[position], spd && constant_[position]});
+  const bool flat = contacts_linear(system);
+  saddle_[position].analyse(system, {system.symmetric() && flat, spd && flat});
   saddle_[velocity].analyse(system, {system.symmetric(), spd});
 
   noise_stiffness_ = system.noise_force(1.0);

@@ -306,7 +306,7 @@ SurfaceMesh make_sphere(double radius, int resolution) {
     const double polar = std::numbers::pi * i / bands;
     for (int j = 0; j < meridians; ++j) {
       const double azimuth = 2 * std::numbers::pi * j / meridians;
-      mesh.points.push_back(
+      mesh.points.emplace_back(
           radius * Vec3(std::sin(polar) * std::cos(azimuth), std::sin(polar) * std::sin(azimuth), -std::cos(polar)));
     }
   }

@@ -38,7 +38,8 @@ done
 [ -f "$series" ] || { echo "error: no PVD file in $directory/results"; exit 1; }
 
 rm -f "$directory/picture.png"
-timeout 300 xvfb-run -a "$pvpython" "$here/paraview_render.py" "$series" "$directory/picture.png" \
+# without -noreset the server starts anew whenever its last client leaves, and the next one may come too early
+timeout 300 xvfb-run -a -s "-screen 0 1280x1024x24 -noreset" "$pvpython" "$here/paraview_render.py" "$series" "$directory/picture.png" \
   >"$directory/paraview.log" 2>&1
 code=$?
 cat "$directory/paraview.log"

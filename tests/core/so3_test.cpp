@@ -60,9 +60,9 @@ double distance(const A& a, const B& b) {
 }
 
 #ifdef __SIZEOF_FLOAT128__
-__extension__ typedef __float128 Reference;
+using Reference = __float128;
 #else
-typedef long double Reference;
+using Reference = long double;
 #endif
 
 // c_k(z) = sum (-z)^i/(2 i + k)! differentiated `order` times, summed in extended precision.
