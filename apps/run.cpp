@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -21,6 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler can reach
 volatile std::sig_atomic_t interrupted = 0;
 extern "C" void on_interrupt(int signal) {
   // the first one lets the step finish, a second one ends the program at once
@@ -46,6 +48,10 @@ class Run final : public Command {
 
   int run() override {
     const auto begin = Clock::now();
+    if (until_ && !std::isfinite(*until_)) {
+      fmt::print(stderr, "carom: --until takes a finite time\n");
+      return exit_command_line;
+    }
     ModelDocument document = load_model(model_, overrides_);
     if (until_) set_end_time(document, *until_);
     std::unique_ptr<Model> model = build_model(document, threads_);
@@ -88,9 +94,15 @@ class Run final : public Command {
     account.warnings = model.warnings;
     account.t_start = model.state.t;
     if (!integrator->initialise(model.system, model.state, model.simulation.step)) {
-      fmt::print(stderr,
-                 "carom: the initial accelerations cannot be computed: the mass matrix with the joints is singular "
-                 "(a component without mass that no joint holds?)\n");
+      const int row = integrator->suspicious_row(), n = model.system.size();
+      const std::string where = row < 0    ? ""
+                                : row >= n ? ", near joint " + model.system.row_name(row - n)
+                                           : ", near " + model.system.equation_name(row);
+      fmt::print(
+          stderr,
+          "carom: the initial accelerations cannot be computed: the mass matrix with the joints is singular{} (a "
+          "component without mass that no joint holds?)\n",
+          where);
       return exit_invalid_model;
     }
     Simulation simulation(model.system, *integrator, model.state, model.simulation);
@@ -147,8 +159,9 @@ class Run final : public Command {
 
   static void print_failure(const Model& model, const RunAccount& account) {
     const StepReport& r = account.last_report;
-    const std::string where =
-        r.worst_equation >= 0 ? ", worst row: " + model.system.equation_name(r.worst_equation) : "";
+    const std::string where = r.worst_row >= 0        ? ", worst row: " + model.system.row_name(r.worst_row)
+                              : r.worst_equation >= 0 ? ", worst row: " + model.system.equation_name(r.worst_equation)
+                                                      : "";
     fmt::print(stderr, "carom: no convergence at t = {:.9g} with the smallest step {:.3g} ({} sub-problem: {}{})\n",
                r.t, r.h, r.failed >= 0 ? r.subproblems[static_cast<std::size_t>(r.failed)].name : "", r.reason, where);
   }

@@ -15,7 +15,7 @@ Topology topology_of(const std::vector<SpherePair>& pairs) {
 struct SphereContactBlock::Geometry {
   PointState a, b;
   Vec3 n;
-  double length;
+  double length = 0;
   Mat3 hessian() const {
     return length > 0 ? Mat3((Mat3::Identity() - n * n.transpose()) / length) : Mat3(Mat3::Zero());
   }

@@ -74,7 +74,7 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties) {
     }
   }
   for (Vector* x : {&D_, &D_factor_}) x->reserve(few * few);
-  for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_}) x->reserve(few);
+  for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_, &d_scale_}) x->reserve(few);
   D_pivot_.reserve(few);
 }
 
@@ -82,6 +82,7 @@ bool SaddlePoint::factorise(const System& system, const SaddleRequest& request) 
   system.assemble(request, values_);
   row_scale_ = request.row_scale;
   for (ActiveRow& row : active_) row.kept = false;
+  delassus_known_ = false;
 
   // redundant bilateral rows were met before: regularise at once
   if (!regularised_) {
@@ -118,6 +119,7 @@ void SaddlePoint::base_solve(Vector& b) {
 void SaddlePoint::set_active(const System& system, std::span<const int> rows, In q, double t,
                              const TangentOperators* T) {
   // bring the rows into the first places, keeping what is known of them
+  delassus_known_ = delassus_known_ && at(n_A_) == rows.size();
   n_A_ = static_cast<int>(rows.size());
   if (at(n_A_) > active_.size()) active_.resize(at(n_A_));
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -130,12 +132,16 @@ void SaddlePoint::set_active(const System& system, std::span<const int> rows, In
       active_[j].kept = false;
       active_[j].row = rows[i];
     }
-    if (j != i) std::swap(active_[i], active_[j]);
+    if (j != i) {
+      std::swap(active_[i], active_[j]);
+      delassus_known_ = false;
+    }
 
     // the gradients, and the column B^-1 F^T unless it is still good
     ActiveRow& a = active_[i];
     const ConstraintBlock& block = *system.constraints()[at(system.row_place(a.row).block)];
     if (a.kept && block.traits().linear) continue;
+    delassus_known_ = false;
     system.row_gradient(a.row, q, t, T, a.G);
     if (T != nullptr || block.traits().own_direction)
       system.row_direction(a.row, q, t, a.F);
@@ -149,6 +155,7 @@ void SaddlePoint::set_active(const System& system, std::span<const int> rows, In
 }
 
 bool SaddlePoint::factorise_delassus() {
+  if (delassus_known_) return true;
   const int n = n_A_;
   D_.resize(at(n * n));
   D_pivot_.resize(at(n));
@@ -162,17 +169,32 @@ bool SaddlePoint::factorise_delassus() {
       for (std::size_t k = 0; k < G.equation.size(); ++k) sum += G.value[k] * column[at(G.equation[k])];
       D_[at(i * n + j)] = sum;
     }
+  // rows of bodies of very different mass are no redundant rows: judge rank with a unit diagonal
+  d_scale_.resize(at(n));
+  for (int i = 0; i < n; ++i) {
+    const double d = std::abs(D_[at(i * n + i)]);
+    d_scale_[at(i)] = d > 0 ? 1 / std::sqrt(d) : 1.0;
+  }
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) D_[at(i * n + j)] *= d_scale_[at(i)] * d_scale_[at(j)];
   D_factor_ = D_;
   delassus_regularised_ = !(factorise_dense(D_factor_.data(), D_pivot_.data(), n) > rank_tolerance);
+  delassus_known_ = true;
   if (!delassus_regularised_) return true;
-  double largest = 0;
-  for (int i = 0; i < n; ++i) largest = std::max(largest, std::abs(D_[at(i * n + i)]));
   D_factor_ = D_;
-  for (int i = 0; i < n; ++i) D_factor_[at(i * n + i)] += proximal * largest;
-  return factorise_dense(D_factor_.data(), D_pivot_.data(), n) > 0;
+  for (int i = 0; i < n; ++i) D_factor_[at(i * n + i)] += proximal;
+  delassus_known_ = factorise_dense(D_factor_.data(), D_pivot_.data(), n) > 0;
+  return delassus_known_;
 }
 
 void SaddlePoint::solve_delassus(Vector& b) {
+  const int n = n_A_;
+  for (int i = 0; i < n; ++i) b[at(i)] *= d_scale_[at(i)];
+  solve_scaled_delassus(b);
+  for (int i = 0; i < n; ++i) b[at(i)] *= d_scale_[at(i)];
+}
+
+void SaddlePoint::solve_scaled_delassus(Vector& b) {
   const int n = n_A_;
   if (!delassus_regularised_) {
     solve_dense(D_factor_.data(), D_pivot_.data(), n, b.data());

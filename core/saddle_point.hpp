@@ -6,8 +6,9 @@
 //
 // so a change of the active set needs one solve per new row and no factorisation. Redundant active rows (a box resting
 // flat) make D singular: it is then regularised proximally, D + eps 1 with refinement, which gives in the limit the
-// multipliers of least norm. Redundant bilateral rows: B is regularised the same way on its multiplier diagonal.
-// Rows are scaled by k inside B only; everything passed in and out is physical.
+// multipliers of least norm (each row scaled by the root of its Delassus entry). Redundant bilateral rows: B is
+// regularised the same way on its multiplier diagonal. Rows are scaled by k inside B only; everything passed in and out
+// is physical.
 #pragma once
 
 #include <vector>
@@ -53,16 +54,17 @@ class SaddlePoint {
   void base_solve(Vector& b);
   bool factorise_delassus();
   void solve_delassus(Vector& b);
+  void solve_scaled_delassus(Vector& b);
 
   LinearSolver solver_;
   const SparsePattern* pattern_ = nullptr;
   Vector values_, rhs_, residual_, correction_, rhs_scratch_;
   int n_ = 0, n_b_ = 0, n_A_ = 0;
   double row_scale_ = 1;
-  bool factorised_ = false, regularised_ = false, delassus_regularised_ = false;
+  bool factorised_ = false, regularised_ = false, delassus_regularised_ = false, delassus_known_ = false;
   std::vector<int> diagonal_;      // positions of the multiplier diagonal
   std::vector<ActiveRow> active_;  // the first n_A_ are in use
-  Vector D_, D_factor_, d_rhs_, d_residual_, d_correction_;
+  Vector D_, D_factor_, d_rhs_, d_residual_, d_correction_, d_scale_;
   std::vector<int> D_pivot_;
 };
 

@@ -19,10 +19,11 @@ struct State {
   Vector acceleration;  ///< v' at t (v~' for the nonsmooth methods), per equation
 
   // Physical multipliers per constraint row (bilateral rows first, then unilateral ones); a positive one opens the gap.
-  Vector lambda;                     ///< smooth, a force
-  Vector nu;                         ///< position correction of the last step, force time^2
-  Vector impulse;                    ///< velocity jump of the last step, force time
-  std::vector<std::uint8_t> active;  ///< 1: the row took part in the position correction of the last step
+  Vector lambda;   ///< smooth, a force
+  Vector nu;       ///< position correction of the last step, force time^2
+  Vector impulse;  ///< velocity jump of the last step, force time
+  std::vector<std::uint8_t>
+      active;  ///< 1: the row took part in the position correction of the last step (or touches at rest at the start)
   std::vector<std::uint8_t> closed;  ///< 1: and in its velocity jump
 
   /// What an integrator keeps besides, by name (a_n, eta_n, q_{n-1}, v_{n+1/2}, ...).

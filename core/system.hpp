@@ -39,6 +39,7 @@ struct SaddleRequest {
   const TangentOperators* T = nullptr;  ///< null: identity
   double c_rate = 0;
   bool rows_through_T = false;
+  MassKind mass = MassKind::consistent;
   double row_scale = 1;  ///< k
 };
 

@@ -173,6 +173,7 @@ void System::element_matrices(std::size_t b, Range range, const SaddleRequest& r
   if (traits.has_mass && r.c_M != 0) {
     ElementTangent M;
     M.c_M = r.c_M;
+    M.mass = r.mass;
     in.q = r.q_M;
     block.add_tangent(range, in, M, A);
   }

@@ -26,6 +26,8 @@ class Integrator {
   /// Completes a state that has q, v and t: accelerations, multipliers, history; step h is the one to come.
   /// False if the initial accelerations cannot be computed.
   virtual bool initialise(const System& system, State& state, double h) = 0;
+  /// After a singular matrix: an equation, or size() + a bilateral row, that depends on others; -1 if unknown.
+  virtual int suspicious_row() const = 0;
   /// One step of size h. On success the state is at t + h; on failure it is untouched.
   virtual StepReport step(const System& system, State& state, double h) = 0;
   /// Sum over the linear solvers in use.

@@ -58,6 +58,7 @@ bool NsgaDecoupled::initialise(const System& system, State& state, double h) {
   state.closed.assign(at(system.unilateral()), 0);
   state.history = {{"a", Vector(n, 0.0)}};
   state.last_h = h;
+  if (system.unilateral() > 0) mark_touching(system, state);
 
   Vector vd(n), lambda(at(system.bilateral()));
   if (!initial_acceleration(system, state.q, state.v, state.t, vd, lambda)) return false;
@@ -78,6 +79,16 @@ bool NsgaDecoupled::initialise(const System& system, State& state, double h) {
   return true;
 }
 
+// Contacts that touch at rest from the start are known to the first step.
+void NsgaDecoupled::mark_touching(const System& system, State& state) {
+  const std::size_t n_b = at(system.bilateral());
+  const double gap = 1e-9 * options_.scales.length, rate = 1e-9 * options_.scales.speed;
+  system.gaps(state.q, state.t, RowSet::unilateral, g_);
+  system.rates(state.q, state.v, state.t, RowSet::unilateral, c_);
+  for (std::size_t i = 0; i < state.closed.size(); ++i)
+    state.active[i] = std::abs(g_[n_b + i]) <= gap && std::abs(c_[n_b + i]) <= rate ? 1 : 0;
+}
+
 // M v' - G_b^T lambda = f,  G_b v' + h_b = 0
 bool NsgaDecoupled::initial_acceleration(const System& system, In q, In v, double t, Vector& vd, Vector& lambda) {
   SaddlePoint& saddle = saddle_[velocity];
@@ -88,7 +99,10 @@ bool NsgaDecoupled::initial_acceleration(const System& system, In q, In v, doubl
   request.v = v.data();
   request.t = t;
   request.row_scale = options_.scales.mass;
-  if (!saddle.factorise(system, request)) return false;
+  if (!saddle.factorise(system, request)) {
+    suspicious_row_ = saddle.suspicious_row();
+    return false;
+  }
   saddle.forget();
   system.forces(q, v, t, force_all, f_);
   scale_into(-1.0, f_, r_);
@@ -196,7 +210,7 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
         system.tangent_operators(d_, T_);
         request.T = &T_;
       }
-      if (!saddle_[smooth].factorise(system, request)) return fail(report, smooth, "singular matrix", r_);
+      if (!saddle_[smooth].factorise(system, request)) return fail_singular(system, report, smooth);
       factor_h_[smooth] = h;
     }
     saddle_[smooth].set_active(system, {}, q_smooth_, t, nullptr);
@@ -244,6 +258,7 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
   set_zero(nu_b_);
   contacts_position_.reset();
   correction_known_ = false;
+  int last_change = 0;
   for (;;) {
     // gaps and active set
     system.gaps(q_, t, RowSet::all, g_);
@@ -257,7 +272,9 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
     std::copy_n(c_A_.begin(), active.size(), c_.begin() + static_cast<std::ptrdiff_t>(n_b));
     const In rows = In(c_).first(n_b + active.size());
     // a linear problem is solved when its set stays
-    if (constant_[position] && sub.iterations > 0 && changes == 0 && max_abs(rows) <= gap_tolerance) break;
+    if (changes > 0) last_change = sub.iterations;
+    const bool settled = contacts_position_.pending() == 0;
+    if (constant_[position] && sub.iterations > 0 && changes == 0 && settled && max_abs(rows) <= gap_tolerance) break;
 
     // residual; f_p vanishes as long as U = 0
     std::copy(nu_b_.begin(), nu_b_.end(), s_.begin());
@@ -279,11 +296,11 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       }
     }
     residual_norm = system.force_norm(r_, length);
-    if (test(sub, residual_norm, terms, floor, h * h, k_p, rows, gap_tolerance)) {
+    if (test(sub, residual_norm, terms, floor, h * h, k_p, rows, gap_tolerance) && settled) {
       correction_known_ = options_.force_corrections && sub.iterations > 0;
       break;
     }
-    if (sub.iterations == options_.newton.max_iterations) return fail(report, position, "no convergence", r_);
+    if (too_many(sub, last_change, n_u)) return fail_at(report, position, "no convergence", active, rows.subspan(n_b));
 
     // tangent with the augmented multipliers and, through f_p, those of the smooth motion
     const TangentOperators* T = nullptr;
@@ -310,13 +327,13 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       request.rows_through_T = true;
       request.T = T;
       request.row_scale = k_p;
-      if (!saddle_[position].factorise(system, request)) return fail(report, position, "singular matrix", r_);
+      if (!saddle_[position].factorise(system, request)) return fail_singular(system, report, position);
       factor_h_[position] = h;
     }
     saddle_[position].set_active(system, active, q_, t, T);
     const Out dl_A = Out(dl_A_).first(active.size());
     if (!saddle_[position].solve(r_, g_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A))
-      return fail(report, position, "not finite", r_);
+      return fail_at(report, position, "not finite", active, rows.subspan(n_b));
     ++sub.iterations;
     axpy(1.0, dx_, U_);
     axpy(1.0, dl_b_, nu_b_);
@@ -361,13 +378,16 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
   }
 
   set_zero(W_);
+  int last_change = 0;
   for (;;) {
     // impact law and active set
     if (n_b > 0) system.rates(q_, v_, t, RowSet::bilateral, c_);
     for (const int row : candidates) c_[at(row)] = system.row_rate(row, q_, v_, t) + rate_n_[at(row)];
     const In c_b = In(c_).first(n_b);
-    const int changes = contacts_velocity_.update(In(c_).subspan(n_b), p_v);
+    const int changes = contacts_velocity_.update(In(c_).subspan(n_b), p_v, 64 * rounding * speed_, &state.active);
     sub.set_changes += changes;
+    if (changes > 0) last_change = sub.iterations;
+    const bool settled = contacts_velocity_.pending() == 0;
     const auto active = contacts_velocity_.active_rows();
     for (std::size_t k = 0; k < active.size(); ++k) c_A_[k] = c_[at(active[k])];
     std::copy(c_b.begin(), c_b.end(), g_.begin());
@@ -375,7 +395,7 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
     const In rows = In(g_).first(n_b + active.size());
     report.velocity_residual = max_abs(rows);
     // a linear problem is solved when its set stays
-    const bool solved = constant_[velocity] && sub.iterations > 0 && changes == 0;
+    const bool solved = constant_[velocity] && sub.iterations > 0 && changes == 0 && settled;
     if (solved && report.velocity_residual <= rate_tolerance) return true;
 
     // residual M W - h f_* - G^T Lam
@@ -400,8 +420,9 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
       axpy(-h, f_correction_, r_);
       terms += h * system.force_norm(f_correction_, length);
     }
-    if (test(sub, system.force_norm(r_, length), terms, floor, h, k_v, rows, rate_tolerance)) return true;
-    if (sub.iterations == options_.newton.max_iterations) return fail(report, velocity, "no convergence", r_);
+    if (test(sub, system.force_norm(r_, length), terms, floor, h, k_v, rows, rate_tolerance) && settled) return true;
+    if (too_many(sub, last_change, at(system.unilateral())))
+      return fail_at(report, velocity, "no convergence", active, rows.subspan(n_b));
 
     // tangent and correction
     if (needs_factorisation(velocity, h, sub)) {
@@ -412,13 +433,13 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
       request.v = v_.data();
       request.t = t;
       request.row_scale = k_v;
-      if (!saddle_[velocity].factorise(system, request)) return fail(report, velocity, "singular matrix", r_);
+      if (!saddle_[velocity].factorise(system, request)) return fail_singular(system, report, velocity);
       factor_h_[velocity] = h;
     }
     saddle_[velocity].set_active(system, active, q_, t, nullptr);
     const Out dl_A = Out(dl_A_).first(active.size());
     if (!saddle_[velocity].solve(r_, c_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A))
-      return fail(report, velocity, "not finite", r_);
+      return fail_at(report, velocity, "not finite", active, rows.subspan(n_b));
     ++sub.iterations;
     axpy(1.0, dx_, W_);
     axpy(1.0, dx_, v_);
@@ -508,6 +529,35 @@ bool NsgaDecoupled::fail(StepReport& report, Subproblem which, const char* reaso
       worst = std::abs(residual[i]);
       report.worst_equation = static_cast<int>(i);
     }
+  return false;
+}
+
+// Iterations count from the last change of the active set, since a set may have to be found row by row.
+bool NsgaDecoupled::too_many(const SubproblemReport& sub, int last_change, std::size_t rows) const {
+  const int limit = options_.newton.max_iterations;
+  return sub.iterations - last_change >= limit ||
+         sub.iterations >= limit + 4 * static_cast<int>(std::min<std::size_t>(rows, 100000));
+}
+
+bool NsgaDecoupled::fail_at(StepReport& report, Subproblem which, const char* reason, std::span<const int> active,
+                            In values) const {
+  fail(report, which, reason, r_);
+  double worst = -1;
+  for (std::size_t k = 0; k < active.size(); ++k)
+    if (!(std::abs(values[k]) <= worst)) {
+      worst = std::abs(values[k]);
+      report.worst_row = active[k];
+    }
+  return false;
+}
+
+bool NsgaDecoupled::fail_singular(const System& system, StepReport& report, Subproblem which) {
+  fail(report, which, "singular matrix", {});
+  suspicious_row_ = saddle_[which].suspicious_row();
+  if (suspicious_row_ >= system.size())
+    report.worst_row = suspicious_row_ - system.size();
+  else
+    report.worst_equation = suspicious_row_;
   return false;
 }
 

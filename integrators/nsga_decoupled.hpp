@@ -44,6 +44,7 @@ class NsgaDecoupled final : public Integrator {
   std::string name() const override { return options_.force_corrections ? "nsga_decoupled" : "nsga_decoupled (DSn)"; }
   std::vector<std::string> subproblems() const override { return {"smooth", "position", "velocity"}; }
   bool initialise(const System& system, State& state, double h) override;
+  int suspicious_row() const override { return suspicious_row_; }
   StepReport step(const System& system, State& state, double h) override;
   LinearCounters linear_counters() const override;
   const Vector& smooth_velocity() const override { return v_smooth_; }
@@ -62,12 +63,17 @@ class NsgaDecoupled final : public Integrator {
             In constraints, double constraint_tolerance) const;
   bool needs_factorisation(Subproblem which, double h, const SubproblemReport& report);
   bool fail(StepReport& report, Subproblem which, const char* reason, In residual) const;
+  bool fail_at(StepReport& report, Subproblem which, const char* reason, std::span<const int> active, In values) const;
+  bool too_many(const SubproblemReport& sub, int last_change, std::size_t rows) const;
+  void mark_touching(const System& system, State& state);
+  bool fail_singular(const System& system, StepReport& report, Subproblem which);
 
   NsgaOptions options_;
   GeneralizedAlpha alpha_;
   SaddlePoint saddle_[3];
   double factor_h_[3] = {0, 0, 0};
   bool constant_[3] = {false, false, false};
+  int suspicious_row_ = -1;
   long steps_ = 0;
   bool forces_known_ = false, correction_known_ = false;
   double noise_stiffness_ = 0, noise_force_ = 0, root_size_ = 1, speed_ = 1, largest_position_ = 0;

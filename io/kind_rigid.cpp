@@ -233,6 +233,7 @@ RigidBody build_one(BuildContext& context, const BodySource& source) {
 
 void build(BuildContext& context, const std::vector<BodySource>& bodies) {
   std::vector<RigidBody> rigid;
+  rigid.reserve(bodies.size());
   for (const BodySource& body : bodies) rigid.push_back(build_one(context, body));
   context.model.system.add(std::make_unique<RigidBodyBlock>("rigid bodies", std::move(rigid)));
 }

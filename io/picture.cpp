@@ -21,7 +21,7 @@ void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
     const Vec3& p = point.offset;
     if ((p.cwiseAbs() - extent).maxCoeff() <= 0) continue;
     const int first = static_cast<int>(mesh.points.size());
-    mesh.points.push_back(Vec3::Zero());
+    mesh.points.emplace_back(Vec3::Zero());
     mesh.points.push_back(p);
     mesh.add_cell(CellType::line, {first, first + 1});
   }

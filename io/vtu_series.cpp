@@ -320,8 +320,8 @@ std::size_t VtuPiece::add_cell_field(std::string name, int components) {
 }
 
 struct VtuSeries::Impl {
-  Impl(fs::path directory_, std::string name_)
-      : directory(std::move(directory_)), name(std::move(name_)), pvd(directory / (name + ".pvd"), name) {
+  Impl(fs::path folder, std::string series)
+      : directory(std::move(folder)), name(std::move(series)), pvd(directory / (name + ".pvd"), name) {
     connect();
   }
 
@@ -413,14 +413,14 @@ void VtuSeries::Impl::set_cells(const VtuPiece& piece) {
     if (node < 0) throw std::invalid_argument("negative point number in a cell");
     largest = std::max(largest, node);
   }
-  points_needed = static_cast<std::size_t>(largest + 1);
+  points_needed = static_cast<std::size_t>(largest) + 1;  // 0 without cells
   connectivity = piece.connectivity;
   offsets = piece.offsets;
   types = piece.types;
 
   // VTK's offsets begin with 0.
   vtkNew<vtkTypeInt32Array> vtk_offsets, vtk_connectivity;
-  vtk_offsets->SetNumberOfValues(static_cast<vtkIdType>(offsets.size() + 1));
+  vtk_offsets->SetNumberOfValues(static_cast<vtkIdType>(offsets.size()) + 1);
   vtk_offsets->SetValue(0, 0);
   std::copy(offsets.begin(), offsets.end(), vtk_offsets->GetPointer(0) + 1);
   vtk_connectivity->SetArray(connectivity.data(), static_cast<vtkIdType>(connectivity.size()), 1);

@@ -58,6 +58,8 @@ class VtuSeries {
   /// With `resume_from`, frames of an earlier series up to and including that time are kept and the series goes on.
   VtuSeries(std::filesystem::path directory, std::string name, std::optional<double> resume_from = std::nullopt);
   ~VtuSeries();
+  VtuSeries(const VtuSeries&) = delete;
+  VtuSeries& operator=(const VtuSeries&) = delete;
   VtuSeries(VtuSeries&&) noexcept;
   VtuSeries& operator=(VtuSeries&&) noexcept;
 

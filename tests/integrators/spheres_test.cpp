@@ -53,3 +53,77 @@ TEST_CASE("spheres: a cluster thrown together keeps its momenta, never penetrate
     CHECK(run.energy() < energy);
   }
 }
+
+namespace {
+
+std::string stack(int count) {
+  std::string bodies, pairs;
+  for (int i = 0; i < count; ++i) {
+    const std::string comma = i == 0 ? "" : ", ", name = "b" + std::to_string(i);
+    bodies += comma + R"({"name": ")" + name +
+              R"(", "type": "point_mass", "mass": 1, "radius": 0.125, "position": [0, 0, )" +
+              std::to_string(0.125 + 0.25 * i) + "]}";
+    if (i > 0)
+      pairs += R"(, {"name": "p)" + std::to_string(i) + R"(", "between": ["b)" + std::to_string(i - 1) + R"(", ")" +
+               name + "\"]}";
+  }
+  return R"({"format": 1, "gravity": [0, 0, -10], "bodies": [)" + bodies +
+         R"(], "contacts": [{"name": "floor", "on": "b0", "obstacle": {"type": "plane", "normal": [0, 0, 1]}})" +
+         pairs +
+         R"(], "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.05, "max_subdivisions": 0}})";
+}
+
+}  // namespace
+
+TEST_CASE("spheres: a resting stack of sixty carries its weight and takes one iteration per step") {
+  // contacts that rest on each other are found together; one by one the first step took more iterations than allowed
+  const int count = 60;
+  ModelRun run = ModelRun::of_text(stack(count));
+  REQUIRE(run.run() == RunStatus::completed);
+  CHECK(run.statistics.iterations[1].max == 1);
+  CHECK(run.statistics.iterations[2].max == 1);
+  CHECK(run.statistics.smallest_gap > -1e-12);
+  for (const RowGroup& contact : run.model->contacts) {
+    const std::size_t row = static_cast<std::size_t>(contact.rows.front());
+    const int below = contact.name == "floor" ? 0 : std::stoi(contact.name.substr(1));
+    CHECK(run.state().impulse[row] / 1e-3 == doctest::Approx(10.0 * (count - below)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("spheres: a pushed row holds its wall with the push, however many contacts must be found") {
+  // 10 N on the last of a row of touching balls, a wall behind the first
+  for (const int count : {5, 22, 43}) {
+    CAPTURE(count);
+    std::string text = stack(count);
+    text.replace(text.find("[0, 0, -10]"), 11, "[0, 0, 0]");
+    text.insert(text.find(R"("integrator")"), R"("loads": [{"name": "push", "type": "force", "on": "b)" +
+                                                  std::to_string(count - 1) + R"(", "value": [0, 0, -10]}], )");
+    ModelRun run = ModelRun::of_text(text);
+    REQUIRE(run.run([&](const StepView& view) {
+      for (const RowGroup& contact : run.model->contacts) {
+        const std::size_t row = static_cast<std::size_t>(contact.rows.front());
+        CHECK(view.state.impulse[row] / 1e-3 == doctest::Approx(10.0).epsilon(1e-9));
+      }
+    }) == RunStatus::completed);
+    CHECK(run.statistics.smallest_gap > -1e-12);
+  }
+}
+
+TEST_CASE("spheres: contacts of bodies of very different mass are not redundant") {
+  for (const double ratio : {1e6, 1e12}) {
+    CAPTURE(ratio);
+    ModelRun run = ModelRun::of_text(R"({
+      "format": 1, "gravity": [0, 0, -10], "parameters": {"ratio": 1},
+      "bodies": [{"name": "light", "type": "point_mass", "mass": 1, "position": [0, 0, 0]},
+                 {"name": "heavy", "type": "point_mass", "mass": "=ratio", "position": [1, 0, 0]}],
+      "contacts": [{"name": "floor", "on": ["light", "heavy"], "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+      "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.1}
+    })",
+                                     {"/parameters/ratio=" + std::to_string(ratio)});
+    REQUIRE(run.run() == RunStatus::completed);
+    CHECK(run.statistics.redundant_steps == 0);
+    const std::vector<int>& rows = run.model->contacts.front().rows;
+    CHECK(run.state().impulse[static_cast<std::size_t>(rows[0])] / 1e-3 == doctest::Approx(10.0).epsilon(1e-9));
+    CHECK(run.state().impulse[static_cast<std::size_t>(rows[1])] / 1e-3 == doctest::Approx(10.0 * ratio).epsilon(1e-9));
+  }
+}

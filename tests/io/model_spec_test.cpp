@@ -151,7 +151,8 @@ TEST_CASE("model: errors of syntax are sentences with line and column") {
       {"[1, 2]", "m.json:1:1: error: expected an object with the keys of a model, got [1, 2]"},
       {"\"x\"", "m.json:1:1: error: expected an object with the keys of a model, got \"x\""},
   };
-  for (const auto& [text, message] : texts) {
+  for (const auto& [given, message] : texts) {
+    const auto& text = given;  // clang 14 captures no structured binding
     INFO(text);
     CHECK(error_of_text(text) == message);
   }

@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <new>
 
+// The C library's names and global counters are what this file is for.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming,cppcoreguidelines-avoid-non-const-global-variables)
+
 namespace {
 
 // No constructors run for these: the allocator is in use before main.
@@ -100,3 +103,5 @@ void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::fre
 void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 #endif
+
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming,cppcoreguidelines-avoid-non-const-global-variables)
