@@ -16,8 +16,10 @@ namespace {
 std::string cluster(int count, double restitution) {
   std::string bodies, names;
   for (int i = 0; i < count; ++i) {
-    const double x = 0.25 * (i % 3) - 0.25 + 0.011 * std::sin(7.0 * i),
-                 y = 0.25 * (i / 3 % 3) - 0.25 + 0.013 * std::cos(5.0 * i), z = 0.25 * (i / 9) - 0.375;
+    const int column = i % 3, row = i / 3 % 3, layer = i / 9;
+    const double x = 0.25 * column - 0.25 + 0.011 * std::sin(7.0 * i);
+    const double y = 0.25 * row - 0.25 + 0.013 * std::cos(5.0 * i);
+    const double z = 0.25 * layer - 0.375;
     const std::string name = "b" + std::to_string(i), comma = i == 0 ? "" : ", ";
     bodies += comma + R"({"name": ")" + name + R"(", "type": "rigid", "mass": )" + std::to_string(1 + 0.1 * (i % 7)) +
               R"(, "shape": {"type": "sphere", "radius": 0.1}, "position": [)" + std::to_string(x) + ", " +
