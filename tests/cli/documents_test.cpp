@@ -39,11 +39,14 @@ TEST_CASE("documents: the user guide explains every key of summary.json") {
   run_carom(directory, {"run", model_path("brick"), "-q", "-o", "r", "--set", "/integrator/max_subdivisions=0", "--set",
                         "/integrator/newton/max_iterations=3"});
   const nlohmann::json summary = read_json(directory / "r/summary.json");
-  for (const auto& [key, value] : summary.items()) {
+  for (const auto& entry : summary.items()) {
+    const auto& key = entry.key();  // clang 14 captures no structured binding
+    const auto& value = entry.value();
     CAPTURE(key);
     CHECK(guide.find("`" + key) != std::string::npos);
     if (!value.is_object()) continue;
-    for (const auto& [part, number] : value.items()) {
+    for (const auto& inner : value.items()) {
+      const auto& part = inner.key();
       CAPTURE(part);
       CHECK(guide.find(part) != std::string::npos);
     }

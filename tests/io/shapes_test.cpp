@@ -285,8 +285,7 @@ TEST_CASE("mass properties: open, twisted, inverted and flat surfaces are refuse
   CHECK(contains(message_of_properties(read_stl(open.path)), "3 open edges"));
 
   triangles = corner;
-  for (int i = 0; i < 3; ++i)
-    std::swap(triangles[1][static_cast<std::size_t>(i)], triangles[1][static_cast<std::size_t>(i + 3)]);
+  for (std::size_t i = 0; i < 3; ++i) std::swap(triangles[1][i], triangles[1][i + 3]);
   const TemporaryFile twisted(binary_stl(triangles));
   CHECK(contains(message_of_properties(read_stl(twisted.path)), "3 edges where they disagree"));
 
