@@ -11,9 +11,16 @@
 
 #include "apps/commands.hpp"
 #include "core/errors.hpp"
+#include "io/checkpoint.hpp"
+#include "io/energy_writer.hpp"
+#include "io/event_log.hpp"
+#include "io/expectations.hpp"
+#include "io/files.hpp"
 #include "io/model.hpp"
 #include "io/picture.hpp"
+#include "io/postmortem.hpp"
 #include "io/probes.hpp"
+#include "io/status_file.hpp"
 #include "io/summary.hpp"
 
 namespace carom {
@@ -22,13 +29,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler can reach
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler can reach
 volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t snapshot_wanted = 0;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" void on_interrupt(int signal) {
   // the first one lets the step finish, a second one ends the program at once
   if (interrupted != 0) std::_Exit(128 + signal);
   interrupted = 1;
 }
+extern "C" void on_snapshot(int) { snapshot_wanted = 1; }
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -39,6 +49,8 @@ class Run final : public Command {
     app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>)");
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
         ->allow_extra_args(false);
+    app.add_option("--restart", restart_,
+                   "Go on from a checkpoint: a file, or \"last\" for the newest in the directory of the results");
     app.add_option("--until", until_, "Simulate up to this time instead of the model's");
     app.add_option("--threads", threads_, "Threads for the assembly (same results for any number)")
         ->check(CLI::Range(1, 1024));
@@ -52,32 +64,71 @@ class Run final : public Command {
       fmt::print(stderr, "carom: --until takes a finite time\n");
       return exit_command_line;
     }
+    const std::string name = std::filesystem::path(model_).stem().string();
+    const std::filesystem::path directory = directory_.empty() ? std::filesystem::path("results") / name : directory_;
+    std::optional<Checkpoint> checkpoint;
+    if (!restart_.empty()) checkpoint = read_checkpoint(checkpoint_file(directory));
+
     ModelDocument document = load_model(model_, overrides_);
     if (until_) set_end_time(document, *until_);
     std::unique_ptr<Model> model = build_model(document, threads_);
     std::vector<Probe> probes;
-    if (model != nullptr) probes = make_probes(*model, document);
+    std::unique_ptr<Expectations> expectations;
+    std::vector<ModelDifference> differences;
+    if (model != nullptr) {
+      probes = make_probes(*model, document);
+      expectations = std::make_unique<Expectations>(*model, probes, document);
+      if (checkpoint) {
+        differences = model_differences(checkpoint->model, document.resolved);
+        check_restart(*checkpoint, *model, differences, document);
+      }
+    }
     if (!document.ok()) {
       fmt::print(stderr, "{}", document.report());
       return exit_invalid_model;
     }
 
     // where the results go
-    const std::string name = std::filesystem::path(model_).stem().string();
-    const std::filesystem::path directory = directory_.empty() ? std::filesystem::path("results") / name : directory_;
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
+    if (!checkpoint) remove_checkpoints(directory);
     write_atomically(directory / "run.json", resolved_text(document));
 
     if (!quiet_) {
       for (const std::string& w : model->warnings) fmt::print(stderr, "note: {}\n", w);
+      if (checkpoint) {
+        fmt::print(stderr, "note: goes on from {} at t = {:.9g}\n", checkpoint->file.string(), checkpoint->state.t);
+        for (const ModelDifference& d : differences)
+          fmt::print(stderr, "note: {} is now {}, was {}\n", d.pointer, d.now.empty() ? "absent" : d.now,
+                     d.was.empty() ? "absent" : d.was);
+      }
       if (verbose_) print_sizes(*model, document);
     }
-    return solve(*model, std::move(probes), directory, name, begin);
+    return solve({*model, resolved_text(document), std::move(probes), *expectations, std::move(checkpoint),
+                  std::move(differences), directory, name, begin});
   }
 
  private:
+  struct Task {
+    Model& model;
+    std::string model_text;
+    std::vector<Probe> probes;
+    Expectations& expectations;
+    std::optional<Checkpoint> checkpoint;
+    std::vector<ModelDifference> differences;
+    std::filesystem::path directory;
+    std::string name;
+    Clock::time_point begin;
+  };
+
+  std::filesystem::path checkpoint_file(const std::filesystem::path& directory) const {
+    if (restart_ != "last") return restart_;
+    const auto newest = newest_checkpoint(directory);
+    if (!newest) throw FileError("there is no checkpoint in " + (directory / "checkpoint").string());
+    return *newest;
+  }
+
   static void print_sizes(const Model& model, const ModelDocument& document) {
     const System& system = model.system;
     const Scales& s = model.scales;
@@ -87,13 +138,15 @@ class Run final : public Command {
     fmt::print(stderr, "scales: length {:.4g}, speed {:.4g}, mass {:.4g}\n", s.length, s.speed, s.mass);
   }
 
-  int solve(Model& model, std::vector<Probe> probes, const std::filesystem::path& directory, const std::string& name,
-            Clock::time_point begin) const {
+  int solve(Task task) const {
+    Model& model = task.model;
+    const std::filesystem::path& directory = task.directory;
     const std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
     RunAccount account;
     account.warnings = model.warnings;
     account.t_start = model.state.t;
-    if (!integrator->initialise(model.system, model.state, model.simulation.step)) {
+    const double t_end = model.state.t + model.simulation.duration;
+    if (!task.checkpoint && !integrator->initialise(model.system, model.state, model.simulation.step)) {
       const int row = integrator->suspicious_row(), n = model.system.size();
       const std::string where = row < 0    ? ""
                                 : row >= n ? ", near joint " + model.system.row_name(row - n)
@@ -106,26 +159,58 @@ class Run final : public Command {
       return exit_invalid_model;
     }
     Simulation simulation(model.system, *integrator, model.state, model.simulation);
-    EnergyWatch energy(model.simulation);
-    simulation.add_observer(energy);
-    std::unique_ptr<ProbeWriter> probe_writer;
-    if (!probes.empty()) {
-      probe_writer = std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(probes));
-      simulation.add_observer(*probe_writer);
+
+    // observers, those that others read first
+    std::vector<Observer*> observers;
+    std::vector<std::unique_ptr<Observer>> owned;
+    const auto own = [&](auto observer) {
+      auto* const bare = observer.get();
+      observers.push_back(bare);
+      owned.push_back(std::move(observer));
+      return bare;
+    };
+    const OutputSettings& output = model.output;
+    const EnergyLedger* ledger = nullptr;
+    const EnergyWatch* energy = nullptr;
+    if (output.energy) {
+      ledger = own(std::make_unique<EnergyLedger>());
+      own(std::make_unique<EnergyWriter>(model, *ledger, directory / "energy.csv"));
+    } else {
+      energy = own(std::make_unique<EnergyWatch>(model.simulation));
     }
-    std::unique_ptr<Picture> picture;
-    if (model.output.vtu) {
-      picture = std::make_unique<Picture>(model, directory, name);
-      simulation.add_observer(*picture);
+    if (output.events) own(std::make_unique<EventLog>(model, directory / "events.csv"));
+    if (!task.probes.empty()) own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.probes)));
+    Picture* const picture = output.vtu ? own(std::make_unique<Picture>(model, directory, task.name)) : nullptr;
+    observers.push_back(&task.expectations);
+    StatusFile* const status = own(std::make_unique<StatusFile>(directory / "status.json", account.t_start, t_end));
+    if (!quiet_) own(std::make_unique<Progress>(model.simulation, isatty(STDERR_FILENO) != 0));
+    const RunParts parts{model, model.state, *integrator, simulation, observers, task.model_text};
+    PostMortem* const postmortem = own(std::make_unique<PostMortem>(directory, parts));
+    own(std::make_unique<CheckpointWriter>(directory, parts, &snapshot_wanted, [picture](const StepView& view) {
+      if (picture != nullptr) picture->write(view);
+    }));
+    for (Observer* o : observers) simulation.add_observer(*o);
+
+    if (task.checkpoint) {
+      // results are continued in the directory that the checkpoint lies in
+      std::error_code code;
+      const std::filesystem::path home = task.checkpoint->file.parent_path() / "..";
+      const bool same_files = std::filesystem::equivalent(home, directory, code) && !code;
+      resume(*task.checkpoint, task.differences, parts, t_end, same_files);
+      account.restarted_from = task.checkpoint->file.string();
     }
-    Progress progress(model.simulation, isatty(STDERR_FILENO) != 0);
-    if (!quiet_) simulation.add_observer(progress);
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
+    std::signal(SIGUSR1, on_snapshot);
     simulation.stop_on(&interrupted);
-    account.wall.setup = seconds_since(begin);
+    account.wall.setup = seconds_since(task.begin);
 
-    account.status = simulation.run();
+    try {
+      account.status = simulation.run();
+    } catch (...) {
+      status->stopped();
+      throw;
+    }
     account.statistics = simulation.statistics();
     for (const std::string& remark : step_remarks(model, account.statistics)) {
       account.warnings.push_back(remark);
@@ -135,19 +220,49 @@ class Run final : public Command {
     account.linear = integrator->linear_counters();
     account.last_report = simulation.last_report();
     account.t_end = model.state.t;
-    account.energy_initial = energy.initial;
-    account.energy_final = energy.final;
-    account.energy_max = energy.largest;
+    if (ledger != nullptr) {
+      account.ledger = ledger->balance();
+      account.energy_initial = ledger->initial();
+      account.energy_final = ledger->balance().total();
+      account.energy_max = ledger->largest();
+    } else {
+      account.energy_initial = energy->initial;
+      account.energy_final = energy->final;
+      account.energy_max = energy->largest;
+    }
+    account.expectations = task.expectations.all();
     account.wall.step = account.statistics.step_seconds;
     account.wall.output = account.statistics.observer_seconds;
-    account.wall.total = seconds_since(begin);
+    account.wall.total = seconds_since(task.begin);
     write_atomically(directory / "summary.json", summary_text(model, account));
 
     if (!quiet_) fmt::print("{}\n{}", closing_line(account, directory), closing_table(model, account));
-    if (account.status == RunStatus::failed) print_failure(model, account);
-    return account.status == RunStatus::completed ? exit_done
-           : account.status == RunStatus::failed  ? exit_not_converged
-                                                  : exit_interrupted;
+    if (account.status == RunStatus::failed) {
+      print_failure(model, account);
+      for (const std::string& hint : postmortem->hints()) fmt::print(stderr, "carom: hint: {}\n", hint);
+      fmt::print(stderr, "carom: post-mortem: {}\n", (directory / "postmortem" / "report.txt").string());
+      return exit_not_converged;
+    }
+    const bool met = report_expectations(account);
+    if (account.status == RunStatus::interrupted) return exit_interrupted;
+    return met ? exit_done : exit_expectation;
+  }
+
+  /// False if one was missed.
+  bool report_expectations(const RunAccount& account) const {
+    bool met = true;
+    for (const Expectation& e : account.expectations) {
+      if (!e.found) {
+        if (!quiet_ && account.status == RunStatus::completed)
+          fmt::print(stderr, "note: {}: {} is expected at t = {:.9g}, after the end of the run\n", e.pointer, e.probe,
+                     e.time);
+      } else if (!e.met()) {
+        met = false;
+        fmt::print(stderr, "carom: {}: expected {} = {:.9g} within {:.3g} at t = {:.9g}, found {:.9g}\n", e.pointer,
+                   e.probe, e.value, e.tolerance, e.time, *e.found);
+      }
+    }
+    return met;
   }
 
   static std::string closing_line(const RunAccount& account, const std::filesystem::path& directory) {
@@ -159,9 +274,7 @@ class Run final : public Command {
 
   static void print_failure(const Model& model, const RunAccount& account) {
     const StepReport& r = account.last_report;
-    const std::string where = r.worst_row >= 0        ? ", worst row: " + model.system.row_name(r.worst_row)
-                              : r.worst_equation >= 0 ? ", worst row: " + model.system.equation_name(r.worst_equation)
-                                                      : "";
+    const std::string row = worst_row(model, r), where = row.empty() ? "" : ", worst row: " + row;
     fmt::print(stderr, "carom: no convergence at t = {:.9g} with the smallest step {:.3g} ({} sub-problem: {}{})\n",
                r.t, r.h, r.failed >= 0 ? r.subproblems[static_cast<std::size_t>(r.failed)].name : "", r.reason, where);
   }
@@ -169,6 +282,7 @@ class Run final : public Command {
   std::string model_;
   std::filesystem::path directory_;
   std::vector<std::string> overrides_;
+  std::string restart_;
   std::optional<double> until_;
   int threads_ = 1;
   bool quiet_ = false, verbose_ = false;

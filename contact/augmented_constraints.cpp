@@ -24,7 +24,7 @@ void AugmentedConstraints::reset() {
   active_rows_.clear();
   candidates_ = nullptr;
   seen_.clear();
-  repeats_ = updates_ = changes_ = pending_ = 0;
+  repeats_ = updates_ = pending_ = 0;
 }
 
 int AugmentedConstraints::update(In c, double penalty, double band, const std::vector<std::uint8_t>* held) {
@@ -56,7 +56,6 @@ int AugmentedConstraints::update(In c, double penalty, double band, const std::v
         multipliers_[i] = 0;
       }
     }
-    changes_ += changed;
     if (std::find(seen_.begin(), seen_.end(), hash) != seen_.end()) ++repeats_;
     if (seen_.size() < seen_.capacity()) seen_.push_back(hash);
   }

@@ -39,7 +39,6 @@ class AugmentedConstraints {
 
   /// Global numbers of the active rows, ascending.
   std::span<const int> active_rows() const { return active_rows_; }
-  bool any_active() const { return !active_rows_.empty(); }
   const std::vector<std::uint8_t>& flags() const { return flags_; }
   /// Multipliers per unilateral row; add_increment adds to the active ones, in the order of active_rows.
   Vector& multipliers() { return multipliers_; }
@@ -48,7 +47,6 @@ class AugmentedConstraints {
   double augmented(std::size_t i, double c, double penalty) const { return multipliers_[i] - penalty * c; }
   /// The penalty that the last update used: the given one, or a very small one once the update has become careful.
   double effective(double penalty) const;
-  int changes() const { return changes_; }
 
  private:
   int first_ = 0;
@@ -58,7 +56,7 @@ class AugmentedConstraints {
   Vector multipliers_;
   std::vector<std::uint64_t> seen_;  // hashes of the sets so far
   int repeats_ = 0;
-  int updates_ = 0, changes_ = 0, pending_ = 0;
+  int updates_ = 0, pending_ = 0;
 };
 
 }  // namespace carom

@@ -18,9 +18,10 @@ bool rotates(const PrescribedMotion* motion) { return motion != nullptr && !moti
 PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint> points,
                                      std::shared_ptr<const Obstacle> obstacle,
                                      std::shared_ptr<const PrescribedMotion> motion, bool rotating)
-    : ConstraintBlock(
-          std::move(name), topology_of(points), 1,
-          ConstraintTraits{.unilateral = true, .linear = !rotating && obstacle->flat() && !rotates(motion.get())}),
+    : ConstraintBlock(std::move(name), topology_of(points), 1,
+                      ConstraintTraits{.unilateral = true,
+                                       .linear = !rotating && obstacle->flat() && !rotates(motion.get()),
+                                       .moving = motion != nullptr}),
       points_(std::move(points)),
       obstacle_(std::move(obstacle)),
       motion_(std::move(motion)) {}

@@ -20,6 +20,7 @@ struct ConstraintTraits {
   bool linear = false;         ///< G constant (g may depend on t)
   bool position_level = true;  ///< false: rows exist at velocity level only (friction, rolling)
   bool own_direction = false;  ///< F differs from G
+  bool moving = false;         ///< g depends on t: g_t is not identically zero
 };
 
 /// Per-row data of the contact law; joints leave the defaults.

@@ -21,8 +21,9 @@ enum ForcePart : unsigned {
   force_internal = 1,
   force_damping = 2,
   force_gyroscopic = 4,
-  force_external = 8,
-  force_all = 15
+  force_external = 8,  ///< loads
+  force_gravity = 16,  ///< System's, no element's
+  force_all = 31
 };
 
 enum class MassKind { consistent, lumped };
@@ -30,12 +31,12 @@ enum class MassKind { consistent, lumped };
 /// What a block states about itself once; System and the integrators save work by it.
 struct BlockTraits {
   bool has_mass = false;
-  bool constant_mass = true;  ///< M does not depend on q
-  bool has_forces = true;
-  bool velocity_dependent = false;  ///< f depends on v
-  bool linear = false;              ///< M, -Df and -df/dv are constant (f may depend on t)
-  bool symmetric = false;           ///< -Df + D(M a) and -df/dv are symmetric
-  bool has_stiffness = false;       ///< Df or D(M a) is not identically zero
+  bool constant_mass = true;         ///< M does not depend on q
+  unsigned force_parts = force_all;  ///< parts of f that this block may have; others are not asked for
+  bool velocity_dependent = false;   ///< f depends on v
+  bool linear = false;               ///< M, -Df and -df/dv are constant (f may depend on t)
+  bool symmetric = false;            ///< -Df + D(M a) and -df/dv are symmetric
+  bool has_stiffness = false;        ///< Df or D(M a) is not identically zero
 };
 
 struct Energies {

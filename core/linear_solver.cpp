@@ -174,6 +174,42 @@ std::string LinearSolver::method_name() const { return std::string(impl_->curren
 double LinearSolver::fill() const { return impl_->current().facts().fill; }
 const LinearCounters& LinearSolver::counters() const { return impl_->counters; }
 
+void LinearSolver::save(Record& record, const std::string& prefix) const {
+  const Impl& s = *impl_;
+  const auto pivots = [](const detail::Backend& backend) {
+    const std::span<const double> values = backend ? backend->pivot_values() : std::span<const double>();
+    return Vector(values.begin(), values.end());
+  };
+  const bool replaced = s.active != nullptr && s.active == s.replacement.get();
+  record.set(prefix + "solver", {static_cast<double>(s.failures), s.replacement ? 1.0 : 0.0, replaced ? 1.0 : 0.0,
+                                 s.ready ? 1.0 : 0.0, s.active != nullptr && s.active->chose_pivots() ? 1.0 : 0.0});
+  record.set(prefix + "pivots", pivots(s.chosen));
+  record.set(prefix + "replacement pivots", pivots(s.replacement));
+}
+
+void LinearSolver::restore(const Record& record, const std::string& prefix, std::span<const double> values) {
+  Impl& s = *impl_;
+  const Vector* const state = record.find(prefix + "solver");
+  const auto fits = [&](std::span<const double> x) { return x.empty() || x.size() == s.pattern->column.size(); };
+  const auto replay = [&](detail::Factorisation& backend, const std::string& name) {
+    const Vector* const pivots = record.find(prefix + name);
+    if (pivots == nullptr || !fits(*pivots)) throw std::invalid_argument("LinearSolver: the record does not fit");
+    if (!pivots->empty()) backend.factorise(*pivots, s.counters);
+  };
+  if (!s.chosen || state == nullptr || state->size() != 5 || !fits(values))
+    throw std::invalid_argument("LinearSolver: the record does not fit");
+  replay(*s.chosen, "pivots");
+  if ((*state)[1] != 0) {
+    s.replacement = s.choose_replacement();
+    replay(*s.replacement, "replacement pivots");
+  }
+  s.failures = static_cast<int>((*state)[0]);
+  s.active = (*state)[2] != 0 ? s.replacement.get() : s.chosen.get();
+  s.ready = (*state)[3] != 0 && !values.empty();
+  const bool pivots_chosen_last = (*state)[4] != 0;
+  if (s.ready && !pivots_chosen_last) s.ready = s.active->factorise(values, s.counters) == detail::Outcome::ok;
+}
+
 namespace detail {
 
 bool PivotScale::compute(const SparsePattern& pattern, std::span<const double> values) {

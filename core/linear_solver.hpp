@@ -31,6 +31,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/record.hpp"
 #include "core/sparse.hpp"
 
 namespace carom {
@@ -87,6 +88,13 @@ class LinearSolver {
   double fill() const;
   const LinearCounters& counters() const;
 
+  // What the next factorisations depend on besides their values: pivots that were chosen once, methods that gave up.
+  // Names begin with `prefix`. restore() into a freshly analysed solver of the same pattern makes it go on bit for bit;
+  // `values` are those of the last factorisation, empty if it will not be used any more. std::invalid_argument if the
+  // record does not fit the pattern.
+  void save(Record& record, const std::string& prefix) const;
+  void restore(const Record& record, const std::string& prefix, std::span<const double> values);
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
@@ -111,6 +119,10 @@ class Factorisation {
   virtual Outcome factorise(std::span<const double> values, LinearCounters& counters) = 0;
   virtual void solve(double* b, int columns, bool transposed) = 0;
   virtual std::string_view name() const = 0;
+  // The values for which the pivots in use were chosen, where they outlive a factorisation; empty otherwise.
+  virtual std::span<const double> pivot_values() const { return {}; }
+  // The last factorisation chose the pivots.
+  virtual bool chose_pivots() const { return false; }
   const FactorFacts& facts() const { return facts_; }
 
  protected:

@@ -52,7 +52,10 @@ class Klu final : public Factorisation {
       ++counters.refactorisations;
       if (klu_refactor(start(), column(), x, symbolic_, numeric_, &common_) && common_.status == KLU_OK) {
         judge_pivots();
-        if (facts_.reciprocal_condition > singular_tolerance && pivots_serve()) return Outcome::ok;
+        if (facts_.reciprocal_condition > singular_tolerance && pivots_serve()) {
+          chose_pivots_ = false;
+          return Outcome::ok;
+        }
       } else if (common_.status < 0) {
         throw std::bad_alloc();
       }
@@ -77,6 +80,8 @@ class Klu final : public Factorisation {
     }
     fresh_ = relative_;
     fresh_largest_ = largest_;
+    pivot_values_.assign(values.begin(), values.end());
+    chose_pivots_ = true;
     return Outcome::ok;
   }
 
@@ -88,6 +93,10 @@ class Klu final : public Factorisation {
       klu_tsolve(symbolic_, numeric_, n, columns, b, &common_);
   }
   std::string_view name() const override { return "klu"; }
+  std::span<const double> pivot_values() const override {
+    return numeric_ != nullptr ? std::span<const double>(pivot_values_) : std::span<const double>();
+  }
+  bool chose_pivots() const override { return numeric_ != nullptr && chose_pivots_; }
 
  private:
   int* start() const { return const_cast<int*>(pattern_->row_start.data()); }
@@ -129,6 +138,8 @@ class Klu final : public Factorisation {
   PivotScale scale_;
   std::vector<double> relative_, fresh_;  // pivots against their scales: now, when chosen
   double largest_ = 0, fresh_largest_ = 0;
+  std::vector<double> pivot_values_;  // for which the pivots were chosen
+  bool chose_pivots_ = false;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "core/vector_ops.hpp"
 
@@ -90,12 +91,39 @@ bool SaddlePoint::factorise(const System& system, const SaddleRequest& request) 
     if (factorised_ || n_b_ == 0 || !all_finite(values_)) return factorised_;
     regularised_ = true;
   }
-  double largest = 0;
-  for (int i = 0; i < n_; ++i) largest = std::max(largest, std::abs(values_[at(pattern_->find(i, i))]));
-  for (int d : diagonal_) values_[at(d)] = -proximal * largest;
+  set_regularisation(true);
   factorised_ = solver_.factorise(values_) == FactorStatus::ok;
-  for (int d : diagonal_) values_[at(d)] = 0;
+  set_regularisation(false);
   return factorised_;
+}
+
+void SaddlePoint::set_regularisation(bool on) {
+  double largest = 0;
+  if (on)
+    for (int i = 0; i < n_; ++i) largest = std::max(largest, std::abs(values_[at(pattern_->find(i, i))]));
+  for (int d : diagonal_) values_[at(d)] = on ? -proximal * largest : 0.0;
+}
+
+void SaddlePoint::save(Record& record, const std::string& prefix, bool factors) const {
+  const bool kept = factors && factorised_;
+  record.set(prefix + "saddle point", {kept ? 1.0 : 0.0, regularised_ ? 1.0 : 0.0, row_scale_});
+  record.set(prefix + "matrix", kept ? values_ : Vector());
+  solver_.save(record, prefix);
+}
+
+void SaddlePoint::restore(const Record& record, const std::string& prefix) {
+  const Vector* const state = record.find(prefix + "saddle point");
+  const Vector* const matrix = record.find(prefix + "matrix");
+  if (state == nullptr || state->size() != 3 || matrix == nullptr ||
+      matrix->size() != ((*state)[0] != 0 ? values_.size() : 0))
+    throw std::invalid_argument("SaddlePoint: the record does not fit");
+  factorised_ = (*state)[0] != 0;
+  regularised_ = (*state)[1] != 0;
+  row_scale_ = (*state)[2];
+  if (factorised_) values_ = *matrix;
+  if (regularised_) set_regularisation(true);
+  solver_.restore(record, prefix, factorised_ ? std::span<const double>(values_) : std::span<const double>());
+  if (regularised_) set_regularisation(false);
 }
 
 void SaddlePoint::base_solve(Vector& b) {

@@ -37,9 +37,15 @@ class SaddlePoint {
   bool solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A);
 
   const LinearCounters& counters() const { return solver_.counters(); }
-  const LinearSolver& solver() const { return solver_; }
   /// Redundant rows, bilateral or active ones, were met in the last solve.
   bool regularised() const { return regularised_ || (n_A_ > 0 && delassus_regularised_); }
+
+  /// What later solves depend on besides their input, under names with the prefix: pivots, known redundancies and, with
+  /// `factors`, the matrix whose factors are kept. restore() follows analyse(); std::invalid_argument if it does not
+  /// fit.
+  void save(Record& record, const std::string& prefix, bool factors) const;
+  void restore(const Record& record, const std::string& prefix);
+
   /// Row of the last singular matrix: an equation, or size() + a bilateral row; -1 if unknown.
   int suspicious_row() const { return solver_.suspicious_row(); }
 
@@ -51,6 +57,7 @@ class SaddlePoint {
     Vector column;  // B^-1 [F^T; 0]
   };
 
+  void set_regularisation(bool on);
   void base_solve(Vector& b);
   bool factorise_delassus();
   void solve_delassus(Vector& b);

@@ -103,6 +103,7 @@ void System::finalize() {
     block->bind(dofs_);
     const BlockTraits& t = block->traits();
     linear_ = linear_ && t.linear && t.constant_mass;
+    force_parts_ |= t.force_parts;
     symmetric_ = symmetric_ && t.symmetric;
     velocity_dependent_ = velocity_dependent_ || t.velocity_dependent;
     constant_mass_ = constant_mass_ && t.constant_mass;
@@ -110,6 +111,7 @@ void System::finalize() {
   for (const auto& block : constraints_)
     if (!block->traits().unilateral) {
       linear_ = linear_ && block->traits().linear;
+      driven_ = driven_ || block->traits().moving;
       symmetric_ = symmetric_ && block->traits().linear && !block->traits().own_direction;
     }
 

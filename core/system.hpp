@@ -102,7 +102,9 @@ class System {
   bool symmetric() const { return symmetric_; }  ///< S symmetric with T = 1 and no active curved contacts
   bool velocity_dependent() const { return velocity_dependent_; }
   bool constant_mass() const { return constant_mass_; }
-  bool massless() const { return massless_; }  ///< some equation has no mass
+  bool has_forces(unsigned parts) const { return (force_parts_ & parts) != 0; }  ///< any of the parts, anywhere
+  bool driven() const { return driven_; }                                        ///< some bilateral row depends on time
+  bool massless() const { return massless_; }                                    ///< some equation has no mass
   /// Mean diagonal mass of the translational equations that have one; 0 if none has.
   double mean_nodal_mass() const { return mean_nodal_mass_; }
   bool uses_tangent_operators() const { return uses_T_; }  ///< T enters some matrix
@@ -190,6 +192,8 @@ class System {
   int rows_ = 0, bilateral_ = 0, threads_ = 1;
   bool linear_ = true, symmetric_ = true, velocity_dependent_ = false, constant_mass_ = true, massless_ = false;
   double mean_nodal_mass_ = 0;
+  unsigned force_parts_ = 0;
+  bool driven_ = false;
   bool parallel_ = false;
   bool uses_T_ = false, has_gravity_ = false;
 };

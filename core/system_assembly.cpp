@@ -47,7 +47,7 @@ void System::forces(In q, In v, double t, unsigned parts, Out f) const {
   assemble_vector(
       [&](std::size_t b, Range range, ThreadScratch& scratch, double* local) {
         const ElementBlock& block = *elements_[b];
-        if (!block.traits().has_forces) return false;
+        if ((block.traits().force_parts & parts) == 0) return false;
         ElementInput in{q.data(), nullptr, t};
         if (block.traits().velocity_dependent) {
           gather(block.topology(), element_tables_[b]->equations, range, v.data(), scratch.v.data());
@@ -57,7 +57,7 @@ void System::forces(In q, In v, double t, unsigned parts, Out f) const {
         return true;
       },
       f);
-  if (has_gravity_ && (parts & force_external) != 0) {
+  if (has_gravity_ && (parts & force_gravity) != 0) {
     if (constant_mass_)
       axpy(1.0, gravity_force_, f);
     else

@@ -17,6 +17,7 @@ Topology topology_of(const std::vector<Bar>& bars, Slot slot) {
 
 BlockTraits bar_traits(bool linear) {
   BlockTraits t;
+  t.force_parts = force_internal;
   t.has_mass = t.has_stiffness = t.symmetric = true;
   t.linear = linear;
   return t;

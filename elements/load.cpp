@@ -15,6 +15,7 @@ Topology topology_of(const std::vector<Load>& loads) {
 
 BlockTraits load_traits(bool on_frame) {
   BlockTraits t;
+  t.force_parts = force_external;
   t.has_stiffness = on_frame;
   t.linear = t.symmetric = !on_frame;
   return t;

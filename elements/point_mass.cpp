@@ -14,7 +14,7 @@ Topology topology_of(const std::vector<PointMass>& masses) {
 BlockTraits point_mass_traits() {
   BlockTraits t;
   t.has_mass = true;
-  t.has_forces = false;
+  t.force_parts = 0;
   t.linear = t.symmetric = true;
   return t;
 }

@@ -21,7 +21,8 @@ bool has_gyroscopic_force(const RigidBody& b) { return b.inertia != b.inertia(0,
 BlockTraits traits_of(const std::vector<RigidBody>& bodies) {
   BlockTraits t;
   t.has_mass = true;
-  t.has_forces = t.velocity_dependent = std::any_of(bodies.begin(), bodies.end(), has_gyroscopic_force);
+  t.velocity_dependent = std::any_of(bodies.begin(), bodies.end(), has_gyroscopic_force);
+  t.force_parts = t.velocity_dependent ? force_gyroscopic : 0U;
   t.linear = t.symmetric = !t.velocity_dependent;
   return t;
 }

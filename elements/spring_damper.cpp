@@ -19,6 +19,7 @@ BlockTraits traits_of(const std::vector<SpringDamper>& springs) {
   t.has_stiffness = true;
   t.velocity_dependent =
       std::any_of(springs.begin(), springs.end(), [](const SpringDamper& s) { return s.damping != 0; });
+  t.force_parts = t.velocity_dependent ? force_internal | force_damping : force_internal;
   return t;
 }
 

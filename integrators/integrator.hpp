@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/linear_solver.hpp"
+#include "core/record.hpp"
 #include "core/state.hpp"
 #include "core/system.hpp"
 #include "integrators/step_report.hpp"
@@ -15,6 +16,14 @@ namespace carom {
 /// Scales of a model by which every tolerance is measured; all > 0.
 struct Scales {
   double length = 1, speed = 1, mass = 1;
+};
+
+/// The stages of the last accepted step from (q_n, v_n): the smooth motion to (q~, v~), the position correction to
+/// (q, v~), the velocity jump to (q, v), which is the state. Valid until the next step.
+struct StepStages {
+  const Vector &q_n, &v_n, &q_smooth, &v_smooth;
+  bool moved;   ///< there was a position correction
+  bool jumped;  ///< there was a velocity jump
 };
 
 class Integrator {
@@ -32,8 +41,19 @@ class Integrator {
   virtual StepReport step(const System& system, State& state, double h) = 0;
   /// Sum over the linear solvers in use.
   virtual LinearCounters linear_counters() const = 0;
-  /// Smooth velocity at the end of the last step, before its velocity jump (per equation).
-  virtual const Vector& smooth_velocity() const = 0;
+  virtual StepStages stages() const = 0;
+  /// f_*, the force of the last step's velocity jump beside its reactions (per equation), at the state it led to.
+  /// `scratch` is as long as f.
+  virtual void jump_force(const System& system, const State& state, Out f, Out scratch) const = 0;
+  /// Residuals of the last trial that failed: of the equations of motion, and of the constraint rows that were to hold
+  /// (zero elsewhere).
+  virtual In equation_residual() const = 0;
+  virtual In row_residual() const = 0;
+
+  /// What the next step depends on beside the state. restore() takes the place of initialise(); it throws
+  /// std::invalid_argument if the record is that of another method or size.
+  virtual void save(Record& record) const = 0;
+  virtual void restore(const Record& record) = 0;
 };
 
 }  // namespace carom

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "core/vector_ops.hpp"
 
@@ -33,7 +34,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& options)
     x->assign(n, 0.0);
   for (Vector* x : {&q_smooth_, &q_}) x->assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&lambda_, &nu_b_, &impulse_b_, &dl_b_}) x->assign(at(system.bilateral()), 0.0);
-  for (Vector* x : {&g_, &c_, &c_A_, &dl_A_, &s_, &rate_n_}) x->assign(rows, 0.0);
+  for (Vector* x : {&g_, &c_, &c_A_, &dl_A_, &s_, &rate_n_, &row_residual_}) x->assign(rows, 0.0);
   contacts_position_.resize(system.bilateral(), system.unilateral());
   contacts_velocity_.resize(system.bilateral(), system.unilateral());
 
@@ -75,7 +76,9 @@ bool NsgaDecoupled::initialise(const System& system, State& state, double h) {
     axpy(tau, vd, v);
     if (!initial_acceleration(system, q, v, state.t + tau, a, lambda)) return false;
   }
-  v_smooth_ = state.v;
+  v_smooth_ = v_ = state.v;
+  q_smooth_ = q_ = state.q;
+  moved_ = jumped_ = false;
   return true;
 }
 
@@ -86,7 +89,7 @@ void NsgaDecoupled::mark_touching(const System& system, State& state) {
   system.gaps(state.q, state.t, RowSet::unilateral, g_);
   system.rates(state.q, state.v, state.t, RowSet::unilateral, c_);
   for (std::size_t i = 0; i < state.closed.size(); ++i)
-    state.active[i] = std::abs(g_[n_b + i]) <= gap && std::abs(c_[n_b + i]) <= rate ? 1 : 0;
+    state.active[i] = state.closed[i] = std::abs(g_[n_b + i]) <= gap && std::abs(c_[n_b + i]) <= rate ? 1 : 0;
 }
 
 // M v' - G_b^T lambda = f,  G_b v' + h_b = 0
@@ -127,7 +130,8 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
   largest_position_ = std::max(scale.length, system.largest_position(state.q));
   noise_force_ = noise_stiffness_ * largest_position_;
   if (!std::isfinite(speed_) || !std::isfinite(largest_position_)) {
-    fail(report, smooth, "the state is not finite", r_);
+    set_zero(r_);
+    fail(report, smooth, "the state is not finite");
     return report;
   }
 
@@ -190,7 +194,7 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
     if (test(sub, system.force_norm(r_, length), terms, floor, 1.0, k_s, c_b,
              options_.newton.constraint_tolerance * speed_))
       return true;
-    if (sub.iterations == options_.newton.max_iterations) return fail(report, smooth, "no convergence", r_);
+    if (sub.iterations == options_.newton.max_iterations) return fail_at(report, smooth, "no convergence", c_b, {}, {});
 
     // tangent and correction
     if (needs_factorisation(smooth, h, sub)) {
@@ -214,7 +218,7 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
       factor_h_[smooth] = h;
     }
     saddle_[smooth].set_active(system, {}, q_smooth_, t, nullptr);
-    if (!saddle_[smooth].solve(r_, c_b, {}, dx_, dl_b_, {})) return fail(report, smooth, "not finite", r_);
+    if (!saddle_[smooth].solve(r_, c_b, {}, dx_, dl_b_, {})) return fail_at(report, smooth, "not finite", c_b, {}, {});
     ++sub.iterations;
     axpy(c_a, dx_, vd_);
     axpy(1.0, dx_, v_smooth_);
@@ -300,7 +304,8 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       correction_known_ = options_.force_corrections && sub.iterations > 0;
       break;
     }
-    if (too_many(sub, last_change, n_u)) return fail_at(report, position, "no convergence", active, rows.subspan(n_b));
+    if (too_many(sub, last_change, n_u))
+      return fail_at(report, position, "no convergence", g_b, active, rows.subspan(n_b));
 
     // tangent with the augmented multipliers and, through f_p, those of the smooth motion
     const TangentOperators* T = nullptr;
@@ -333,7 +338,7 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
     saddle_[position].set_active(system, active, q_, t, T);
     const Out dl_A = Out(dl_A_).first(active.size());
     if (!saddle_[position].solve(r_, g_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A))
-      return fail_at(report, position, "not finite", active, rows.subspan(n_b));
+      return fail_at(report, position, "not finite", g_b, active, rows.subspan(n_b));
     ++sub.iterations;
     axpy(1.0, dx_, U_);
     axpy(1.0, dl_b_, nu_b_);
@@ -422,7 +427,7 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
     }
     if (test(sub, system.force_norm(r_, length), terms, floor, h, k_v, rows, rate_tolerance) && settled) return true;
     if (too_many(sub, last_change, at(system.unilateral())))
-      return fail_at(report, velocity, "no convergence", active, rows.subspan(n_b));
+      return fail_at(report, velocity, "no convergence", c_b, active, rows.subspan(n_b));
 
     // tangent and correction
     if (needs_factorisation(velocity, h, sub)) {
@@ -439,7 +444,7 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
     saddle_[velocity].set_active(system, active, q_, t, nullptr);
     const Out dl_A = Out(dl_A_).first(active.size());
     if (!saddle_[velocity].solve(r_, c_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A))
-      return fail_at(report, velocity, "not finite", active, rows.subspan(n_b));
+      return fail_at(report, velocity, "not finite", c_b, active, rows.subspan(n_b));
     ++sub.iterations;
     axpy(1.0, dx_, W_);
     axpy(1.0, dx_, v_);
@@ -467,11 +472,53 @@ void NsgaDecoupled::commit(const System& system, State& state, double h, StepRep
     const std::uint8_t closed = contacts_velocity_.flags()[i];
     report.closed += closed;
     report.impacts += closed != 0 && state.closed[i] == 0 ? 1 : 0;
+    report.releases += closed == 0 && state.closed[i] != 0 ? 1 : 0;
     state.closed[i] = closed;
   }
+  moved_ = report.subproblems[position].iterations > 0;
+  jumped_ = report.subproblems[velocity].iterations > 0;
   for (const SaddlePoint& saddle : saddle_) report.redundant = report.redundant || saddle.regularised();
   state.last_h = h;
   state.t += h;
+}
+
+// f_* at the end of the step, for the balance of energy
+void NsgaDecoupled::jump_force(const System& system, const State& state, Out f, Out scratch) const {
+  set_zero(f);
+  if (!options_.force_corrections || !jumped_) return;
+  const double t = state.t;
+  system.forces(state.q, state.v, t, force_all, f);
+  system.add_reactions(state.q, t, state.lambda, RowSet::bilateral, f);
+  system.forces(q_smooth_, v_smooth_, t, force_all, scratch);
+  system.add_reactions(q_smooth_, t, state.lambda, RowSet::bilateral, scratch);
+  axpy(-1.0, scratch, f);
+  if (!moved_ || system.constant_mass()) return;
+  system.mass_times(state.q, state.acceleration, scratch);
+  axpy(-1.0, scratch, f);
+  system.mass_times(q_smooth_, state.acceleration, scratch);
+  axpy(1.0, scratch, f);
+}
+
+// ---- what outlives a step beside the state
+
+void NsgaDecoupled::save(Record& record) const {
+  record.set("factorised for", {factor_h_[smooth], factor_h_[position], factor_h_[velocity]});
+  record.set_number("steps", static_cast<double>(steps_));
+  const char* const names[] = {"smooth ", "position ", "velocity "};
+  for (const Subproblem which : {smooth, position, velocity}) {
+    // with full Newton the next step factorises in any case
+    const bool kept = constant_[which] || options_.newton.method == NewtonMethod::modified;
+    saddle_[which].save(record, names[which], kept);
+  }
+}
+
+void NsgaDecoupled::restore(const Record& record) {
+  const Vector* const h = record.find("factorised for");
+  if (h == nullptr || h->size() != 3) throw std::invalid_argument("NsgaDecoupled: the record does not fit");
+  std::copy(h->begin(), h->end(), factor_h_);
+  steps_ = static_cast<long>(record.number("steps"));
+  const char* const names[] = {"smooth ", "position ", "velocity "};
+  for (const Subproblem which : {smooth, position, velocity}) saddle_[which].restore(record, names[which]);
 }
 
 LinearCounters NsgaDecoupled::linear_counters() const {
@@ -518,17 +565,12 @@ bool NsgaDecoupled::needs_factorisation(Subproblem which, double h, const Subpro
   return i > 0 && !(report.history_at(i) < 0.25 * report.history_at(i - 1));
 }
 
-bool NsgaDecoupled::fail(StepReport& report, Subproblem which, const char* reason, In residual) const {
+bool NsgaDecoupled::fail(StepReport& report, Subproblem which, const char* reason) {
   report.converged = false;
   report.failed = which;
   report.reason = reason;
   report.subproblems[at(which)].converged = false;
-  double worst = -1;
-  for (std::size_t i = 0; i < residual.size(); ++i)
-    if (!(std::abs(residual[i]) <= worst)) {
-      worst = std::abs(residual[i]);
-      report.worst_equation = static_cast<int>(i);
-    }
+  set_zero(row_residual_);
   return false;
 }
 
@@ -539,20 +581,29 @@ bool NsgaDecoupled::too_many(const SubproblemReport& sub, int last_change, std::
          sub.iterations >= limit + 4 * static_cast<int>(std::min<std::size_t>(rows, 100000));
 }
 
-bool NsgaDecoupled::fail_at(StepReport& report, Subproblem which, const char* reason, std::span<const int> active,
-                            In values) const {
-  fail(report, which, reason, r_);
+bool NsgaDecoupled::fail_at(StepReport& report, Subproblem which, const char* reason, In bilateral,
+                            std::span<const int> active, In values) {
+  fail(report, which, reason);
+  copy(bilateral, Out(row_residual_).first(bilateral.size()));
+  for (std::size_t k = 0; k < active.size(); ++k) row_residual_[at(active[k])] = values[k];
+  // the largest ones; those that are not finite count most
   double worst = -1;
-  for (std::size_t k = 0; k < active.size(); ++k)
-    if (!(std::abs(values[k]) <= worst)) {
-      worst = std::abs(values[k]);
-      report.worst_row = active[k];
+  for (std::size_t i = 0; i < r_.size(); ++i)
+    if (!(std::abs(r_[i]) <= worst)) {
+      worst = std::abs(r_[i]);
+      report.worst_equation = static_cast<int>(i);
+    }
+  worst = 0;
+  for (std::size_t i = 0; i < row_residual_.size(); ++i)
+    if (!(std::abs(row_residual_[i]) <= worst)) {
+      worst = std::abs(row_residual_[i]);
+      report.worst_row = static_cast<int>(i);
     }
   return false;
 }
 
 bool NsgaDecoupled::fail_singular(const System& system, StepReport& report, Subproblem which) {
-  fail(report, which, "singular matrix", {});
+  fail(report, which, "singular matrix");
   suspicious_row_ = saddle_[which].suspicious_row();
   if (suspicious_row_ >= system.size())
     report.worst_row = suspicious_row_ - system.size();

@@ -47,7 +47,12 @@ class NsgaDecoupled final : public Integrator {
   int suspicious_row() const override { return suspicious_row_; }
   StepReport step(const System& system, State& state, double h) override;
   LinearCounters linear_counters() const override;
-  const Vector& smooth_velocity() const override { return v_smooth_; }
+  StepStages stages() const override { return {q_, v_, q_smooth_, v_smooth_, moved_, jumped_}; }
+  void jump_force(const System& system, const State& state, Out f, Out scratch) const override;
+  In equation_residual() const override { return r_; }
+  In row_residual() const override { return row_residual_; }
+  void save(Record& record) const override;
+  void restore(const Record& record) override;
 
  private:
   enum Subproblem { smooth = 0, position = 1, velocity = 2 };
@@ -62,8 +67,9 @@ class NsgaDecoupled final : public Integrator {
   bool test(SubproblemReport& report, double residual, double terms, double floor, double unit, double row_scale,
             In constraints, double constraint_tolerance) const;
   bool needs_factorisation(Subproblem which, double h, const SubproblemReport& report);
-  bool fail(StepReport& report, Subproblem which, const char* reason, In residual) const;
-  bool fail_at(StepReport& report, Subproblem which, const char* reason, std::span<const int> active, In values) const;
+  bool fail(StepReport& report, Subproblem which, const char* reason);
+  bool fail_at(StepReport& report, Subproblem which, const char* reason, In bilateral, std::span<const int> active,
+               In values);
   bool too_many(const SubproblemReport& sub, int last_change, std::size_t rows) const;
   void mark_touching(const System& system, State& state);
   bool fail_singular(const System& system, StepReport& report, Subproblem which);
@@ -76,11 +82,12 @@ class NsgaDecoupled final : public Integrator {
   int suspicious_row_ = -1;
   long steps_ = 0;
   bool forces_known_ = false, correction_known_ = false;
+  bool moved_ = false, jumped_ = false;
   double noise_stiffness_ = 0, noise_force_ = 0, root_size_ = 1, speed_ = 1, largest_position_ = 0;
   AugmentedConstraints contacts_position_, contacts_velocity_;
   TangentOperators T_;
 
-  // smooth state and multipliers of the step under way (tilde in the paper)
+  // smooth state and multipliers of the step under way (tilde in the paper); after it q_ and v_ are those it began with
   Vector a_star_, a_n_, vd_, v_smooth_, d_, q_smooth_, lambda_;
   // corrected state
   Vector U_, q_, W_, v_, nu_b_, impulse_b_;
@@ -88,6 +95,7 @@ class NsgaDecoupled final : public Integrator {
   Vector f_smooth_, reaction_smooth_, f_, reaction_, Mx_, f_correction_, r_, dx_, dl_b_, dl_A_;
   Vector mass_difference_;
   Vector g_, c_, c_A_, s_, rate_n_;
+  Vector row_residual_;  // of a failed trial
 };
 
 }  // namespace carom

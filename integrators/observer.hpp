@@ -28,6 +28,13 @@ class Observer {
   /// A trial that did not converge and will be repeated in halves, or ended the run.
   virtual void rejected(const StepView&) {}
   virtual void finish(const StepView&, RunStatus) {}
+
+  /// What the observer must remember to go on after a restart as if there had been none; its name in a checkpoint.
+  /// restore() comes before start(), which then sees the state of the checkpoint; `same_files`: the files of the run
+  /// that wrote it are there and are continued.
+  virtual std::string record_name() const { return ""; }
+  virtual void save(Record&) {}
+  virtual void restore(const Record&, bool same_files) { (void)same_files; }
 };
 
 }  // namespace carom

@@ -11,8 +11,8 @@
 namespace carom {
 
 struct SimulationOptions {
-  double step = 0;      ///< nominal h, > 0
-  double duration = 0;  ///< from the state's time on; a rest that is no multiple of h becomes a last, shorter step
+  double step = 0;            ///< nominal h, > 0
+  double duration = 0;        ///< from the start on; a rest that is no multiple of h becomes a last, shorter step
   int max_subdivisions = 10;  ///< halvings of the nominal step, 0: none
 };
 
@@ -60,11 +60,25 @@ class Simulation {
   /// Runs to the end. The state must have been initialised by the integrator.
   RunStatus run();
 
+  /// The place on the grid of time and the statistics, for a checkpoint; valid in every callback of an observer.
+  void save(Record& record) const;
+  /// Before run(), which then goes on from there. With `same_grid` false (another step) a new grid of time starts at
+  /// the state's time and ends at `t_end`. Throws std::invalid_argument if the record does not fit.
+  void restore(const Record& record, bool same_grid, double t_end);
+
   const RunStatistics& statistics() const { return statistics_; }
   /// The report of the step that ended a failed run.
   const StepReport& last_report() const { return report_; }
 
  private:
+  /// Where the run is: nominal steps since `origin` and, within one, the part done in units of h/2^max_subdivisions.
+  struct Grid {
+    double origin = 0;
+    long steps = 0;
+    long part = 0;
+    int level = 0;
+  };
+
   bool nominal_step(double t_start, double t_end, double h);
   void record(const StepReport& report);
 
@@ -75,6 +89,8 @@ class Simulation {
   std::vector<Observer*> observers_;
   RunStatistics statistics_;
   StepReport report_;
+  Grid grid_;
+  bool restored_ = false;
   const volatile std::sig_atomic_t* stop_ = nullptr;
 };
 

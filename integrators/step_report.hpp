@@ -42,6 +42,7 @@ struct StepReport {
   double rotation = 0;           ///< largest rotation of a frame in the step by its angular velocity at the start, rad
   int closed = 0;                ///< rows with an impulse
   int impacts = 0;               ///< rows that closed in this step and were open before
+  int releases = 0;              ///< rows that opened in this step and were closed before
 };
 
 }  // namespace carom

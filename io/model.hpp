@@ -63,16 +63,28 @@ struct ProbeSettings {
   int every = 1;
 };
 
+struct ExpectationSettings {
+  std::string probe;
+  double value = 0, tolerance = 0;
+  std::optional<double> time;
+  std::string pointer;  ///< of the expectation in the model file
+};
+
 struct OutputSettings {
-  bool vtu = true;
+  bool vtu = true, events = true, energy = true, checkpoint = true;
   std::optional<long> vtu_every;
   std::optional<double> vtu_interval;
+  std::optional<long> energy_every, checkpoint_every;
+  double checkpoint_wall_interval = 60;
+  int checkpoint_keep = 2;
   std::vector<ProbeSettings> probes;
+  std::vector<ExpectationSettings> expectations;
 };
 
 struct Model {
   System system;
-  State state;  ///< q, v and t at the start; the integrator's initialise() completes it
+  State state;           ///< q, v and t at the start; the integrator's initialise() completes it
+  State state_at_start;  ///< the same, left alone by a run
   using MakeIntegrator = std::function<std::unique_ptr<Integrator>(const System&)>;
   MakeIntegrator make_integrator;
   SimulationOptions simulation;
@@ -91,6 +103,9 @@ struct Model {
   /// "body", "body.point" or "ground"; nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& reference) const;
   Vec3 place(const AttachedPoint& point, In q) const;
+  /// Where the model file speaks of an equation's body or of a row's joint or contact: "/bodies/0".
+  std::string pointer_of_equation(int equation) const;
+  std::string pointer_of_row(int row) const;
 
   std::map<std::string, Vec3> ground_points;
 };

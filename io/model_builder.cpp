@@ -44,6 +44,7 @@ class Builder {
     system.set_gravity(vec3(root_["gravity"]));
     system.finalize();
     initial_state();
+    model_->state_at_start = model_->state;
     collect_rows();
     read_settings();
     if (document_.ok()) remarks();
@@ -366,6 +367,23 @@ class Builder {
     model_->output.vtu = output["vtu"]["enabled"].get<bool>();
     if (output["vtu"].contains("every")) model_->output.vtu_every = output["vtu"]["every"].get<long>();
     if (output["vtu"].contains("interval")) model_->output.vtu_interval = output["vtu"]["interval"].get<double>();
+    OutputSettings& settings = model_->output;
+    settings.events = output["events"]["enabled"].get<bool>();
+    const json& energy = output["energy"];
+    settings.energy = energy["enabled"].get<bool>();
+    if (energy.contains("every")) settings.energy_every = energy["every"].get<long>();
+    const json& checkpoint = output["checkpoint"];
+    settings.checkpoint = checkpoint["enabled"].get<bool>();
+    if (checkpoint.contains("every")) settings.checkpoint_every = checkpoint["every"].get<long>();
+    settings.checkpoint_wall_interval = checkpoint["wall_interval"].get<double>();
+    settings.checkpoint_keep = checkpoint["keep"].get<int>();
+    const json& expectations = root_["expect"];
+    for (std::size_t i = 0; i < expectations.size(); ++i) {
+      const json& e = expectations[i];
+      settings.expectations.push_back({text(e["probe"]), e["value"].get<double>(), e["tolerance"].get<double>(),
+                                       e.contains("time") ? std::optional(e["time"].get<double>()) : std::nullopt,
+                                       "/expect/" + std::to_string(i)});
+    }
     const json& probes = output["probes"];
     for (std::size_t i = 0; i < probes.size(); ++i) {
       const json& p = probes[i];
@@ -493,6 +511,22 @@ Vec3 Model::place(const AttachedPoint& point, In q) const {
   return point_state(q.data() + dofs.configuration_offset(point.node), dofs.kind(point.node), point.offset).x;
 }
 
+std::string Model::pointer_of_equation(int equation) const {
+  const int node = system.equation_node(equation);
+  for (std::size_t b = 0; b < bodies.size(); ++b)
+    if (std::find(bodies[b].nodes.begin(), bodies[b].nodes.end(), node) != bodies[b].nodes.end())
+      return "/bodies/" + std::to_string(b);
+  return "/bodies";
+}
+
+std::string Model::pointer_of_row(int row) const {
+  for (const auto* groups : {&joints, &contacts})
+    for (std::size_t i = 0; i < groups->size(); ++i)
+      if (const std::vector<int>& rows = (*groups)[i].rows; std::find(rows.begin(), rows.end(), row) != rows.end())
+        return (groups == &joints ? "/joints/" : "/contacts/") + std::to_string(i);
+  return "";
+}
+
 std::string resolved_text(const ModelDocument& document) { return document.resolved.dump(2) + "\n"; }
 
 void set_end_time(ModelDocument& document, double t_end) {
@@ -501,8 +535,13 @@ void set_end_time(ModelDocument& document, double t_end) {
   const double duration = t_end - integrator["start_time"].get<double>();
   if (duration < 0)
     document.add_issue("/integrator/start_time", "expected a start before the end of the run, given with --until");
-  else
+  else {
+    // what is expected at the model's own end stays there
+    for (json& e : document.resolved["expect"])
+      if (!e.contains("time"))
+        e["time"] = integrator["start_time"].get<double>() + integrator["duration"].get<double>();
     integrator["duration"] = duration;
+  }
 }
 
 std::unique_ptr<Model> build_model(ModelDocument& document, int threads) {

@@ -218,11 +218,40 @@ Node output_spec() {
             where = "/name";
             return "expected another name than \"t\", the column of time";
           });
+  const Node events = object("list of events", {preset("enabled", boolean(), true, "whether it is written")});
+  const Node energy =
+      object("energy ledger",
+             {
+                 preset("enabled", boolean(), true, "whether it is kept and written"),
+                 optional("every", integer().at_least(1), "steps from one row to the next (default: about 1000 rows)"),
+             });
+  const Node checkpoint = object(
+      "checkpoint setting",
+      {
+          preset("enabled", boolean(), true, "whether checkpoints are written, at the end too"),
+          optional("every", integer().at_least(1), "steps from one checkpoint to the next"),
+          preset("wall_interval", number("time").above(0), 60, "wall time from one checkpoint to the next, in seconds"),
+          preset("keep", integer().at_least(1), 2, "how many of the newest are kept"),
+      });
   return object("output", {
                               preset("vtu", vtu, json::object(), "pictures for ParaView"),
+                              preset("events", events, json::object(), "impacts and releases: events.csv"),
+                              preset("energy", energy, json::object(), "where the energy goes: energy.csv"),
+                              preset("checkpoint", checkpoint, json::object(), "what a restart needs"),
                               preset("probes", list("probes", probe), json::array(), "columns of probes.csv"),
                               preset("probes_every", integer().at_least(1), 1, "steps from one row to the next"),
                           });
+}
+
+Node expect_spec() {
+  return list("expectations",
+              object("expectation",
+                     {
+                         required("probe", string(), "a column of probes.csv"),
+                         required("value", number(), "what it should be"),
+                         required("tolerance", number().at_least(0), "how far it may be off"),
+                         optional("time", number("time"), "when (default: at the end); between steps interpolated"),
+                     }));
 }
 
 // ---- The model
@@ -250,6 +279,8 @@ Node whole_model() {
                    preset("contacts", contacts_spec(), json::array(), "what can touch what"),
                    required("integrator", integrator_spec(), "the method, its step and the simulated time"),
                    preset("output", output_spec(), json::object(), "what is written"),
+                   preset("expect", expect_spec(), json::array(),
+                          "what the run should find: if it does not, it ends with exit code 6"),
                });
 }
 

@@ -30,7 +30,7 @@ void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
 }  // namespace
 
 Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
-    : model_(model), series_(directory, name) {
+    : model_(model), directory_(directory), name_(name) {
   // strides: by steps, by time, or about 200 frames
   const double steps = model.simulation.duration / model.simulation.step;
   if (model.output.vtu_interval)
@@ -102,34 +102,72 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
 }
 
 void Picture::start(const StepView& view) {
-  next_ = view.state.t + interval_;
-  write(view);
+  if (!restored_) {
+    next_ = view.state.t + interval_;
+    start_time_ = view.state.t;
+  }
+  series_.emplace(directory_, name_, resume_);
+  if (series_->frames() == 0) write_regular(view);
+}
+
+void Picture::save(Record& record) {
+  record.set_number("start", start_time_);
+  record.set_number("next", next_);
+  record.set_number("last", last_regular_);
+}
+
+void Picture::restore(const Record& record, bool same_files) {
+  next_ = record.number("next");
+  start_time_ = record.number("start");
+  restored_ = true;
+  if (same_files) resume_ = last_regular_ = last_written_ = record.number("last");
 }
 
 void Picture::after_step(const StepView& view) {
   if (!view.nominal) return;
   if (every_ > 0) {
-    if (view.state.step % every_ == 0) write(view);
+    if (view.state.step % every_ == 0) write_regular(view);
     return;
   }
   if (view.state.t < next_ - 1e-9 * interval_) return;
-  write(view);
+  write_regular(view);
   while (next_ <= view.state.t + 1e-9 * interval_) next_ += interval_;
 }
 
 void Picture::finish(const StepView& view, RunStatus) {
   // the last state belongs into the series, above all that of a run that failed
   if (view.state.t > last_written_) write(view);
-  series_.close();
+  series_->close();
+}
+
+void Picture::write_regular(const StepView& view) {
+  write(view);
+  last_regular_ = view.state.t;
 }
 
 void Picture::write(const StepView& view) {
+  fill(view);
+  series_->write(view.state.t, piece_);
+  last_written_ = view.state.t;
+}
+
+std::vector<int> Picture::point_nodes() const {
+  std::vector<int> nodes(piece_.point_count(), -1);
+  for (const Part& part : parts_) {
+    if (part.body == nullptr) continue;
+    for (std::size_t i = 0; i < part.mesh.points.size(); ++i)
+      nodes[part.first_point + i] = part.body->is_line ? part.body->nodes[i] : part.body->nodes[0];
+  }
+  return nodes;
+}
+
+const VtuPiece& Picture::fill(const StepView& view) {
   std::size_t cell = 0;
   for (const Part& part : parts_) {
     if (part.obstacle != nullptr) {
       if (part.obstacle->motion != nullptr)
         fill_moving_obstacle(view, part);
-      else if (!written_)
+      else if (!filled_)
         piece_.place(part.first_point, part.mesh, Vec3::Zero(), Mat3::Identity());
     } else if (part.spring != nullptr) {
       fill_point(part.first_point, material_point(view, part.spring->first.node, part.spring->first.offset));
@@ -146,15 +184,13 @@ void Picture::write(const StepView& view) {
     cell += part.mesh.cell_count();
   }
   fill_contacts(view);
-  series_.write(view.state.t, piece_);
-  written_ = true;
-  last_written_ = view.state.t;
+  filled_ = true;
+  return piece_;
 }
 
 void Picture::fill_moving_obstacle(const StepView& view, const Part& part) {
   const PrescribedMotion& motion = *part.obstacle->motion;
   const PrescribedMotion::Pose pose = motion.at(view.state.t);
-  if (!written_) start_time_ = view.state.t;
   const PrescribedMotion::Pose start = motion.at(start_time_);
   piece_.place(part.first_point, part.mesh, pose.origin - pose.Q * motion.about, pose.Q);
   double* u = piece_.point_fields[displacement].values.data() + 3 * part.first_point;
@@ -205,8 +241,7 @@ void Picture::fill_contacts(const StepView& view) {
     const int row = system.bilateral() + i;
     const std::size_t point = first_contact_point_ + at(i);
     const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
-    const double force =
-        view.state.lambda[at(row)] + (view.report.h > 0 ? view.state.impulse[at(row)] / view.report.h : 0.0);
+    const double force = view.state.lambda[at(row)] + view.state.impulse[at(row)] / view.state.last_h;
     // the point of the body that touches
     const int node = contact_nodes_[at(i)];
     const double* q = view.state.q.data() + system.dofs().configuration_offset(node);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "integrators/observer.hpp"
@@ -18,13 +19,24 @@ namespace carom {
 
 class Picture final : public Observer {
  public:
-  /// Writes <directory>/<name>.pvd and <directory>/vtu/. Throws FileError.
+  /// Writes <directory>/<name>.pvd and <directory>/vtu/.
   Picture(const Model& model, const std::filesystem::path& directory, const std::string& name);
 
+  /// Throws FileError, as every writing does.
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
   void finish(const StepView& view, RunStatus status) override;
-  std::size_t frames() const { return series_.frames(); }
+  std::string record_name() const override { return "pictures"; }
+  void save(Record& record) override;
+  void restore(const Record& record, bool same_files) override;
+
+  /// A picture of this state, whether or not one is due.
+  void write(const StepView& view);
+
+  /// The grid with its fields at this state; the points of contacts come last, one per unilateral row.
+  const VtuPiece& fill(const StepView& view);
+  /// Per point the node it moves with, -1 for none; contacts' points have none.
+  std::vector<int> point_nodes() const;
 
  private:
   struct Part {
@@ -40,7 +52,7 @@ class Picture final : public Observer {
   enum PointField { displacement, velocity, contact_force, gap };
   enum CellField { kind, body_number, axial_force };
 
-  void write(const StepView& view);
+  void write_regular(const StepView& view);
   void fill_moving_obstacle(const StepView& view, const Part& part);
   void fill_body(const StepView& view, const Part& part);
   void fill_point(std::size_t point, const MaterialPoint& p);
@@ -48,15 +60,18 @@ class Picture final : public Observer {
   MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
 
   const Model& model_;
-  VtuSeries series_;
+  std::filesystem::path directory_;
+  std::string name_;
+  std::optional<VtuSeries> series_;
   VtuPiece piece_;
   std::vector<Part> parts_;
   std::size_t first_contact_point_ = 0;
   std::vector<int> contact_nodes_;  // the first node of each unilateral row
   long every_ = 0;
   double interval_ = 0, next_ = 0;
-  double last_written_ = 0, start_time_ = 0;
-  bool written_ = false;
+  double last_written_ = 0, last_regular_ = 0, start_time_ = 0;
+  std::optional<double> resume_;  // keeps the frames of an earlier series up to this time
+  bool filled_ = false, restored_ = false;
 };
 
 }  // namespace carom

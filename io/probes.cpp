@@ -1,13 +1,9 @@
 #include "io/probes.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
 #include <limits>
 
 #include "core/body_point.hpp"
-#include "core/errors.hpp"
 
 namespace carom {
 
@@ -93,7 +89,7 @@ Evaluate contact_probe(const std::string& quantity, const std::vector<int>& rows
     double sum = 0;
     for (int row : rows) sum += v.state.impulse[at(row)];
     // force: the smooth multiplier and the impulse over the step
-    if (force && v.report.h > 0) sum /= v.report.h;
+    if (force) sum /= v.state.last_h;
     if (force)
       for (int row : rows) sum += v.state.lambda[at(row)];
     out[0] = sum;
@@ -105,7 +101,7 @@ Evaluate joint_probe(int component, const RowGroup& joint) {
     Vec3 force = Vec3::Zero();
     for (int i = 0; i < 3; ++i) {
       const std::size_t row = at(rows[at(i)]);
-      force[i] = v.state.lambda[row] + (v.report.h > 0 ? v.state.impulse[row] / v.report.h : 0.0);
+      force[i] = v.state.lambda[row] + v.state.impulse[row] / v.state.last_h;
     }
     return force;
   });
@@ -126,12 +122,6 @@ Evaluate model_probe(const std::string& quantity, int component) {
              : quantity == "energy.potential" ? e.potential
                                               : e.kinetic + e.elastic + e.potential;
   };
-}
-
-void append_number(std::string& text, double x) {
-  char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, x).ptr;
-  text.append(digits, end);
 }
 
 }  // namespace
@@ -203,41 +193,43 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
   return probes;
 }
 
+namespace {
+std::string columns_of(const std::vector<Probe>& probes) {
+  std::string columns = "t";
+  for (const Probe& p : probes)
+    for (const std::string& c : p.columns) columns += "," + c;
+  return columns;
+}
+}  // namespace
+
 ProbeWriter::ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes)
-    : path_(file), file_(std::fopen(file.c_str(), "w")), probes_(std::move(probes)) {
-  if (file_ == nullptr) throw FileError("cannot write " + file.string() + ": " + std::strerror(errno));
-  buffer_ = "t";
-  for (const Probe& p : probes_)
-    for (const std::string& c : p.columns) buffer_ += "," + c;
-  buffer_ += '\n';
+    : file_(file, columns_of(probes)), probes_(std::move(probes)) {}
+
+void ProbeWriter::start(const StepView& view) {
+  file_.open(resume_);
+  if (!resume_) write(view);
 }
 
 void ProbeWriter::write(const StepView& view) {
-  const bool wanted =
-      std::any_of(probes_.begin(), probes_.end(), [&](const Probe& p) { return view.state.step % p.every == 0; });
-  if (!wanted) return;
-  append_number(buffer_, view.state.t);
+  const auto due = [&](const Probe& p) { return view.state.step % p.every == 0; };
+  if (!std::any_of(probes_.begin(), probes_.end(), due)) return;
+  file_.cell(view.state.t);
   for (const Probe& p : probes_) {
     double values[3] = {0, 0, 0};
-    const bool now = view.state.step % p.every == 0;
+    const bool now = due(p);
     if (now) p.evaluate(view, values);
-    for (std::size_t i = 0; i < p.columns.size(); ++i) {
-      buffer_ += ',';
-      if (now) append_number(buffer_, values[i]);
-    }
+    for (std::size_t i = 0; i < p.columns.size(); ++i) now ? file_.cell(values[i]) : file_.empty_cell();
   }
-  buffer_ += '\n';
-  if (buffer_.size() > (1U << 16)) flush();
+  file_.end_row();
 }
 
-void ProbeWriter::flush() {
-  // whole lines only, so that what is on disk can always be read
-  const bool ok =
-      std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) == buffer_.size() && std::fflush(file_.get()) == 0;
-  if (!ok) throw FileError("cannot write " + path_.string() + ": " + std::strerror(errno));
-  buffer_.clear();
+void ProbeWriter::save(Record& record) {
+  file_.flush();
+  record.set_number("size", static_cast<double>(file_.size()));
 }
 
-void ProbeWriter::finish(const StepView&, RunStatus) { flush(); }
+void ProbeWriter::restore(const Record& record, bool same_files) {
+  if (same_files) resume_ = static_cast<std::size_t>(record.number("size"));
+}
 
 }  // namespace carom

@@ -1,14 +1,14 @@
 // Probes: quantities of points, contacts, joints and the whole model over time, as columns of probes.csv.
 #pragma once
 
-#include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "integrators/observer.hpp"
+#include "io/files.hpp"
 #include "io/model.hpp"
 
 namespace carom {
@@ -26,26 +26,24 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document);
 /// Writes probes.csv: first column t, then a column per probe and component, every value so that it reads back exactly.
 class ProbeWriter final : public Observer {
  public:
-  /// Throws FileError if the file cannot be written.
   ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes);
 
-  void start(const StepView& view) override { write(view); }
+  /// Throws FileError if the file cannot be written.
+  void start(const StepView& view) override;
   void after_step(const StepView& view) override {
     if (view.nominal) write(view);
   }
-  void finish(const StepView& view, RunStatus status) override;
+  void finish(const StepView&, RunStatus) override { file_.flush(); }
+  std::string record_name() const override { return "probes"; }
+  void save(Record& record) override;
+  void restore(const Record& record, bool same_files) override;
 
  private:
-  struct Close {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
   void write(const StepView& view);
-  void flush();
 
-  std::filesystem::path path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  CsvFile file_;
   std::vector<Probe> probes_;
-  std::string buffer_;
+  std::optional<std::size_t> resume_;
 };
 
 }  // namespace carom

@@ -2,32 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-
-#include "core/errors.hpp"
+#include <utility>
 
 namespace carom {
 
 using nlohmann::json;
 
 namespace {
-
-const char* status_word(RunStatus status) {
-  switch (status) {
-    case RunStatus::completed:
-      return "completed";
-    case RunStatus::failed:
-      return "failed";
-    case RunStatus::interrupted:
-      return "interrupted";
-  }
-  return "";
-}
 
 std::string duration_words(double seconds) {
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);
@@ -41,6 +26,18 @@ double largest_penetration(const RunStatistics& s) {
 }
 
 }  // namespace
+
+const char* status_word(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed:
+      return "completed";
+    case RunStatus::failed:
+      return "failed";
+    case RunStatus::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
 
 // ---- energy
 
@@ -153,10 +150,42 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     const StepReport& r = account.last_report;
     json failure = {{"t", r.t}, {"h", r.h}, {"reason", r.reason}};
     if (r.failed >= 0) failure["subproblem"] = r.subproblems[static_cast<std::size_t>(r.failed)].name;
-    if (r.worst_equation >= 0) failure["worst"] = model.system.equation_name(r.worst_equation);
+    if (const std::string row = worst_row(model, r); !row.empty()) failure["worst"] = row;
+    failure["postmortem"] = "postmortem/report.txt";
     out["failure"] = failure;
   }
-  return out.dump(2) + "\n";
+  if (account.ledger) {
+    const EnergyBalance& b = *account.ledger;
+    json& energy = out["energy"];
+    energy["loads"] = b.loads;
+    energy["drivers"] = b.drivers;
+    energy["damping"] = b.damping;
+    energy["numerical"] = b.numerical;
+    energy["position_correction"] = b.position;
+    energy["impacts"] = b.impacts;
+    energy["constraints"] = b.constraints;
+    energy["force_correction"] = b.corrections;
+    energy["closure"] = b.closure;
+    energy["scale"] = b.scale;
+  }
+  for (const Expectation& e : account.expectations) {
+    json entry = {{"probe", e.probe}, {"time", e.time}, {"value", e.value}, {"tolerance", e.tolerance}};
+    if (e.found) entry["found"] = *e.found;
+    entry["status"] = !e.found ? "not reached" : e.met() ? "met" : "missed";
+    out["expectations"].push_back(std::move(entry));
+  }
+  if (!account.restarted_from.empty()) out["restarted_from"] = account.restarted_from;
+  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string worst_row(const Model& model, const StepReport& r) {
+  // the residual that is further from its tolerance
+  const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || r.failed < 0 ||
+                                         r.subproblems[static_cast<std::size_t>(r.failed)].constraint >
+                                             r.subproblems[static_cast<std::size_t>(r.failed)].residual);
+  return rows                    ? model.system.row_name(r.worst_row)
+         : r.worst_equation >= 0 ? model.system.equation_name(r.worst_equation)
+                                 : "";
 }
 
 std::vector<std::string> step_remarks(const Model& model, const RunStatistics& s) {
@@ -210,20 +239,23 @@ std::string closing_table(const Model& model, const RunAccount& account) {
     row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
   row("energy", fmt::format("{:.6g} at the start, {:.6g} at the end, {:.6g} at most", account.energy_initial,
                             account.energy_final, account.energy_max));
-  return t;
-}
-
-void write_atomically(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path temporary = path.string() + ".tmp";
-  {
-    std::ofstream out(temporary, std::ios::binary);
-    out << text;
-    out.flush();
-    if (!out) throw FileError("cannot write " + path.string() + ": " + std::strerror(errno));
+  if (account.ledger) {
+    const EnergyBalance& b = *account.ledger;
+    const std::pair<const char*, double> parts[] = {
+        {"loads", b.loads},     {"drivers", b.drivers},   {"damping", b.damping},         {"numerical", b.numerical},
+        {"impacts", b.impacts}, {"position", b.position}, {"constraints", b.constraints}, {"forces", b.corrections}};
+    std::string words;
+    for (const auto& [name, work] : parts)
+      if (std::abs(work) > 1e-12 * b.scale) words += fmt::format("{}{} {:.4g}", words.empty() ? "" : ", ", name, work);
+    row("  work of", words.empty() ? "nothing" : words);
+    row("  closure", fmt::format("{:.2g} of {:.3g}", b.scale > 0 ? b.largest_closure / b.scale : 0.0, b.scale));
   }
-  std::error_code code;
-  std::filesystem::rename(temporary, path, code);
-  if (code) throw FileError("cannot write " + path.string() + ": " + code.message());
+  if (!account.expectations.empty()) {
+    const auto met = std::count_if(account.expectations.begin(), account.expectations.end(),
+                                   [](const Expectation& e) { return e.met(); });
+    row("expectations", fmt::format("{} of {} met", met, account.expectations.size()));
+  }
+  return t;
 }
 
 }  // namespace carom

@@ -2,16 +2,22 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "integrators/energy_ledger.hpp"
 #include "integrators/observer.hpp"
 #include "integrators/simulation.hpp"
+#include "io/expectations.hpp"
 #include "io/model.hpp"
 
 namespace carom {
 
-/// Samples the energy about a thousand times in a run.
+/// "completed", "failed" or "interrupted".
+const char* status_word(RunStatus status);
+
+/// Samples the energy about a thousand times in a run, where no ledger is kept.
 class EnergyWatch final : public Observer {
  public:
   explicit EnergyWatch(const SimulationOptions& options);
@@ -60,17 +66,20 @@ struct RunAccount {
   StepReport last_report;
   double t_start = 0, t_end = 0;
   double energy_initial = 0, energy_final = 0, energy_max = 0;
+  std::optional<EnergyBalance> ledger;
+  std::vector<Expectation> expectations;
+  std::string restarted_from;  ///< a checkpoint; empty for a run from the start
   WallSeconds wall;
   std::vector<std::string> warnings;
 };
 
 /// The text of summary.json as documented in docs/; residuals are scaled by the model's length and speed.
 std::string summary_text(const Model& model, const RunAccount& account);
+/// The name of the row or equation that kept a step from converging; empty if unknown.
+std::string worst_row(const Model& model, const StepReport& report);
 /// True remarks on a finished run that ask for a smaller step: large rotations, obstacles that could be crossed unseen.
 std::vector<std::string> step_remarks(const Model& model, const RunStatistics& statistics);
 /// The table a run ends with.
 std::string closing_table(const Model& model, const RunAccount& account);
-/// Writes text to path through a temporary file, so that path is never half written. Throws FileError.
-void write_atomically(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace carom

@@ -1,7 +1,5 @@
 #include "io/vtu_series.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <vtkCallbackCommand.h>
 #include <vtkCellArray.h>
 #include <vtkCellData.h>
@@ -33,6 +31,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "io/files.hpp"
 
 namespace carom {
 namespace {
@@ -44,59 +43,6 @@ constexpr std::string_view pvd_head =
     "<Collection>";
 constexpr std::string_view pvd_tail = "  </Collection>\n</VTKFile>\n";
 constexpr std::size_t first_reserve = 64;
-
-[[noreturn]] void fail_to_write(const fs::path& path, int error) {
-  throw FileError("cannot write " + path.string() + ": " + std::generic_category().message(error));
-}
-
-/// A file open for writing.
-class OutputFile {
- public:
-  OutputFile() = default;
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile() { close(); }
-
-  /// False, with the reason in errno, if it cannot be opened.
-  bool open(const fs::path& path, int flags = 0) {
-    close();
-    descriptor_ = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666);
-    return descriptor_ >= 0;
-  }
-
-  /// False, with the reason in errno, if not all could be written.
-  bool write(std::string_view bytes, std::size_t at) {
-    while (!bytes.empty()) {
-      const ::ssize_t n = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<::off_t>(at));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return false;
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-      at += static_cast<std::size_t>(n);
-    }
-    return true;
-  }
-
-  bool close() {
-    const int descriptor = std::exchange(descriptor_, -1);
-    return descriptor < 0 || ::close(descriptor) == 0;
-  }
-
- private:
-  int descriptor_ = -1;
-};
-
-/// The file has either its old content or all of the new.
-void write_atomically(const fs::path& path, std::string_view content) {
-  fs::path temporary = path;
-  temporary += ".tmp";
-  OutputFile file;
-  if (!file.open(temporary, O_CREAT | O_TRUNC)) fail_to_write(path, errno);
-  if (!file.write(content, 0) || !file.close() || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    fail_to_write(path, error);
-  }
-}
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -121,11 +67,10 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// The shortest text that reads back as the same number.
 std::string to_text(double value) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
+  std::string text;
+  append_number(text, value);
+  return text;
 }
 
 std::string frame_name(const std::string& series, std::size_t number) {

@@ -59,7 +59,8 @@ class VariableMassBlock final : public ElementBlock {
   static BlockTraits traits_of() {
     BlockTraits t;
     t.has_mass = t.has_stiffness = true;
-    t.constant_mass = t.has_forces = false;
+    t.constant_mass = false;
+    t.force_parts = 0;
     return t;
   }
   PointState place(const ElementInput& in) const {
@@ -663,7 +664,8 @@ TEST_CASE("system: gravity and conservative forces are minus the gradient of the
         configuration_gradient(s, m.q, [&](const Vector& q) { return Vector{part(s.energies(q, m.v, m.t))}; });
     return Vector(D.data(), D.data() + D.size());
   };
-  const Vector external = forces(s, m.q, m.v, m.t, force_external), internal = forces(s, m.q, m.v, m.t, force_internal);
+  const Vector external = forces(s, m.q, m.v, m.t, force_external | force_gravity),
+               internal = forces(s, m.q, m.v, m.t, force_internal);
   const Vector zero(external.size(), 0.0);
   CHECK(relative_error(sum(zero, -1, external), energy_gradient([](const Energies& e) { return e.potential; })) <
         derivative_tolerance);
@@ -682,7 +684,7 @@ TEST_CASE("system: gravity is the mass times the field, also where neighbours ar
   bar.set_gravity({0, 0, -10});
   bar.add(std::make_unique<BarBlock>("bar", std::vector<Bar>{{a, b, 2, 1, 3}}, MassKind::consistent));
   bar.finalize();
-  const Vector v(at(bar.size()), 0.0), f = forces(bar, bar.initial_configuration(), v, 0, force_external);
+  const Vector v(at(bar.size()), 0.0), f = forces(bar, bar.initial_configuration(), v, 0, force_gravity);
   CHECK(f[2] == doctest::Approx(-30));
   CHECK(std::abs(f[0]) == 0);
 
@@ -691,12 +693,12 @@ TEST_CASE("system: gravity is the mass times the field, also where neighbours ar
   s.finalize();
   Random random(9);
   const Motion m = random_motion(s, random);
-  Vector without = forces(s, m.q, m.v, m.t, force_external);
+  Vector without = forces(s, m.q, m.v, m.t, force_external | force_gravity);
   System weightless;
   mixed_model(weightless, true);
   weightless.set_gravity(Vec3::Zero());
   weightless.finalize();
-  axpy(-1, forces(weightless, m.q, m.v, m.t, force_external), without);
+  axpy(-1, forces(weightless, m.q, m.v, m.t, force_external | force_gravity), without);
   // on the free body no neighbour couples: M times the field
   Vector field(at(s.size()), 0.0);
   for (int c = 0; c < 3; ++c) field[at(c)] = s.gravity()[c];

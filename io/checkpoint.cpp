@@ -1,0 +1,334 @@
+#include "io/checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+
+#include "core/errors.hpp"
+#include "io/files.hpp"
+#include "io/json_source.hpp"
+
+namespace carom {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr int format = 1;
+static_assert(std::endian::native == std::endian::little, "numbers in checkpoints are little-endian");
+
+// ---- records as CBOR
+
+json to_json(const Vector& values) {
+  std::vector<std::uint8_t> bytes(values.size() * sizeof(double));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return json::binary(std::move(bytes));
+}
+
+Vector to_vector(const json& value) {
+  const auto& bytes = value.get_binary();
+  if (bytes.size() % sizeof(double) != 0) throw std::invalid_argument("an array has a broken number");
+  Vector values(bytes.size() / sizeof(double));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+json to_json(const Record& record) {
+  json out = json::object();
+  for (const Record::Entry& e : record.entries) out[e.name] = to_json(e.values);
+  return out;
+}
+
+Record to_record(const json& value) {
+  Record record;
+  for (const auto& [name, values] : value.items()) record.set(name, to_vector(values));
+  return record;
+}
+
+// ---- the state
+
+template <class T, class Visit>
+void visit_vectors(T& state, const Visit& visit) {
+  visit("q", state.q);
+  visit("v", state.v);
+  visit("acceleration", state.acceleration);
+  visit("lambda", state.lambda);
+  visit("nu", state.nu);
+  visit("impulse", state.impulse);
+}
+
+Record state_record(const State& state) {
+  Record record;
+  record.set("time", {state.t, static_cast<double>(state.step), state.last_h});
+  visit_vectors(state, [&](const char* name, const Vector& x) { record.set(name, x); });
+  record.set("active", Vector(state.active.begin(), state.active.end()));
+  record.set("closed", Vector(state.closed.begin(), state.closed.end()));
+  for (const State::History& h : state.history) record.set("history " + h.name, h.values);
+  return record;
+}
+
+State state_of(const Record& record) {
+  State state;
+  const auto get = [&](const char* name) -> const Vector& {
+    const Vector* const x = record.find(name);
+    if (x == nullptr) throw std::invalid_argument(std::string("the state has no ") + name);
+    return *x;
+  };
+  if (get("time").size() != 3) throw std::invalid_argument("the state has no time");
+  state.t = get("time")[0];
+  state.step = static_cast<long>(get("time")[1]);
+  state.last_h = get("time")[2];
+  visit_vectors(state, [&](const char* name, Vector& x) { x = get(name); });
+  for (const double x : get("active")) state.active.push_back(static_cast<std::uint8_t>(x));
+  for (const double x : get("closed")) state.closed.push_back(static_cast<std::uint8_t>(x));
+  constexpr std::string_view prefix = "history ";
+  for (const Record::Entry& e : record.entries)
+    if (e.name.starts_with(prefix)) state.history.push_back({e.name.substr(prefix.size()), e.values});
+  return state;
+}
+
+// ---- the structure of a model: what arrays of the state mean
+
+std::string structure_of(const Model& model) {
+  const System& system = model.system;
+  std::string text;
+  for (int node = 0; node < system.dofs().nodes(); ++node)
+    text += fmt::format("{}:{}\n", system.node_name(node), static_cast<int>(system.dofs().kind(node)));
+  for (int i = 0; i < system.size(); ++i) text += system.equation_name(i) + "\n";
+  for (int row = 0; row < system.rows(); ++row) text += system.row_name(row) + "\n";
+  return text;
+}
+
+std::uint64_t fnv1a(const std::uint8_t* bytes, std::size_t size) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3U;
+  return hash;
+}
+
+fs::path folder_of(const fs::path& results) { return results / "checkpoint"; }
+
+std::vector<fs::path> checkpoints_in(const fs::path& results) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_of(results), error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".cbor") files.push_back(it->path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// ---- differences of models
+
+void compare(const json& was, const json& now, const std::string& pointer, std::vector<ModelDifference>& differences) {
+  if (was == now) return;
+  const auto child = [&](const std::string& key, const json* a, const json* b) {
+    const std::string place = pointer + "/" + escape_pointer(key);
+    if (a != nullptr && b != nullptr) {
+      compare(*a, *b, place, differences);
+    } else {
+      const json& value = a != nullptr ? *a : *b;
+      differences.push_back({place, a != nullptr ? brief(value) : "", b != nullptr ? brief(value) : "", false});
+    }
+  };
+  if (was.is_object() && now.is_object()) {
+    std::set<std::string> keys;
+    for (const json* side : {&was, &now})
+      for (const auto& [key, value] : side->items()) keys.insert(key);
+    for (const std::string& key : keys)
+      child(key, was.contains(key) ? &was[key] : nullptr, now.contains(key) ? &now[key] : nullptr);
+  } else if (was.is_array() && now.is_array()) {
+    for (std::size_t i = 0; i < std::max(was.size(), now.size()); ++i)
+      child(std::to_string(i), i < was.size() ? &was[i] : nullptr, i < now.size() ? &now[i] : nullptr);
+  } else {
+    differences.push_back({pointer, brief(was), brief(now), false});
+  }
+}
+
+}  // namespace
+
+std::vector<ModelDifference> model_differences(const json& was, const json& now) {
+  std::vector<ModelDifference> differences;
+  compare(was, now, "", differences);
+  for (ModelDifference& d : differences)
+    d.only_outside = d.pointer.starts_with("/output/") || d.pointer.starts_with("/expect") || d.pointer == "/title" ||
+                     d.pointer == "/$schema" || d.pointer == "/integrator/duration" ||
+                     d.pointer == "/integrator/max_subdivisions";
+  return differences;
+}
+
+// ---- reading and writing
+
+void write_checkpoint(const fs::path& file, const RunParts& parts) {
+  Record integrator, simulation;
+  parts.integrator.save(integrator);
+  parts.simulation.save(simulation);
+  json observers = json::object();
+  for (Observer* o : parts.observers) {
+    if (o->record_name().empty()) continue;
+    Record record;
+    o->save(record);
+    observers[o->record_name()] = to_json(record);
+  }
+  const json body = {{"version", CAROM_VERSION},
+                     {"model", parts.model_text},
+                     {"structure", structure_of(parts.model)},
+                     {"initial",
+                      {{"q", to_json(parts.model.state_at_start.q)},
+                       {"v", to_json(parts.model.state_at_start.v)},
+                       {"t", to_json(Vector{parts.model.state_at_start.t})}}},
+                     {"state", to_json(state_record(parts.state))},
+                     {"integrator", to_json(integrator)},
+                     {"simulation", to_json(simulation)},
+                     {"observers", observers}};
+  std::vector<std::uint8_t> bytes = json::to_cbor(body);
+  json whole = {{"carom checkpoint", format}, {"hash", fnv1a(bytes.data(), bytes.size())}};
+  whole["body"] = json::binary(std::move(bytes));
+  std::string text;
+  json::to_cbor(whole, text);
+  write_atomically(file, text);
+}
+
+Checkpoint read_checkpoint(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::error_code error;
+  if (!in || fs::is_directory(file, error)) throw FileError("cannot read the checkpoint " + file.string());
+  const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const json whole = json::from_cbor(bytes, true, false);
+  if (!whole.is_object() || !whole.contains("carom checkpoint") || !whole.contains("body") ||
+      !whole["body"].is_binary() || !whole.contains("hash"))
+    throw FileError(file.string() + " is no checkpoint of carom, or it is damaged");
+  if (whole["carom checkpoint"] != format)
+    throw FileError(file.string() + ": a checkpoint of another format; this program reads format " +
+                    std::to_string(format));
+  const auto& inner = whole["body"].get_binary();
+  if (whole["hash"] != fnv1a(inner.data(), inner.size())) throw FileError(file.string() + " is damaged");
+  try {
+    const json body = json::from_cbor(inner);
+    Checkpoint checkpoint;
+    checkpoint.file = file;
+    checkpoint.model = json::parse(body.at("model").get<std::string>());
+    checkpoint.structure = body.at("structure").get<std::string>();
+    checkpoint.initial_q = to_vector(body.at("initial").at("q"));
+    checkpoint.initial_v = to_vector(body.at("initial").at("v"));
+    checkpoint.initial_t = to_vector(body.at("initial").at("t")).at(0);
+    checkpoint.state = state_of(to_record(body.at("state")));
+    checkpoint.integrator = to_record(body.at("integrator"));
+    checkpoint.simulation = to_record(body.at("simulation"));
+    for (const auto& [name, record] : body.at("observers").items())
+      checkpoint.observers.emplace_back(name, to_record(record));
+    return checkpoint;
+  } catch (const std::exception& e) {
+    throw FileError(file.string() + " is damaged: " + e.what());
+  }
+}
+
+std::optional<fs::path> newest_checkpoint(const fs::path& results) {
+  const std::vector<fs::path> files = checkpoints_in(results);
+  return files.empty() ? std::nullopt : std::optional(files.back());
+}
+
+void remove_checkpoints(const fs::path& results) {
+  std::error_code error;
+  for (const fs::path& file : checkpoints_in(results)) fs::remove(file, error);
+}
+
+// ---- going on
+
+void check_restart(const Checkpoint& checkpoint, const Model& model, const std::vector<ModelDifference>& differences,
+                   ModelDocument& document) {
+  const bool same_structure = checkpoint.structure == structure_of(model);
+  const State& start = model.state_at_start;
+  const bool same_start =
+      checkpoint.initial_q == start.q && checkpoint.initial_v == start.v && checkpoint.initial_t == start.t;
+  if (same_structure && same_start) return;
+  const char* const what = same_structure ? "a restart cannot change the initial state"
+                                          : "a restart cannot change bodies, joints or contacts in number or kind";
+  bool told = false;
+  for (const ModelDifference& d : differences) {
+    if (d.only_outside || d.pointer == "/integrator/step" || d.pointer.starts_with("/gravity")) continue;
+    document.add_issue(d.pointer, fmt::format("{} (checkpoint: {}, now: {})", what, d.was.empty() ? "none" : d.was,
+                                              d.now.empty() ? "none" : d.now));
+    told = true;
+  }
+  if (!told) document.add_issue("", std::string(what) + "; a file that the model names has changed");
+}
+
+void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences, const RunParts& parts,
+            double t_end, bool same_files) {
+  const auto differs = [&](const char* pointer) {
+    return std::any_of(differences.begin(), differences.end(), [&](const auto& d) { return d.pointer == pointer; });
+  };
+  const bool same_mechanics =
+      std::all_of(differences.begin(), differences.end(), [](const ModelDifference& d) { return d.only_outside; });
+  if (differs("/integrator/type"))
+    throw FileError(checkpoint.file.string() + ": written by another integrator, which keeps another history");
+  try {
+    parts.state = checkpoint.state;
+    if (same_mechanics) parts.integrator.restore(checkpoint.integrator);
+    parts.simulation.restore(checkpoint.simulation, !differs("/integrator/step"), t_end);
+    for (Observer* o : parts.observers)
+      for (const auto& [name, record] : checkpoint.observers)
+        if (name == o->record_name()) o->restore(record, same_files);
+  } catch (const std::invalid_argument& e) {
+    throw FileError(checkpoint.file.string() + " does not fit this model or program: " + e.what());
+  }
+}
+
+// ---- when they are written
+
+CheckpointWriter::CheckpointWriter(fs::path results, RunParts parts, volatile std::sig_atomic_t* request,
+                                   std::function<void(const StepView&)> on_request)
+    : results_(std::move(results)), parts_(std::move(parts)), request_(request), on_request_(std::move(on_request)) {}
+
+void CheckpointWriter::start(const StepView& view) {
+  std::error_code error;
+  fs::create_directories(folder_of(results_), error);
+  if (error) throw FileError("cannot create " + folder_of(results_).string() + ": " + error.message());
+  written_ = checkpoints_in(results_);
+  last_ = std::chrono::steady_clock::now();
+  last_t_ = view.state.t;
+}
+
+void CheckpointWriter::after_step(const StepView& view) {
+  if (!view.nominal) return;
+  if (*request_ != 0) {
+    *request_ = 0;
+    on_request_(view);
+    write(view);
+    return;
+  }
+  const OutputSettings& output = parts_.model.output;
+  if (!output.checkpoint) return;
+  const bool due = output.checkpoint_every && view.state.step % *output.checkpoint_every == 0;
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - last_;
+  if (due || waited.count() >= output.checkpoint_wall_interval) write(view);
+}
+
+void CheckpointWriter::finish(const StepView& view, RunStatus) {
+  if (parts_.model.output.checkpoint && (view.state.t > last_t_ || written_.empty())) write(view);
+}
+
+void CheckpointWriter::write(const StepView& view) {
+  const fs::path file = folder_of(results_) / fmt::format("{:012}.cbor", view.state.step);
+  write_checkpoint(file, parts_);
+  last_ = std::chrono::steady_clock::now();
+  last_t_ = view.state.t;
+
+  // only the newest are kept
+  std::erase(written_, file);
+  written_.push_back(file);
+  const std::size_t keep = static_cast<std::size_t>(parts_.model.output.checkpoint_keep);
+  std::error_code error;
+  while (written_.size() > keep) {
+    fs::remove(written_.front(), error);
+    written_.erase(written_.begin());
+  }
+}
+
+}  // namespace carom

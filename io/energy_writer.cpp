@@ -1,0 +1,52 @@
+#include "io/energy_writer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace carom {
+
+EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
+    : ledger_(ledger),
+      file_(file,
+            "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,constraints,"
+            "force_correction,closure"),
+      every_(model.output.energy_every.value_or(
+          std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))) {}
+
+void EnergyWriter::start(const StepView& view) {
+  file_.open(resume_);
+  if (!resume_) write(view);
+  regular_size_ = file_.size();
+}
+
+void EnergyWriter::after_step(const StepView& view) {
+  if (!view.nominal || view.state.step % every_ != 0) return;
+  write(view);
+  regular_size_ = file_.size();
+}
+
+void EnergyWriter::finish(const StepView& view, RunStatus) {
+  if (view.state.t > last_written_) write(view);
+  file_.flush();
+}
+
+void EnergyWriter::write(const StepView& view) {
+  const EnergyBalance& b = ledger_.balance();
+  for (const double x :
+       {view.state.t, b.energy.kinetic, b.energy.elastic, b.energy.potential, b.total(), b.loads, b.drivers, b.damping,
+        b.numerical, b.position, b.impacts, b.constraints, b.corrections, b.closure})
+    file_.cell(x);
+  file_.end_row();
+  last_written_ = view.state.t;
+}
+
+void EnergyWriter::save(Record& record) {
+  file_.flush();
+  record.set_number("size", static_cast<double>(regular_size_));
+}
+
+void EnergyWriter::restore(const Record& record, bool same_files) {
+  if (same_files) resume_ = static_cast<std::size_t>(record.number("size"));
+}
+
+}  // namespace carom

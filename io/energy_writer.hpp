@@ -1,0 +1,37 @@
+// EnergyWriter: energy.csv, the energy and where it went (integrators/energy_ledger.hpp), as work since the start.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "integrators/energy_ledger.hpp"
+#include "io/files.hpp"
+#include "io/model.hpp"
+
+namespace carom {
+
+class EnergyWriter final : public Observer {
+ public:
+  /// The ledger must be an observer before this one.
+  EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file);
+
+  /// Throws FileError if the file cannot be written.
+  void start(const StepView& view) override;
+  void after_step(const StepView& view) override;
+  void finish(const StepView& view, RunStatus status) override;
+  std::string record_name() const override { return "energy"; }
+  void save(Record& record) override;
+  void restore(const Record& record, bool same_files) override;
+
+ private:
+  void write(const StepView& view);
+
+  const EnergyLedger& ledger_;
+  CsvFile file_;
+  long every_;
+  std::size_t regular_size_ = 0;  // without the last row of a run that ended between two regular ones
+  double last_written_ = 0;
+  std::optional<std::size_t> resume_;
+};
+
+}  // namespace carom

@@ -1,0 +1,88 @@
+#include "io/expectations.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/json_source.hpp"
+#include "io/nearest.hpp"
+#include "io/spec.hpp"
+
+namespace carom {
+
+bool Expectation::met() const { return found && std::abs(*found - value) <= tolerance; }
+
+Expectations::Expectations(const Model& model, const std::vector<Probe>& probes, ModelDocument& document) {
+  const double start = model.state.t, end = start + model.simulation.duration;
+  std::vector<std::string> names;
+  for (const Probe& p : probes) names.insert(names.end(), p.columns.begin(), p.columns.end());
+  for (const ExpectationSettings& settings : model.output.expectations) {
+    Column column;
+    bool known = false;
+    for (const Probe& p : probes)
+      for (std::size_t i = 0; i < p.columns.size(); ++i)
+        if (p.columns[i] == settings.probe) {
+          column.probe = p;
+          column.component = i;
+          known = true;
+        }
+    if (!known) {
+      document.add_issue(settings.pointer + "/probe", "no probe with a column " + in_quotes(settings.probe) +
+                                                          spec::suggestion(settings.probe, names));
+      continue;
+    }
+    const double time = settings.time.value_or(end);
+    if (time < start) {
+      document.add_issue(settings.pointer + "/time", "expected a time not before the start of the run");
+      continue;
+    }
+    expectations_.push_back({settings.probe, settings.pointer, settings.value, settings.tolerance, time, std::nullopt});
+    columns_.push_back(std::move(column));
+  }
+}
+
+void Expectations::start(const StepView& view) { look(view); }
+
+void Expectations::after_step(const StepView& view) {
+  if (view.nominal) look(view);
+}
+
+void Expectations::look(const StepView& view) {
+  const double t = view.state.t, h = view.nominal_step;
+  for (std::size_t i = 0; i < expectations_.size(); ++i) {
+    Expectation& e = expectations_[i];
+    if (e.found || t < e.time - 1.5 * h) continue;
+    Column& c = columns_[i];
+    double values[3] = {0, 0, 0};
+    c.probe.evaluate(view, values);
+    const double now = values[c.component];
+    if (t < e.time - 1e-9 * h) {
+      c.before_t = t;
+      c.before = now;
+    } else if (t <= e.time + 1e-9 * h || !(c.before_t < t)) {
+      e.found = now;
+    } else {
+      e.found = c.before + (now - c.before) * (e.time - c.before_t) / (t - c.before_t);
+    }
+  }
+}
+
+void Expectations::save(Record& record) {
+  for (std::size_t i = 0; i < expectations_.size(); ++i) {
+    const Expectation& e = expectations_[i];
+    record.set(e.pointer, {e.time, columns_[i].before_t, columns_[i].before});
+    if (e.found) record.set_number(e.pointer + " found", *e.found);
+  }
+}
+
+void Expectations::restore(const Record& record, bool) {
+  for (std::size_t i = 0; i < expectations_.size(); ++i) {
+    Expectation& e = expectations_[i];
+    const Vector* const known = record.find(e.pointer);
+    if (known == nullptr || known->size() != 3 || known->front() != e.time) continue;
+    columns_[i].before_t = (*known)[1];
+    columns_[i].before = (*known)[2];
+    if (const Vector* found = record.find(e.pointer + " found")) e.found = found->front();
+  }
+}
+
+}  // namespace carom
