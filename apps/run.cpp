@@ -58,7 +58,7 @@ class Run final : public Command {
     std::vector<Probe> probes;
     if (model != nullptr) probes = make_probes(*model, document);
     if (!document.ok()) {
-      fmt::print(stderr, "{}", document.report());
+      fmt::print(stderr, "{}", document.report(width_of_stderr()));
       return exit_invalid_model;
     }
 
