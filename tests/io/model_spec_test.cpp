@@ -317,6 +317,14 @@ TEST_CASE("model: a long line is cut around the place, at the width of the termi
   }
 }
 
+TEST_CASE("model: more parameters than allowed are one error") {
+  json model = json::parse(ball, nullptr, true, true);
+  for (int i = 0; i < 1000; ++i) model["parameters"]["p" + std::to_string(i)] = i;
+  const ModelDocument document = parse_model(model.dump(), "m.json");
+  REQUIRE(!document.ok());
+  CHECK(document.issues[0].message == "more than 1000 parameters");
+}
+
 TEST_CASE("model: a broken parameter is one error, not one per use") {
   const ModelDocument document = parse_model(ball, "m.json", {"/parameters/a=\"=1/c\""});
   REQUIRE(document.issues.size() == 1);
@@ -357,11 +365,11 @@ TEST_CASE("schema: declares a key with its range, default and help, and numbers 
 
 TEST_CASE("schema: the file in data/schema is that of the declarations") {
   std::ifstream file(std::string(CAROM_SOURCE_DIR) + "/data/schema/carom.schema.json");
-  REQUIRE_MESSAGE(file, "write it with: carom schema > data/schema/carom.schema.json");
+  REQUIRE_MESSAGE(file, "write it with: ./carom build release reference");
   std::stringstream text;
   text << file.rdbuf();
   const bool is_current = text.str() == carom::json_schema_text();
-  CHECK_MESSAGE(is_current, "write it again with: carom schema > data/schema/carom.schema.json");
+  CHECK_MESSAGE(is_current, "write it again with: ./carom build release reference");
 }
 
 TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong ones") {
