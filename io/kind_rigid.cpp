@@ -33,7 +33,9 @@ Node shape_spec() {
                     {"mesh",
                      "a closed surface from an STL file",
                      {required("file", string("path").with([](const json& path, std::string&) -> std::string {
-                        return path == "" ? "expected the path of a file, got \"\"" : "";
+                        const auto& file = path.get_ref<const std::string&>();
+                        const bool valid = !file.empty() && file.find('\0') == std::string::npos;
+                        return valid ? "" : "expected the path of a file, got " + in_quotes(file);
                       }),
                                "the file, relative to the model"),
                       preset("scale", number().above(0), 1, "factor of its coordinates")}},

@@ -1,9 +1,11 @@
 // From the resolved model document to System, State and settings.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 
 #include "contact/point_contact.hpp"
 #include "contact/sphere_contact.hpp"
@@ -269,9 +271,18 @@ class Builder {
     std::vector<ContactPoint> on_frames, on_points;
     std::vector<TouchingPoint> touching;
     const json& on = contact["on"];
-    for (std::size_t i = 0; i < on.size(); ++i)
-      for (TouchingPoint& p : touching_points(text(on[i]), pointer + "/on/" + std::to_string(i)))
+    std::map<std::array<double, 4>, std::string> known;  // node and offset: a point that touches twice is one too many
+    for (std::size_t i = 0; i < on.size(); ++i) {
+      const std::string here = pointer + "/on/" + std::to_string(i);
+      for (TouchingPoint& p : touching_points(text(on[i]), here)) {
+        const Vec3& x = p.at.offset;
+        if (on.size() > 1) {
+          const auto [first, is_new] = known.try_emplace({static_cast<double>(p.at.node), x[0], x[1], x[2]}, p.label);
+          if (!is_new) error(here, "\"" + p.label + "\" is the same point as \"" + first->second + "\" of this list");
+        }
         touching.push_back(std::move(p));
+      }
+    }
     for (const TouchingPoint& p : touching) {
       ContactPoint c;
       c.name = touching.size() > 1 ? name + "[" + p.label + "]" : name;

@@ -167,7 +167,7 @@ def write_found(cases):
         out, place, pending = [], None, []
         for number, line in enumerate([*path.read_text().splitlines(), "== end"], 1):
             if line.startswith("=="):
-                while pending and out and not out[-1].strip():
+                while place and not out[-1].strip():
                     out.pop()
                 out += pending + ([""] if place else [])
                 place = f"{name}:{number}"
