@@ -26,7 +26,7 @@ class Check final : public Command {
     const std::unique_ptr<Model> model = build_model(document);
     if (model != nullptr) make_probes(*model, document);
     if (!document.ok()) {
-      fmt::print(stderr, "{}", document.report());
+      fmt::print(stderr, "{}", document.report(width_of_stderr()));
       return exit_invalid_model;
     }
     report(*model);

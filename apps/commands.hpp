@@ -1,6 +1,7 @@
 // The subcommands of carom and what they share. Every command returns an exit code.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,12 @@ struct Command {
   CLI::App* subcommand = nullptr;
 };
 
+/// Columns of the terminal that stderr is; 0 when it is none.
+std::size_t width_of_stderr();
+
 Command& run_command();
 Command& check_command();
 Command& schema_command();
+Command& completion_command();
 
 }  // namespace carom

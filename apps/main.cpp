@@ -7,17 +7,75 @@
 #include <iterator>
 #include <new>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "apps/commands.hpp"
 #include "core/errors.hpp"
+#include "io/json_source.hpp"
+#include "io/nearest.hpp"
+#include "io/spec.hpp"
 
 namespace {
+
+/// CLI11's message, where it is one for programmers in words for users.
+std::string sentence_of(const CLI::ParseError& e) {
+  const std::string text = e.what();
+  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch) && text.ends_with(" missing"))
+    return text.substr(0, text.find(':')) + ": expected a value";
+  constexpr std::string_view conversion = "Could not convert: ";
+  const std::size_t equals = text.find(" = ");
+  if (text.starts_with(conversion) && equals != std::string::npos)
+    return text.substr(conversion.size(), equals - conversion.size()) + ": expected a number, got " +
+           carom::in_quotes(std::string_view(text).substr(equals + 3));
+  const auto part = [&](std::string_view from, std::string_view to) {
+    const std::size_t begin = text.find(from), end = text.find(to);
+    return begin == std::string::npos || end == std::string::npos || end < begin + from.size()
+               ? std::string()
+               : text.substr(begin + from.size(), end - begin - from.size());
+  };
+  const std::string name = text.substr(0, text.find(':'));
+  if (const std::string value = part(": Value ", " not in range "); !value.empty())
+    return name + ": expected a number from " + text.substr(text.rfind(" not in range ") + 14) + ", got " +
+           carom::in_quotes(value);
+  if (const std::string value = part(": ", " not in {"); !value.empty())
+    return name + ": expected one of {" + part(" not in {", "}") + "}, got " + carom::in_quotes(value);
+  return text == "A subcommand is required" ? "expected a command" : text;
+}
+
+/// What is wrong with the command line, and where to read on.
+std::string failure_text(const CLI::App& app, const CLI::ParseError& e) {
+  const std::vector<const CLI::App*> commands =
+      app.get_subcommands([](const CLI::App* command) { return command->parsed(); });
+  const CLI::App& command = commands.empty() ? app : *commands.front();
+  const std::string name = commands.empty() ? "carom" : "carom " + command.get_name();
+
+  // Words that nobody expects come first: a misspelt option may be why something else is missing.
+  const std::vector<std::string> extras = app.remaining(true);
+  const auto is_option = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
+  const bool has_option = std::any_of(extras.begin(), extras.end(), is_option);
+  const bool is_extra = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  std::vector<std::string> options;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& word : option->get_lnames()) options.push_back("--" + word);
+  std::string text;
+  for (const std::string& word : extras) {
+    if (is_option(word)) {
+      const std::string nearest = carom::nearest_name(word.substr(0, word.find('=')), options);
+      text += name + ": no option " + carom::in_quotes(word) +
+              (word[1] != '-' || nearest.empty() ? "" : "; did you mean " + carom::in_quotes(nearest) + "?") + "\n";
+    } else if (is_extra && !has_option) {
+      text += name + ": unexpected argument " + carom::in_quotes(word) + "\n";
+    }
+  }
+  if (text.empty()) text = name + ": " + sentence_of(e) + "\n";
+  return text + "See: " + name + " --help\n";
+}
 
 int dispatch(int argc, char** argv) {
   CLI::App app{"Flexible multibody dynamics with contacts and impacts.", "carom"};
   app.set_version_flag("--version", std::string("carom ") + CAROM_VERSION);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
 
   struct Entry {
     const char *name, *help;
@@ -27,6 +85,7 @@ int dispatch(int argc, char** argv) {
       {"run", "Solve a model", carom::run_command()},
       {"check", "Validate a model and take stock of it, without a step", carom::check_command()},
       {"schema", "The JSON Schema of model files, or the manual of one key", carom::schema_command()},
+      {"completion", "Print the script by which a shell completes the command line", carom::completion_command()},
   };
   for (const Entry& e : entries) {
     e.command.subcommand = app.add_subcommand(e.name, e.help);
@@ -37,16 +96,21 @@ int dispatch(int argc, char** argv) {
   const bool known =
       std::any_of(std::begin(entries), std::end(entries), [&](const Entry& e) { return first == e.name; });
   if (!first.empty() && first[0] != '-' && !known) {
-    std::string names;
-    for (const Entry& e : entries) names += std::string(names.empty() ? "" : ", ") + e.name;
-    std::fprintf(stderr, "carom: no command \"%s\"; there are: %s\n", first.c_str(), names.c_str());
+    std::vector<std::string> names;
+    for (const Entry& e : entries) names.emplace_back(e.name);
+    std::fprintf(stderr, "carom: no command %s%s\nSee: carom --help\n", carom::in_quotes(first).c_str(),
+                 carom::spec::suggestion(first, names).c_str());
     return carom::exit_command_line;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? carom::exit_done : carom::exit_command_line;
+    if (e.get_exit_code() == 0) {
+      app.exit(e);  // help or version
+      return carom::exit_done;
+    }
+    std::fputs(failure_text(app, e).c_str(), stderr);
+    return carom::exit_command_line;
   }
   for (const Entry& e : entries)
     if (e.command.subcommand->parsed()) return e.command.run();

@@ -84,7 +84,7 @@ class Run final : public Command {
       }
     }
     if (!document.ok()) {
-      fmt::print(stderr, "{}", document.report());
+      fmt::print(stderr, "{}", document.report(width_of_stderr()));
       return exit_invalid_model;
     }
 

@@ -143,7 +143,7 @@ class Parser {
     const Level level(*this);
     const Operand condition = disjunction();
     if (!tokens_.at("?")) return condition;
-    const Token question = tokens_.take();
+    tokens_.take();
     --depth_;
     const int depth = depth_;
     const std::size_t begin = condition.begin;
@@ -152,7 +152,7 @@ class Parser {
       const bool holds = code_.back().number != 0.0;
       code_.pop_back();
       const Operand yes = expression();
-      expect_colon(question);
+      expect_colon();
       depth_ = depth;
       Operand no = expression();
       if (holds) {
@@ -165,7 +165,7 @@ class Parser {
     }
     const std::size_t to_no = emit_jump(Op::jump_if_zero);
     expression();
-    expect_colon(question);
+    expect_colon();
     const std::size_t to_end = emit_jump(Op::jump);
     land(to_no);
     depth_ = depth;
@@ -174,8 +174,8 @@ class Parser {
     return {begin, false};
   }
 
-  void expect_colon(const Token& question) {
-    if (!tokens_.at(":")) tokens_.fail_expected("':' for the '?' at offset " + std::to_string(question.offset));
+  void expect_colon() {
+    if (!tokens_.at(":")) tokens_.fail_expected("':' for the '?' before");
     tokens_.take();
   }
 
@@ -298,10 +298,9 @@ class Parser {
     }
     if (tokens_.at(Token::Kind::name)) return name();
     if (!tokens_.at("(")) tokens_.fail_expected("a value");
-    const Token open = tokens_.take();
+    tokens_.take();
     const Operand a = expression();
-    if (!tokens_.at(")"))
-      tokens_.fail_expected("an operator or ')' for the '(' at offset " + std::to_string(open.offset));
+    if (!tokens_.at(")")) tokens_.fail_expected("an operator or ')' for the '(' before");
     tokens_.take();
     return a;
   }

@@ -16,10 +16,13 @@ Quaternion orientation(const json& body) {
   const json& o = body["orientation"];
   if (o.contains("quaternion")) {
     const json& q = o["quaternion"];
-    return Quaternion(q[0].get<double>(), q[1].get<double>(), q[2].get<double>(), q[3].get<double>()).normalized();
+    const Eigen::Vector4d wxyz =
+        Eigen::Vector4d(q[0].get<double>(), q[1].get<double>(), q[2].get<double>(), q[3].get<double>())
+            .stableNormalized();
+    return Quaternion(wxyz[0], wxyz[1], wxyz[2], wxyz[3]);
   }
   if (o.contains("rotation_vector")) return so3::exp_quaternion(vec3(o["rotation_vector"]));
-  return so3::exp_quaternion(Vec3(o["angle"].get<double>() * vec3(o["axis"]).normalized()));
+  return so3::exp_quaternion(Vec3(o["angle"].get<double>() * vec3(o["axis"]).stableNormalized()));
 }
 
 int BuildContext::add_node(NodeKind kind, std::span<const double> configuration, const std::string& name,

@@ -1,10 +1,14 @@
 #include "io/json_source.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <system_error>
 #include <utility>
+
+#include "io/nearest.hpp"
 
 namespace carom {
 
@@ -50,6 +54,66 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
+/// Columns that a character takes on a terminal: 0 for combining marks, 2 for wide ones.
+std::size_t columns_of(std::uint32_t code) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  static constexpr Range none[] = {{0x300, 0x36F},   {0x200B, 0x200F}, {0x202A, 0x202E},
+                                   {0x2060, 0x2069}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}};
+  static constexpr Range wide[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},  {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},
+                                   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F},
+                                   {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+  const auto contains = [code](const Range& r) { return code >= r.first && code <= r.last; };
+  if (std::any_of(std::begin(none), std::end(none), contains)) return 0;
+  return std::any_of(std::begin(wide), std::end(wide), contains) ? 2 : 1;
+}
+
+/// The code of a valid UTF-8 character.
+std::uint32_t code_of(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  const unsigned mask = character.size() == 1   ? 0x7F
+                        : character.size() == 2 ? 0x1F
+                        : character.size() == 3 ? 0x0F
+                                                : 0x07;
+  std::uint32_t code = first & mask;
+  for (const char c : character.substr(1)) code = (code << 6) | (static_cast<unsigned char>(c) & 0x3F);
+  return code;
+}
+
+/// A character as a terminal shows it.
+struct Cell {
+  std::string text;
+  std::size_t columns = 1;
+};
+
+/// The characters of a line, counted as JsonSource::place counts them: a byte that does not continue one begins one.
+std::vector<Cell> cells_of(std::string_view line) {
+  constexpr std::size_t tab = 4;
+  std::vector<Cell> cells;
+  std::size_t column = 0;
+  for (std::size_t i = 0; i < line.size();) {
+    std::size_t end = i + 1;
+    while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) ++end;
+    const std::string_view bytes = line.substr(i, end - i);
+    Cell cell{"?"};
+    if (bytes == "\t") {
+      cell.columns = tab - column % tab;
+      cell.text = std::string(cell.columns, ' ');
+    } else if (character_length(bytes, 0) == bytes.size()) {
+      const std::uint32_t code = code_of(bytes);
+      // Control characters and those that turn the direction of writing do harm.
+      const bool shown = code >= 0x20 && (code < 0x7F || code > 0x9F) && !(code >= 0x202A && code <= 0x202E) &&
+                         !(code >= 0x2066 && code <= 0x2069);
+      if (shown) cell = {std::string(bytes), columns_of(code)};
+    }
+    column += cell.columns;
+    cells.push_back(std::move(cell));
+    i = end;
+  }
+  return cells;
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
@@ -66,6 +130,8 @@ class JsonParser {
   void run() {
     try {
       if (text_.substr(0, 3) == "\xEF\xBB\xBF") at_ = 3;
+      if (text_.substr(0, 2) == "\xFF\xFE" || text_.substr(0, 2) == "\xFE\xFF")
+        fail(0, "the file is in UTF-16; expected UTF-8");
       skip_space();
       if (at_ == text_.size()) fail(0, "the file is empty; expected a JSON object");
       value(result_.value, 0, at_);
@@ -96,6 +162,7 @@ class JsonParser {
     }
     const std::string_view word = text_.substr(at_, end - at_);
     if (word == "\"") return "a string";
+    if (word == "#") return "'#'; a comment begins with '//'";
     if (static_cast<unsigned char>(word[0]) < 0x20) return "a control character";
     return "'" + std::string(word) + "'";
   }
@@ -118,7 +185,7 @@ class JsonParser {
   }
 
   void value(json& out, int depth, std::size_t key) {
-    if (depth > JsonSource::max_depth)
+    if (depth >= JsonSource::max_depth && (peek() == '{' || peek() == '['))
       fail(at_, "more than " + std::to_string(JsonSource::max_depth) + " nested levels");
     if (table_ != nullptr) table_->emplace(path_, JsonSource::Offsets{key, at_});
     switch (peek()) {
@@ -146,6 +213,12 @@ class JsonParser {
       out = nullptr;
     } else if (word == "NaN" || word == "nan" || word == "Infinity" || word == "inf") {
       fail(at_, "expected a value, got '" + std::string(word) + "'; numbers must be finite");
+    } else if (const std::string meant = nearest_name(word, {"true", "false"}); !meant.empty()) {
+      fail(at_, "expected a value, got " + found() + "; did you mean " + meant + "?");
+    } else if (word == "None" || word == "nil" || word == "NULL") {
+      fail(at_, "expected a value, got " + found() + "; a key without value is left out");
+    } else if (peek() == '=') {
+      fail(at_, "expected a value, got '='; a formula stands between double quotes");
     } else if (!word.empty() || peek() == '\'') {
       fail(at_, "expected a value, got " + found() + "; strings stand between double quotes");
     } else {
@@ -247,7 +320,8 @@ class JsonParser {
       case 'u':
         break;
       default:
-        fail(begin, "unknown escape in a string; a backslash is written '\\\\'");
+        fail(begin, "unknown escape " + (c > ' ' && c < '\x7F' ? "'\\" + std::string(1, c) + "' " : std::string()) +
+                        "in a string; a backslash is written '\\\\'");
     }
     std::uint32_t code = hex4();
     if (code >= 0xD800 && code <= 0xDFFF) {
@@ -360,6 +434,44 @@ JsonSource::Result JsonSource::parse() const {
   return result;
 }
 
+std::string JsonSource::excerpt(Place place, std::size_t width) const {
+  // The line, without the byte order mark and the end of lines of other systems.
+  if (place.line < 1 || place.column < 1) return {};
+  std::size_t begin = text_.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0;
+  for (int line = 1; line < place.line; ++line) {
+    begin = text_.find('\n', begin);
+    if (begin == std::string::npos) return {};
+    ++begin;
+  }
+  std::string_view text =
+      std::string_view(text_).substr(begin, std::min(text_.find('\n', begin), text_.size()) - begin);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  if (text.find_first_not_of(" \t") == std::string_view::npos) return {};
+  const std::vector<Cell> cells = cells_of(text);
+  const std::size_t at = std::min(static_cast<std::size_t>(place.column) - 1, cells.size());
+
+  // From the first character that is not blank; as much before and behind the place as there is room for.
+  constexpr std::string_view indent = "    ", cut = "...";
+  const std::size_t room = std::max<std::size_t>(width, 40) - indent.size() - 2 * cut.size() - 1;
+  std::size_t first = 0;
+  while (first < at && cells[first].text.find_first_not_of(' ') == std::string::npos) ++first;
+  std::size_t left = at, right = at, used = 0;
+  const auto can_take = [&](std::size_t cell, std::size_t limit) { return used + cells[cell].columns <= limit; };
+  while (left > first && can_take(left - 1, room / 2)) used += cells[--left].columns;
+  while (right < cells.size() && can_take(right, room)) used += cells[right++].columns;
+  while (left > first && can_take(left - 1, room)) used += cells[--left].columns;
+
+  std::string line(indent), caret(indent);
+  if (left > first) {
+    line += cut;
+    caret.append(cut.size(), ' ');
+  }
+  for (std::size_t i = left; i < right; ++i) line += cells[i].text;
+  for (std::size_t i = left; i < at; ++i) caret.append(cells[i].columns, ' ');
+  if (right < cells.size()) line += cut;
+  return line + "\n" + caret + "^\n";
+}
+
 JsonSource::Place JsonSource::place(std::size_t offset) const {
   Place place{1, 1};
   std::size_t i = text_.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0;
@@ -374,14 +486,20 @@ JsonSource::Place JsonSource::place(std::size_t offset) const {
   return place;
 }
 
-JsonSource::Place JsonSource::place(const std::string& pointer, bool at_key) const {
+const std::map<std::string, JsonSource::Offsets>& JsonSource::offsets() const {
   if (offsets_.empty()) {
     Result result;
     JsonParser(text_, result, &offsets_).run();
     offsets_.emplace("", Offsets{});
   }
+  return offsets_;
+}
+
+bool JsonSource::has(const std::string& pointer) const { return offsets().contains(pointer); }
+
+JsonSource::Place JsonSource::place(const std::string& pointer, bool at_key) const {
   std::string known = pointer;
-  auto found = offsets_.find(known);
+  auto found = offsets().find(known);
   while (found == offsets_.end() && !known.empty()) {
     const std::size_t slash = known.rfind('/');
     known.resize(slash == std::string::npos ? 0 : slash);
@@ -438,6 +556,11 @@ std::string in_quotes(std::string_view s) {
 
 std::string brief(const json& value) {
   if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
+  if (value.is_number_float()) {
+    // as people write it: 2.1e+11 rather than 210000000000.0
+    char digits[32];
+    return {digits, std::to_chars(digits, digits + sizeof digits, value.get<double>()).ptr};
+  }
   if (!value.is_structured()) return value.dump();
   if (value.is_object()) return value.empty() ? "{}" : "an object";
   // Short lists of numbers and words are shown.

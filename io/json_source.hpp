@@ -51,11 +51,19 @@ class JsonSource {
   /// again the first time.
   Place place(const std::string& pointer, bool at_key) const;
 
+  /// Whether the text has a value at `pointer`.
+  bool has(const std::string& pointer) const;
+
+  /// The line of a place and below it a line with '^' under its column, for a terminal of `width` columns: long lines
+  /// are cut around the column, tabs become blanks, what cannot be shown becomes '?'. Empty for a blank line.
+  std::string excerpt(Place place, std::size_t width) const;
+
  private:
   struct Offsets {
     std::size_t key = 0, value = 0;
   };
   friend class JsonParser;
+  const std::map<std::string, Offsets>& offsets() const;
 
   std::string text_;
   mutable std::map<std::string, Offsets> offsets_;  // empty until needed

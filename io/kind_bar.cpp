@@ -1,6 +1,7 @@
 // Straight bars of equal elements.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 
@@ -94,6 +95,9 @@ void build_one(BuildContext& context, const BodySource& source) {
   const json& material = context.material(text(body["material"]));
   const double area = context.section_area(text(body["section"]));
   const double density = material["density"].get<double>() * area, length = (to - from).norm();
+  if (!std::isfinite(material["young"].get<double>() * area / length * elements) || !std::isfinite(density * length))
+    context.error(source.pointer,
+                  "the stiffness or the mass of this bar is not a finite number: see its length, material and section");
   const MassKind mass = text(body["mass"]) == "lumped" ? MassKind::lumped : MassKind::consistent;
   std::vector<Bar> bars;
   for (std::size_t k = 0; k + 1 < info.nodes.size(); ++k)

@@ -26,8 +26,8 @@ std::vector<Key> plane_keys() {
 }
 
 std::vector<ObstacleSurface> build_plane(const json& obstacle, double size, SurfaceMesh& mesh) {
-  const Vec3 point = vec3(obstacle["point"]), normal = vec3(obstacle["normal"]);
-  mesh = make_plane_patch(point, normal.normalized(), size);
+  const Vec3 point = vec3(obstacle["point"]), normal = vec3(obstacle["normal"]).stableNormalized();
+  mesh = make_plane_patch(point, normal, size);
   return {{make_plane(point, normal), ""}};
 }
 
@@ -53,7 +53,7 @@ std::vector<Key> cylinder_keys() {
 }
 
 std::vector<ObstacleSurface> build_cylinder(const json& obstacle, double size, SurfaceMesh& mesh) {
-  const Vec3 center = vec3(obstacle["center"]), axis = vec3(obstacle["axis"]).normalized();
+  const Vec3 center = vec3(obstacle["center"]), axis = vec3(obstacle["axis"]).stableNormalized();
   const double radius = obstacle["radius"].get<double>();
   const double given = obstacle.contains("length") ? obstacle["length"].get<double>() : 0;
   const bool inside = is_inside(obstacle), finite = given > 0;

@@ -32,7 +32,12 @@ Node shape_spec() {
                              "z", "its axis")}},
                     {"mesh",
                      "a closed surface from an STL file",
-                     {required("file", string("path"), "the file, relative to the model"),
+                     {required("file", string("path").with([](const json& path, std::string&) -> std::string {
+                        const auto& file = path.get_ref<const std::string&>();
+                        const bool valid = !file.empty() && file.find('\0') == std::string::npos;
+                        return valid ? "" : "expected the path of a file, got " + in_quotes(file);
+                      }),
+                               "the file, relative to the model"),
                       preset("scale", number().above(0), 1, "factor of its coordinates")}},
                 });
 }
@@ -72,8 +77,8 @@ std::string check_inertia(const json& inertia, std::string&) {
     if (least >= -small && minor >= -small * scale && determinant >= -small * scale * scale) return {};
     return "expected an inertia that a body can have (sum of r r^T dm not negative), got " + brief(inertia);
   }
+  if (std::min({at(0), at(1), at(2)}) < 0.0) return "expected moments of inertia >= 0, got " + brief(inertia);
   for (std::size_t i = 0; i < 3; ++i) {
-    if (at(i) < 0.0) return "expected moments of inertia >= 0, got " + brief(inertia);
     if (at(i) > at((i + 1) % 3) + at((i + 2) % 3) + small)
       return "expected moments of inertia none of which is larger than the sum of the others, got " + brief(inertia);
   }
@@ -211,6 +216,10 @@ RigidBody build_one(BuildContext& context, const BodySource& source) {
   RigidBody rigid;
   rigid.mass = body.contains("mass") ? body["mass"].get<double>() : body["density"].get<double>() * shape.volume;
   rigid.inertia = body.contains("inertia") ? inertia_from(body["inertia"]) : Mat3(rigid.mass * shape.inertia);
+  // values that are in range can multiply to some that are not
+  if (!std::isfinite(rigid.mass) || !rigid.inertia.allFinite())
+    context.error(source.pointer,
+                  "the mass or the inertia of this body is not a finite number: too large a shape or density");
   // the frame stands at the centre of mass: a mesh is moved there
   for (Vec3& p : shape.mesh.points) p -= shape.center;
   info.mesh = std::move(shape.mesh);

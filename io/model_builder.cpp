@@ -1,9 +1,11 @@
 // From the resolved model document to System, State and settings.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 
 #include "contact/point_contact.hpp"
 #include "contact/sphere_contact.hpp"
@@ -91,7 +93,10 @@ class Builder {
       s.damping = list[i]["damping"].get<double>();
       const double distance = (context_.initial_place(b) - context_.initial_place(a)).norm();
       s.natural_length = list[i].contains("natural_length") ? list[i]["natural_length"].get<double>() : distance;
-      if (distance == 0 && (s.natural_length > 0 || s.damping > 0))
+      if (a.node < 0 && b.node < 0)
+        error(pointer + "/of", "expected a point of a body, got two points of the ground, which do not move");
+      else if (distance <= 1e-14 * std::max(context_.initial_place(a).norm(), context_.initial_place(b).norm()) &&
+               (s.natural_length > 0 || s.damping > 0))
         error(pointer + "/of", "expected two points apart at the start: the direction of the spring is undefined");
       springs.push_back(s);
       model_->springs.emplace_back(a, b);
@@ -109,7 +114,8 @@ class Builder {
       joint.a = context_.point(of[0], pointer + "/0");
       joint.b = context_.point(of[1], pointer + "/1");
       if (joint.a.node == joint.b.node) {
-        error(pointer, "expected points of two different bodies");
+        error(pointer, joint.a.node < 0 ? "expected a point of a body, got two points of the ground, which do not move"
+                                        : "expected two different points, got one by two names");
         continue;
       }
       // bare "ground" is where the other point is
@@ -203,7 +209,7 @@ class Builder {
     if (m.contains("translation"))
       motion->translation = context_.time_functions(m["translation"], pointer + "/motion/translation");
     if (m.contains("rotation")) {
-      motion->axis = vec3(m["rotation"]["axis"]).normalized();
+      motion->axis = vec3(m["rotation"]["axis"]).stableNormalized();
       motion->angle = context_.time_function(m["rotation"]["angle"], pointer + "/motion/rotation/angle");
       motion->about = vec3(m["rotation"]["about"]);
     }
@@ -266,9 +272,18 @@ class Builder {
     std::vector<ContactPoint> on_frames, on_points;
     std::vector<TouchingPoint> touching;
     const json& on = contact["on"];
-    for (std::size_t i = 0; i < on.size(); ++i)
-      for (TouchingPoint& p : touching_points(text(on[i]), pointer + "/on/" + std::to_string(i)))
+    std::map<std::array<double, 4>, std::string> known;  // node and offset: a point that touches twice is one too many
+    for (std::size_t i = 0; i < on.size(); ++i) {
+      const std::string here = pointer + "/on/" + std::to_string(i);
+      for (TouchingPoint& p : touching_points(text(on[i]), here)) {
+        const Vec3& x = p.at.offset;
+        if (on.size() > 1) {
+          const auto [first, is_new] = known.try_emplace({static_cast<double>(p.at.node), x[0], x[1], x[2]}, p.label);
+          if (!is_new) error(here, "\"" + p.label + "\" is the same point as \"" + first->second + "\" of this list");
+        }
         touching.push_back(std::move(p));
+      }
+    }
     for (const TouchingPoint& p : touching) {
       ContactPoint c;
       c.name = touching.size() > 1 ? name + "[" + p.label + "]" : name;
@@ -354,6 +369,10 @@ class Builder {
     simulation.max_subdivisions = in["max_subdivisions"].get<int>();
     if (simulation.duration / simulation.step > 1e15)
       error("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
+    const json& start = in["start_time"];
+    if (simulation.step < 1e-13 * std::abs(start.get<double>()))
+      error("/integrator/step",
+            "expected a step that is not lost beside the start time " + start.dump() + ", got " + in["step"].dump());
 
     model_->scales = scales();
     const Scales& s = model_->scales;
@@ -361,6 +380,9 @@ class Builder {
     model_->total_mass = context_.total_mass;
     model_->weight =
         gravity > 0 && context_.total_mass > 0 ? context_.total_mass * gravity : s.mass * s.speed * s.speed / s.length;
+    // values that are in range can have sums and products that are not
+    if (!std::isfinite(s.length) || !std::isfinite(s.speed) || !std::isfinite(s.mass) || !std::isfinite(model_->weight))
+      error("", "lengths, speeds, masses or gravity are so large that their products are no finite numbers");
     model_->make_integrator = find_kind(integrator_kinds(), in).build(in, *model_);
 
     const json& output = root_["output"];

@@ -39,8 +39,8 @@ struct ModelDocument {
   bool ok() const { return issues.empty(); }
 
   /// All errors, one per line, in the order of the file, with a last line that counts them and says where to read on.
-  /// Empty when ok().
-  std::string report() const;
+  /// Empty when ok(). With the width of a terminal, the line of the file and a '^' at the place follow each error.
+  std::string report(std::size_t terminal_width = 0) const;
 
   /// Adds an error; its position is that of the value at `pointer`, or of the nearest ancestor that was written.
   void add_issue(const std::string& pointer, const std::string& message);
@@ -55,6 +55,7 @@ struct ModelDocument {
 
   /// The text and the values given with --set, for positions; set by the reader.
   std::shared_ptr<const JsonSource> source;
+  bool is_json = false;  ///< whether the text has no errors of syntax
   std::vector<std::string> overrides;
 };
 

@@ -35,10 +35,21 @@ std::vector<std::string> segments_of(const std::string& pointer) {
   return segments;
 }
 
-/// JSON, or else the text itself.
-json value_of_override(const std::string& text) {
+/// JSON, or else the text itself; what begins like JSON must be JSON, and `message` says why it is not.
+json value_of_override(const std::string& text, std::string& message) {
   JsonSource::Result result = JsonSource(text).parse();
-  return result.errors.empty() && result.duplicates.empty() ? std::move(result.value) : json(text);
+  if (result.errors.empty() && result.duplicates.empty()) return std::move(result.value);
+  const char first = text.empty() ? '\0' : text[0];
+  if (first != '{' && first != '[' && first != '"') return text;
+  message = result.errors.empty() ? "the key " + result.duplicates[0].pointer + " occurs twice in the value"
+                                  : "in the value at character " + std::to_string(result.errors[0].offset + 1) + ": " +
+                                        result.errors[0].message;
+  return {};
+}
+
+bool is_index(const std::string& segment) {
+  return !segment.empty() && segment.size() < 10 &&
+         std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// Sets one value. Returns the pointer as it is to be kept; on failure empty, with `message`.
@@ -51,20 +62,20 @@ std::string set_value(json& root, const std::string& pointer, json value, std::s
   json* at = &root;
   std::string path;
   for (const std::string& segment : segments) {
-    if (at->is_null()) *at = json::object();
+    if (at->is_null()) *at = segment == "-" || is_index(segment) ? json::array() : json::object();
     if (at->is_object()) {
       at = &(*at)[segment];
     } else if (at->is_array()) {
-      // An element, or one more.
-      const bool is_index = !segment.empty() && segment.size() < 10 &&
-                            std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; });
-      const std::size_t index = segment == "-" ? at->size() : is_index ? std::stoul(segment) : at->size() + 1;
-      if (index > at->size()) {
-        message = "expected the number of an element of " + path + ", 0 to " + std::to_string(at->size()) + ", got " +
-                  in_quotes(segment);
+      // An entry, or one more.
+      const std::size_t index = segment == "-" ? at->size() : is_index(segment) ? std::stoul(segment) : at->size();
+      if (index >= at->size() && segment != "-") {
+        const std::string last = std::to_string(at->size() - 1);
+        message = at->empty() ? path + " has no entries: expected - for a new one, got " + in_quotes(segment)
+                              : "expected the number of an entry of " + path + " (" + (at->size() > 1 ? "0 to " : "") +
+                                    last + "), or - for a new one, got " + in_quotes(segment);
         return {};
       }
-      if (index == at->size()) at->push_back(nullptr);
+      if (segment == "-") at->push_back(nullptr);
       at = &(*at)[index];
       path += "/" + std::to_string(index);
       continue;
@@ -88,7 +99,8 @@ void apply_overrides(ModelDocument& document, json& root, const std::vector<std:
     } else if (equals == std::string::npos || pointer.size() < 2 || pointer[0] != '/') {
       message = "expected /json/pointer=value, as in /integrator/step=1e-4";
     } else {
-      path = set_value(root, pointer, value_of_override(text.substr(equals + 1)), message);
+      json value = value_of_override(text.substr(equals + 1), message);
+      if (message.empty()) path = set_value(root, pointer, std::move(value), message);
     }
     if (message.empty())
       document.overrides.push_back(path + text.substr(equals));
@@ -176,30 +188,37 @@ class ParameterValues {
 
 // ---- Text
 
-/// For one line of a terminal.
-std::string printable(std::string_view s, std::size_t longest) {
+/// For one line of a terminal: no control characters, nor those that turn the direction of writing.
+std::string printable(std::string_view s, std::size_t longest = std::string_view::npos) {
   std::size_t shown = std::min(s.size(), longest);
   while (shown < s.size() && shown > 0 && (static_cast<unsigned char>(s[shown]) & 0xC0) == 0x80) --shown;
-  std::string out(s.substr(0, shown));
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  std::string out;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto byte = [&](std::size_t k) { return k < shown ? static_cast<unsigned char>(s[k]) : 0U; };
+    const bool c1 = byte(i) == 0xC2 && byte(i + 1) >= 0x80 && byte(i + 1) < 0xA0;
+    const bool turns = byte(i) == 0xE2 && ((byte(i + 1) == 0x80 && byte(i + 2) >= 0xAA && byte(i + 2) <= 0xAE) ||
+                                           (byte(i + 1) == 0x81 && byte(i + 2) >= 0xA6 && byte(i + 2) <= 0xA9));
+    out += byte(i) < 0x20 || byte(i) == 0x7F || c1 || turns ? '?' : s[i];
+    i += c1 ? 1 : turns ? 2 : 0;
+  }
   return shown < s.size() ? out + "..." : out;
 }
 
 std::string read_text(const std::string& path) {
+  const std::string failure = "cannot read " + (path.empty() ? "\"\"" : printable(path)) + ": ";
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) throw FileError("cannot read " + path + ": it is a directory");
+  if (std::filesystem::is_directory(path, error)) throw FileError(failure + "it is a directory");
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw FileError("cannot read " + path + ": " + (errno != 0 ? std::strerror(errno) : "unknown reason"));
+  if (!file) throw FileError(failure + (errno != 0 ? std::strerror(errno) : "unknown reason"));
 
   std::string text;
   std::vector<char> block(std::size_t{1} << 16);
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(file.gcount()));
-    if (text.size() > max_file_size) throw FileError("cannot read " + path + ": it is larger than 256 MB");
+    if (text.size() > max_file_size) throw FileError(failure + "it is larger than 256 MB");
   }
-  if (file.bad()) throw FileError("cannot read " + path + ": the disk or device failed");
+  if (file.bad()) throw FileError(failure + "the disk or device failed");
   return text;
 }
 
@@ -211,7 +230,9 @@ ModelIssue ModelDocument::locate(const std::string& pointer, bool at_key) const 
   ModelIssue place;
   for (auto i = overrides.rbegin(); i != overrides.rend(); ++i) {
     const std::string set = i->substr(0, i->find('='));
-    if (pointer == set || pointer.starts_with(set + "/")) {
+    // Below a value given there, or on the way to one that the file has nothing of.
+    const bool is_new = set.starts_with(pointer + "/") && source && !source->has(pointer);
+    if (pointer == set || pointer.starts_with(set + "/") || is_new) {
       place.origin = "--set " + *i;
       return place;
     }
@@ -247,7 +268,7 @@ std::map<std::string, double, std::less<>> ModelDocument::parameters() const {
   return values;
 }
 
-std::string ModelDocument::report() const {
+std::string ModelDocument::report(std::size_t terminal_width) const {
   if (issues.empty()) return {};
   constexpr std::size_t most = 100;
 
@@ -271,12 +292,15 @@ std::string ModelDocument::report() const {
     if (i >= most) continue;
     out += printable(issue.origin, 200);
     if (issue.line > 0) out += ":" + std::to_string(issue.line) + ":" + std::to_string(issue.column);
-    out += ": error" + (issue.pointer.empty() ? "" : " at " + printable(issue.pointer, 200)) + ": " + issue.message;
+    out += ": error" + (issue.pointer.empty() ? "" : " at " + printable(issue.pointer, 200)) + ": " +
+           printable(issue.message);
     out += '\n';
+    if (terminal_width > 0 && issue.line > 0 && source)
+      out += source->excerpt({issue.line, issue.column}, terminal_width);
   }
   if (sorted.size() > most) out += "... and " + std::to_string(sorted.size() - most) + " more\n";
   out += std::to_string(issues.size()) + (issues.size() == 1 ? " error." : " errors.");
-  if (has_pointer || source) out += " See: carom schema" + section;
+  if (has_pointer || is_json) out += " See: carom schema" + section;
   return out + '\n';
 }
 
@@ -289,6 +313,7 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
 
   // Text.
   auto source = std::make_shared<const JsonSource>(std::move(text));
+  document.source = source;
   JsonSource::Result parsed = source->parse();
   if (!parsed.errors.empty()) {
     const JsonError& error = parsed.errors[0];
@@ -296,7 +321,7 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
     document.issues.push_back({"", error.message, place.line, place.column, file_name});
     return document;
   }
-  document.source = source;
+  document.is_json = true;
   for (const JsonDuplicate& duplicate : parsed.duplicates) {
     const JsonSource::Place place = source->place(duplicate.offset);
     document.issues.push_back({duplicate.pointer,

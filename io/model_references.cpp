@@ -51,6 +51,7 @@ class References {
   explicit References(ModelDocument& document) : document_(document), model_(document.resolved) {
     for (const json& body : list_of(model_, "bodies")) bodies_.emplace(text_of(body, "name"), &body);
     bodies_.erase("");
+    bodies_.erase("ground");  // a name that cannot be given
     materials_ = names_of(list_of(model_, "materials"));
     sections_ = names_of(list_of(model_, "sections"));
     ground_ = names_of(list_of(model_, "ground"));
@@ -167,10 +168,16 @@ class References {
  private:
   void complain(const std::string& pointer, const std::string& message) { document_.add_issue(pointer, message); }
 
+  /// Whether a whole section could not be read.
+  bool is_broken(const std::string& section) const {
+    return std::any_of(document_.issues.begin(), document_.issues.end(),
+                       [&](const ModelIssue& issue) { return issue.pointer == section; });
+  }
+
   void check_name(const FoundReference& reference, const std::string& noun, const std::vector<std::string>& names,
                   std::set<std::string>& used) {
     used.insert(reference.text);
-    if (std::find(names.begin(), names.end(), reference.text) != names.end()) return;
+    if (std::find(names.begin(), names.end(), reference.text) != names.end() || is_broken("/" + noun + "s")) return;
     complain(reference.pointer,
              "no " + noun + " named " + in_quotes(reference.text) +
                  (names.empty() ? "; the model has no " + noun + "s" : suggestion(reference.text, names)));
@@ -204,8 +211,10 @@ class References {
     if (text == "ground" || text.starts_with("ground.")) {
       if (!ground) return complain(pointer, "expected a point of a body, got " + in_quotes(text));
       const bool named = text != "ground";
-      if (named && std::find(ground_.begin(), ground_.end(), text.substr(7)) == ground_.end())
-        complain(pointer, "the ground has no point " + in_quotes(text.substr(7)) + suggestion(text.substr(7), ground_));
+      if (named && !is_broken("/ground") && std::find(ground_.begin(), ground_.end(), text.substr(7)) == ground_.end())
+        complain(pointer, "the ground has no point " + in_quotes(text.substr(7)) +
+                              (ground_.empty() ? "; the model has no points of the ground"
+                                               : suggestion(text.substr(7), ground_)));
       if (!named && pointer.starts_with("/springs/"))
         complain(pointer, "expected a point of the ground, \"ground.NAME\", got \"ground\"; see: carom schema /ground");
       return;
@@ -265,7 +274,11 @@ class References {
     if (!point.starts_with("node.") || !is_number_word(std::string_view(point).substr(5))) {
       std::vector<std::string> words = {"start", "end", "node.0"};
       if (several) words.emplace_back("nodes");
-      return message + suggestion(point, words);
+      const std::string nearest = suggestion(point, words);
+      if (nearest.starts_with("; did") || !body.contains("elements") || !body["elements"].is_number_integer())
+        return message + nearest;
+      return message + "; its points are \"start\", \"end\" and \"node.0\" to \"node." + body["elements"].dump() +
+             "\"" + (several ? ", all of them \"nodes\"" : "");
     }
     if (!body.contains("elements") || !body["elements"].is_number_integer()) return {};
     const auto last = body["elements"].get<std::int64_t>();
@@ -314,8 +327,9 @@ class References {
 
   void check_member(const std::string& pointer, const std::string& name, const std::string& noun, const char* list) {
     const std::vector<std::string> names = names_of(list_of(model_, list));
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      complain(pointer, "no " + noun + " named " + in_quotes(name) + suggestion(name, names));
+    if (std::find(names.begin(), names.end(), name) == names.end() && !is_broken("/" + noun + "s"))
+      complain(pointer, "no " + noun + " named " + in_quotes(name) +
+                            (names.empty() ? "; the model has no " + noun + "s" : suggestion(name, names)));
   }
 
   ModelDocument& document_;

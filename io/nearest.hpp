@@ -1,5 +1,6 @@
 // The name a user most likely meant: smallest edit distance (insertion, deletion, substitution and exchange of
-// neighbours count one), ignoring case, at most a third of the length; otherwise a name that begins like the given one.
+// neighbours count one), ignoring case, at most a third of the length; otherwise a name that begins like the given one,
+// or has the same stem.
 #pragma once
 
 #include <algorithm>
@@ -56,6 +57,14 @@ inline std::string nearest_name(std::string_view name, const std::vector<std::st
     const std::string other = normal(candidate);
     const std::size_t shorter = std::min(other.size(), given.size());
     if (shorter >= 3 && other.compare(0, shorter, given, 0, shorter) == 0) return candidate;
+  }
+
+  // The same stem: "gravitation" for "gravity".
+  for (const std::string& candidate : candidates) {
+    const std::string other = normal(candidate);
+    const auto end = std::mismatch(other.begin(), other.end(), given.begin(), given.end()).first;
+    const auto same = static_cast<std::size_t>(end - other.begin());
+    if (same >= 5 && 3 * same >= 2 * other.size()) return candidate;
   }
   return {};
 }

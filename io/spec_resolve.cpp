@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "io/json_source.hpp"
@@ -16,8 +17,10 @@ namespace {
 bool is_identifier_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+constexpr std::size_t longest_name = 100;
+
 bool is_name(std::string_view s) {
-  if (s.empty() || s.size() > 100 || !is_identifier_start(s[0])) return false;
+  if (s.empty() || !is_identifier_start(s[0])) return false;
   return std::all_of(s.begin(), s.end(), [](char c) { return is_identifier_start(c) || is_digit(c) || c == '-'; });
 }
 
@@ -69,7 +72,13 @@ class Walk {
       case Kind::string:
         return in.is_string() ? in : mismatch(node, in, pointer);
       case Kind::name:
-        return in.is_string() && is_name(in.get_ref<const std::string&>()) ? in : mismatch(node, in, pointer);
+        if (in.is_string() && is_name(in.get_ref<const std::string&>())) {
+          if (in.get_ref<const std::string&>().size() > longest_name)
+            complain(pointer,
+                     "expected a name of at most " + std::to_string(longest_name) + " characters, got " + brief(in));
+          return in;
+        }
+        return mismatch(node, in, pointer);
       case Kind::choice:
         return visit_choice(node, in, pointer);
       case Kind::list:
@@ -106,22 +115,34 @@ class Walk {
   }
 
   /// Evaluates "=..."; nothing, after a complaint, when it has no value.
-  std::optional<double> evaluate(const std::string& text, const std::string& pointer) {
+  std::optional<double> evaluate(const std::string& text, const std::string& pointer, bool of_time) {
     if (!note_names(text, false)) return std::nullopt;
     try {
       return Formula(std::string_view(text).substr(1), {}, parameters_).value(std::span<const double>());
     } catch (const FormulaError& error) {
-      complain(pointer, "in " + in_quotes(text) + " at character " + std::to_string(error.offset() + 2) + ": " +
-                            error.message());
+      // the '=' is not part of the formula
+      std::string message = formula_message(text, error.offset() + 1, error);
+      if (message.find("unknown name 't';") != std::string::npos) {
+        message.resize(message.rfind(';'));
+        message += of_time ? "; a formula of t is written without '='" : "; this number cannot depend on time";
+      }
+      complain(pointer, message);
     }
     return std::nullopt;
   }
 
-  json visit_number(const Node& node, const json& in, const std::string& pointer) {
+  static std::string formula_message(const std::string& text, std::size_t offset, const FormulaError& error) {
+    const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+    const auto before = text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size()));
+    return "in " + in_quotes(text) + " at character " +
+           std::to_string(std::count_if(text.begin(), before, begins) + 1) + ": " + error.message();
+  }
+
+  json visit_number(const Node& node, const json& in, const std::string& pointer, bool of_time = false) {
     json value = in;
     std::string origin;
     if (in.is_string() && in.get_ref<const std::string&>().starts_with('=')) {
-      const auto result = evaluate(in.get<std::string>(), pointer);
+      const auto result = evaluate(in.get<std::string>(), pointer, of_time);
       if (!result) return in;
       value = *result;
       origin = " from " + brief(in);
@@ -138,7 +159,13 @@ class Walk {
         (node.lower_open ? x > node.lower : x >= node.lower) && (node.upper_open ? x < node.upper : x <= node.upper);
     if (node.kind == Kind::integer) valid = valid && std::nearbyint(x) == x;
     if (!valid) {
-      complain(pointer, "expected " + describe(node) + ", got " + brief(value) + origin);
+      // Limits that describe() leaves out because nobody meets them.
+      constexpr double largest = std::numeric_limits<int>::max();
+      const std::string limit = node.kind != Kind::integer || node.upper < largest ? ""
+                                : x > largest                                      ? " and <= 2147483647"
+                                : x < -largest && node.lower < -largest            ? " and >= -2147483648"
+                                                                                   : "";
+      complain(pointer, "expected " + describe(node) + limit + ", got " + brief(value) + origin);
       return in;
     }
     if (node.kind == Kind::integer && !value.is_number_integer()) return static_cast<std::int64_t>(x);
@@ -150,14 +177,13 @@ class Walk {
     if (in.is_object()) return visit(time_table(node.what), in, pointer);
     if (!in.is_string()) return mismatch(node, in, pointer);
     const auto& text = in.get_ref<const std::string&>();
-    if (text.starts_with('=')) return visit_number(number(node.what), in, pointer);
+    if (text.starts_with('=')) return visit_number(number(node.what), in, pointer, true);
 
     if (!note_names(text, true)) return in;
     try {
       const Formula formula(text, {"t"}, parameters_);
     } catch (const FormulaError& error) {
-      complain(pointer, "in " + in_quotes(text) + " at character " + std::to_string(error.offset() + 1) + ": " +
-                            error.message());
+      complain(pointer, formula_message(text, error.offset(), error));
     }
     return in;
   }
@@ -172,8 +198,12 @@ class Walk {
     }
     if (!in.is_string()) return mismatch(node, in, pointer);
     const std::string nearest = suggestion(in.get_ref<const std::string&>(), words);
+    // Long lists are not shown.
+    const bool is_long = describe(node).find(in_quotes(words[0])) == std::string::npos;
     complain(pointer, "expected " + describe(node) + ", got " + brief(in) +
-                          (nearest.starts_with("; did") ? nearest : std::string()));
+                          (nearest.starts_with("; did") ? nearest
+                           : is_long                    ? "; see: carom schema " + pointer
+                                                        : std::string()));
     return in;
   }
 
@@ -282,7 +312,11 @@ class Walk {
       names.push_back(alternative.size() > 1 ? "(" + words + ")" : words);
       const std::size_t given = given_keys(in, alternative);
       if (given == 0) continue;
-      begun.push_back(names.back());
+      // Only what is given, if an alternative is not complete.
+      std::vector<std::string> present;
+      for (const std::string& key : alternative)
+        if (in.contains(key)) present.push_back(key);
+      begun.push_back(given == alternative.size() ? names.back() : in_words(present, "and"));
       if (given == alternative.size()) continue;
       for (const std::string& key : alternative)
         if (!in.contains(key)) missing += (missing.empty() ? "missing key " : ", ") + in_quotes(key);

@@ -15,13 +15,13 @@ std::string document(const std::string& path) { return read(std::string(CAROM_SO
 TEST_CASE("documents: docs/model_reference.md is what the program prints") {
   const TemporaryDirectory directory;
   const bool is_current = run_carom(directory, {"schema", "--markdown"}).out == document("docs/model_reference.md");
-  CHECK_MESSAGE(is_current, "write it again with: ./carom schema --markdown > docs/model_reference.md");
+  CHECK_MESSAGE(is_current, "write it again with: ./carom build release reference");
 }
 
 TEST_CASE("documents: data/schema/carom.schema.json is what the program prints") {
   const TemporaryDirectory directory;
   const bool is_current = run_carom(directory, {"schema"}).out == document("data/schema/carom.schema.json");
-  CHECK_MESSAGE(is_current, "write it again with: ./carom schema > data/schema/carom.schema.json");
+  CHECK_MESSAGE(is_current, "write it again with: ./carom build release reference");
 }
 
 TEST_CASE("documents: the tables of models name every model") {

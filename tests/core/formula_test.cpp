@@ -459,14 +459,13 @@ TEST_CASE("formula: a wrong text is reported with what was found and what is exp
   check_error("t(2)", 1, "expected an operator or the end of the formula, found '('; a product is written *");
   check_error("1,5", 1, "expected an operator or the end of the formula, found ','");
   check_error("t)", 1, "expected an operator or the end of the formula, found ')'");
-  check_error("(t", 2, "expected an operator or ')' for the '(' at offset 0, found the end of the formula");
-  check_error("2*(t + (1 - t)", 14,
-              "expected an operator or ')' for the '(' at offset 2, found the end of the formula");
+  check_error("(t", 2, "expected an operator or ')' for the '(' before, found the end of the formula");
+  check_error("2*(t + (1 - t)", 14, "expected an operator or ')' for the '(' before, found the end of the formula");
   check_error("()", 1, "expected a value, found ')'");
   check_error("t = 2", 2, "expected an operator or the end of the formula, found '='; equality is written ==");
   check_error("t & 1", 2, "expected an operator or the end of the formula, found '&'; 'and' is written &&");
   check_error("t | 1", 2, "expected an operator or the end of the formula, found '|'; 'or' is written ||");
-  check_error("t ? 1", 5, "expected ':' for the '?' at offset 2, found the end of the formula");
+  check_error("t ? 1", 5, "expected ':' for the '?' before, found the end of the formula");
   check_error("0 < t < 1", 6,
               "comparisons cannot be chained, found a second one, '<'; write a < b && b < c, or parentheses");
 }

@@ -130,9 +130,11 @@ TEST_CASE("model: errors of syntax are sentences with line and column") {
       {"{\"a\" 1}", "m.json:1:6: error: expected ':' after the key \"a\", got '1'"},
       {"{\"a\":", "m.json:1:6: error: expected a value, got the end of the file"},
       {"{\"a\": 'x'}", "m.json:1:7: error: expected a value, got '''; strings stand between double quotes"},
-      {"{\"a\": True}", "m.json:1:7: error: expected a value, got 'True'; strings stand between double quotes"},
+      {"{\"a\": True}", "m.json:1:7: error: expected a value, got 'True'; did you mean true?"},
+      {"{\"a\": None}", "m.json:1:7: error: expected a value, got 'None'; a key without value is left out"},
+      {"{\"a\": =b}", "m.json:1:7: error: expected a value, got '='; a formula stands between double quotes"},
       {"{\"a\": \"x\n\"}", "m.json:1:7: error: this string has no end: expected '\"' on the same line"},
-      {"{\"a\": \"\\x\"}", "m.json:1:8: error: unknown escape in a string; a backslash is written '\\\\'"},
+      {"{\"a\": \"\\x\"}", "m.json:1:8: error: unknown escape '\\x' in a string; a backslash is written '\\\\'"},
       {"{\"a\": \"\\ud800\"}", "m.json:1:8: error: half of a surrogate pair in a string"},
       {"{\"a\": \"\xFF\"}", "m.json:1:8: error: a byte that is not UTF-8 in a string"},
       {"\xFF", "m.json:1:1: error: expected a value, got a byte that is not UTF-8"},
@@ -160,10 +162,10 @@ TEST_CASE("model: errors of syntax are sentences with line and column") {
 
 TEST_CASE("model: hostile texts are errors, never crashes") {
   const std::size_t many = 100000;
-  CHECK(error_of_text(std::string(many, '[')) == "m.json:1:102: error: more than 100 nested levels");
+  CHECK(error_of_text(std::string(many, '[')) == "m.json:1:101: error: more than 100 nested levels");
   std::string objects;
   for (std::size_t i = 0; i < many; ++i) objects += "{\"a\":";
-  CHECK(error_of_text(objects) == "m.json:1:506: error: more than 100 nested levels");
+  CHECK(error_of_text(objects) == "m.json:1:501: error: more than 100 nested levels");
 
   // Every beginning of a right model, and the same with a byte replaced.
   const std::string text = ball;
@@ -232,11 +234,14 @@ TEST_CASE("model: errors of --set name it") {
         "--set /integrator/step: error at /integrator/step: expected "
         "/json/pointer=value, as in /integrator/step=1e-4");
   CHECK(error_of_set("") == "--set : error: expected /json/pointer=value, as in /integrator/step=1e-4");
-  CHECK(error_of_set("/bodies/2/mass=1") ==
-        "--set /bodies/2/mass=1: error at /bodies/2/mass: expected the number of an "
-        "element of /bodies, 0 to 1, got \"2\"");
-  CHECK(error_of_set("/bodies/x=1") ==
-        "--set /bodies/x=1: error at /bodies/x: expected the number of an element of /bodies, 0 to 1, got \"x\"");
+  CHECK(
+      error_of_set("/bodies/2/mass=1") ==
+      "--set /bodies/2/mass=1: error at /bodies/2/mass: expected the number of an entry of /bodies (0), or - for a new "
+      "one, got \"2\"");
+  CHECK(
+      error_of_set("/bodies/x=1") ==
+      "--set /bodies/x=1: error at /bodies/x: expected the number of an entry of /bodies (0), or - for a new one, got "
+      "\"x\"");
   CHECK(error_of_set("/format/x=1") ==
         "--set /format/x=1: error at /format/x: there is nothing below /format, which is 1");
   CHECK(error_of_set("/title=\xFF").find("a byte that is not UTF-8") != std::string::npos);
@@ -245,6 +250,79 @@ TEST_CASE("model: errors of --set name it") {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "/a";
   CHECK(error_of_set(deep + "=1").find("more than 100 nested levels") != std::string::npos);
+}
+
+TEST_CASE("model: an error on the way to a value that --set adds names the option, one in the file its line") {
+  CHECK(error_of_set("/output/vtu/evry/x=1")
+            .starts_with("--set /output/vtu/evry/x=1: error at /output/vtu/evry: unknown"));
+  CHECK(error_of_set("/loads/0/value=[0,0]").starts_with("--set /loads/0/value=[0,0]: error at /loads/0/value: "));
+  CHECK(error_of_set("/bodies/0/name=bell").starts_with("m.json:7:53: error at /loads/0/on: "));
+}
+
+TEST_CASE("model: on a terminal the line of the file and a caret follow each error") {
+  const auto report = [](const std::string& text, std::size_t width) {
+    return parse_model(text, "m.json").report(width);
+  };
+  const std::string text =
+      "{\"format\": 2,\n\t\"titel\": \"\", \"bodies\": [],\r\n  \"title\": \"\xC3\xA9\xE6\xA8\xA1\", \"gravity\": 0,\n"
+      "\"integrator\": {\"type\": \"nsga_decoupled\", \"step\": 1, \"duration\": 1}}";
+  CHECK(report(text, 80) ==
+        "m.json:1:12: error at /format: expected 1, got 2\n"
+        "    {\"format\": 2,\n"
+        "               ^\n"
+        "m.json:2:2: error at /titel: unknown key \"titel\"; did you mean \"title\"?\n"
+        "    \"titel\": \"\", \"bodies\": [],\n"
+        "    ^\n"
+        "m.json:2:25: error at /bodies: expected a list of bodies, not empty, got []\n"
+        "    \"titel\": \"\", \"bodies\": [],\n"
+        "                           ^\n"
+        "m.json:3:29: error at /gravity: expected a list of 3 accelerations, got 0\n"
+        "    \"title\": \"\xC3\xA9\xE6\xA8\xA1\", \"gravity\": 0,\n"
+        "                               ^\n"
+        "4 errors. See: carom schema /format\n");
+  // without a terminal nothing changes
+  CHECK(report(text, 0).find('^') == std::string::npos);
+
+  // Errors of syntax too; a blank line and a value from --set have nothing to show.
+  CHECK(report("{\"a\"\n  \t;}", 80) ==
+        "m.json:2:4: error: expected ':' after the key \"a\", got ';'\n    ;}\n    ^\n1 error.\n");
+  CHECK(report("{\"a\": \"\x1B\xFF", 80) ==
+        "m.json:1:8: error: a control character in a string; a tab is written '\\t'\n"
+        "    {\"a\": \"??\n           ^\n1 error.\n");
+  CHECK(report("\n", 80) == "m.json:1:1: error: the file is empty; expected a JSON object\n1 error.\n");
+  CHECK(parse_model(ball, "m.json", {"/integrator/step=0"}).report(80).find('^') == std::string::npos);
+}
+
+TEST_CASE("model: a long line is cut around the place, at the width of the terminal") {
+  for (const std::size_t width : {std::size_t{40}, std::size_t{80}, std::size_t{200}}) {
+    for (const std::size_t before : {std::size_t{0}, std::size_t{30}, std::size_t{300}}) {
+      for (const std::size_t behind : {std::size_t{0}, std::size_t{30}, std::size_t{300}}) {
+        CAPTURE(width);
+        CAPTURE(before);
+        CAPTURE(behind);
+        const std::string text =
+            "{\"t\": \"" + std::string(before, 'a') + "\", \"f\": ! \"" + std::string(behind, 'b') + "\"}";
+        std::istringstream lines(parse_model(text, "m.json").report(width));
+        std::string message, line, caret;
+        std::getline(lines, message);
+        std::getline(lines, line);
+        std::getline(lines, caret);
+        CHECK(line.size() <= width);
+        CHECK((line.find("...") != std::string::npos) == (text.size() + 11 > width));
+        REQUIRE(caret.ends_with('^'));
+        REQUIRE(caret.size() <= line.size());
+        CHECK(line[caret.size() - 1] == '!');
+      }
+    }
+  }
+}
+
+TEST_CASE("model: more parameters than allowed are one error") {
+  json model = json::parse(ball, nullptr, true, true);
+  for (int i = 0; i < 1000; ++i) model["parameters"]["p" + std::to_string(i)] = i;
+  const ModelDocument document = parse_model(model.dump(), "m.json");
+  REQUIRE(!document.ok());
+  CHECK(document.issues[0].message == "more than 1000 parameters");
 }
 
 TEST_CASE("model: a broken parameter is one error, not one per use") {
@@ -287,11 +365,11 @@ TEST_CASE("schema: declares a key with its range, default and help, and numbers 
 
 TEST_CASE("schema: the file in data/schema is that of the declarations") {
   std::ifstream file(std::string(CAROM_SOURCE_DIR) + "/data/schema/carom.schema.json");
-  REQUIRE_MESSAGE(file, "write it with: carom schema > data/schema/carom.schema.json");
+  REQUIRE_MESSAGE(file, "write it with: ./carom build release reference");
   std::stringstream text;
   text << file.rdbuf();
   const bool is_current = text.str() == carom::json_schema_text();
-  CHECK_MESSAGE(is_current, "write it again with: carom schema > data/schema/carom.schema.json");
+  CHECK_MESSAGE(is_current, "write it again with: ./carom build release reference");
 }
 
 TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong ones") {
