@@ -24,7 +24,7 @@ struct State {
   Vector impulse;  ///< velocity jump of the last step, force time
   std::vector<std::uint8_t>
       active;  ///< 1: the row took part in the position correction of the last step (or touches at rest at the start)
-  std::vector<std::uint8_t> closed;  ///< 1: and in its velocity jump (likewise at the start)
+  std::vector<std::uint8_t> closed;  ///< 1: and in its velocity jump
 
   /// What an integrator keeps besides, by name (a_n, eta_n, q_{n-1}, v_{n+1/2}, ...).
   struct History {

@@ -89,7 +89,7 @@ void NsgaDecoupled::mark_touching(const System& system, State& state) {
   system.gaps(state.q, state.t, RowSet::unilateral, g_);
   system.rates(state.q, state.v, state.t, RowSet::unilateral, c_);
   for (std::size_t i = 0; i < state.closed.size(); ++i)
-    state.active[i] = state.closed[i] = std::abs(g_[n_b + i]) <= gap && std::abs(c_[n_b + i]) <= rate ? 1 : 0;
+    state.active[i] = std::abs(g_[n_b + i]) <= gap && std::abs(c_[n_b + i]) <= rate ? 1 : 0;
 }
 
 // M v' - G_b^T lambda = f,  G_b v' + h_b = 0

@@ -16,20 +16,17 @@ EventLog::EventLog(const Model& model, const std::filesystem::path& file)
 
 void EventLog::start(const StepView& view) {
   file_.open(resume_);
-  // contacts that touch at the start may turn out to carry no force: that is no release
-  first_step_ = closed_.empty();
-  if (first_step_) closed_ = view.state.closed;
+  if (closed_.empty()) closed_ = view.state.closed;
 }
 
 void EventLog::after_step(const StepView& view) {
   // closed_ differs from the state before the step only at the start of the run
   const State& state = view.state;
-  if (!first_step_ && view.report.impacts == 0 && view.report.releases == 0) return;
+  if (view.report.impacts == 0 && view.report.releases == 0) return;
   for (std::size_t i = 0; i < closed_.size(); ++i)
-    if (closed_[i] != state.closed[i] && !(first_step_ && state.closed[i] == 0))
+    if (closed_[i] != state.closed[i])
       write(view, model_.system.bilateral() + static_cast<int>(i), state.closed[i] != 0);
   closed_ = state.closed;
-  first_step_ = false;
 }
 
 void EventLog::write(const StepView& view, int row, bool impact) {

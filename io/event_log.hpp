@@ -8,7 +8,7 @@
 //   gap_velocity_start                               at t_n, which the impact law reflects
 //   gap_velocity_smooth, gap_velocity_end            at the end of the step, before and after the velocity jump
 //   impulse
-// A contact that touches at rest from the start of the run is no impact.
+// A contact that carries a force from the start on is an impact of the first step, with hardly a gap velocity.
 #pragma once
 
 #include <filesystem>
@@ -38,9 +38,8 @@ class EventLog final : public Observer {
 
   const Model& model_;
   CsvFile file_;
-  std::vector<std::uint8_t> closed_;  // rows before the step; those that rest from the start count as closed
+  std::vector<std::uint8_t> closed_;  // rows before the step
   std::optional<std::size_t> resume_;
-  bool first_step_ = false;
 };
 
 }  // namespace carom
