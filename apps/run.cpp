@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include "apps/commands.hpp"
@@ -16,6 +17,7 @@
 #include "io/event_log.hpp"
 #include "io/expectations.hpp"
 #include "io/files.hpp"
+#include "io/json_source.hpp"
 #include "io/model.hpp"
 #include "io/picture.hpp"
 #include "io/postmortem.hpp"
@@ -51,7 +53,11 @@ class Run final : public Command {
         ->allow_extra_args(false);
     app.add_option("--restart", restart_,
                    "Go on from a checkpoint: a file, or \"last\" for the newest in the directory of the results");
-    app.add_option("--until", until_, "Simulate up to this time instead of the model's");
+    app.add_option("--until", until_, "Simulate up to this time instead of the model's")
+        ->check([](const std::string& word) {
+          const bool finite = std::isfinite(std::strtod(word.c_str(), nullptr));
+          return finite ? std::string() : "expected a finite time, got " + in_quotes(word);
+        });
     app.add_option("--threads", threads_, "Threads for the assembly (same results for any number)")
         ->check(CLI::Range(1, 1024));
     auto* quiet = app.add_flag("-q,--quiet", quiet_, "Only errors");
@@ -60,10 +66,6 @@ class Run final : public Command {
 
   int run() override {
     const auto begin = Clock::now();
-    if (until_ && !std::isfinite(*until_)) {
-      fmt::print(stderr, "carom: --until takes a finite time\n");
-      return exit_command_line;
-    }
     const std::string name = std::filesystem::path(model_).stem().string();
     const std::filesystem::path directory = directory_.empty() ? std::filesystem::path("results") / name : directory_;
     std::optional<Checkpoint> checkpoint;
@@ -83,6 +85,8 @@ class Run final : public Command {
         check_restart(*checkpoint, *model, differences, document);
       }
     }
+    std::unique_ptr<Integrator> integrator;
+    if (document.ok()) integrator = start_integrator(*model, document, !checkpoint);
     if (!document.ok()) {
       fmt::print(stderr, "{}", document.report(width_of_stderr()));
       return exit_invalid_model;
@@ -105,13 +109,14 @@ class Run final : public Command {
       }
       if (verbose_) print_sizes(*model, document);
     }
-    return solve({*model, resolved_text(document), std::move(probes), *expectations, std::move(checkpoint),
-                  std::move(differences), directory, name, begin});
+    return solve({*model, std::move(integrator), resolved_text(document), std::move(probes), *expectations,
+                  std::move(checkpoint), std::move(differences), directory, name, begin});
   }
 
  private:
   struct Task {
     Model& model;
+    std::unique_ptr<Integrator> integrator;
     std::string model_text;
     std::vector<Probe> probes;
     Expectations& expectations;
@@ -141,24 +146,12 @@ class Run final : public Command {
   int solve(Task task) const {
     Model& model = task.model;
     const std::filesystem::path& directory = task.directory;
-    const std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
+    Integrator& integrator = *task.integrator;
     RunAccount account;
     account.warnings = model.warnings;
     account.t_start = model.state.t;
     const double t_end = model.state.t + model.simulation.duration;
-    if (!task.checkpoint && !integrator->initialise(model.system, model.state, model.simulation.step)) {
-      const int row = integrator->suspicious_row(), n = model.system.size();
-      const std::string where = row < 0    ? ""
-                                : row >= n ? ", near joint " + model.system.row_name(row - n)
-                                           : ", near " + model.system.equation_name(row);
-      fmt::print(
-          stderr,
-          "carom: the initial accelerations cannot be computed: the mass matrix with the joints is singular{} (a "
-          "component without mass that no joint holds?)\n",
-          where);
-      return exit_invalid_model;
-    }
-    Simulation simulation(model.system, *integrator, model.state, model.simulation);
+    Simulation simulation(model.system, integrator, model.state, model.simulation);
 
     // observers, those that others read first
     std::vector<Observer*> observers;
@@ -184,7 +177,7 @@ class Run final : public Command {
     observers.push_back(&task.expectations);
     StatusFile* const status = own(std::make_unique<StatusFile>(directory / "status.json", account.t_start, t_end));
     if (!quiet_) own(std::make_unique<Progress>(model.simulation, isatty(STDERR_FILENO) != 0));
-    const RunParts parts{model, model.state, *integrator, simulation, observers, task.model_text};
+    const RunParts parts{model, model.state, integrator, simulation, observers, task.model_text};
     PostMortem* const postmortem = own(std::make_unique<PostMortem>(directory, parts));
     own(std::make_unique<CheckpointWriter>(directory, parts, &snapshot_wanted, [picture](const StepView& view) {
       if (picture != nullptr) picture->write(view);
@@ -216,8 +209,8 @@ class Run final : public Command {
       account.warnings.push_back(remark);
       if (!quiet_) fmt::print(stderr, "note: {}\n", remark);
     }
-    account.subproblems = integrator->subproblems();
-    account.linear = integrator->linear_counters();
+    account.subproblems = integrator.subproblems();
+    account.linear = integrator.linear_counters();
     account.last_report = simulation.last_report();
     account.t_end = model.state.t;
     if (ledger != nullptr) {

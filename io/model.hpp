@@ -115,6 +115,10 @@ std::string resolved_text(const ModelDocument& document);
 /// Moves the end of the simulated time; an end before the start is an error of the document.
 void set_end_time(ModelDocument& document, double t_end);
 
+/// The integrator of a model, with the initial accelerations computed if `initialise`; where that cannot be done the
+/// document gets an error and null is returned.
+std::unique_ptr<Integrator> start_integrator(Model& model, ModelDocument& document, bool initialise = true);
+
 /// Builds the mechanics. Errors that only building shows are added to the document; null is returned then.
 std::unique_ptr<Model> build_model(ModelDocument& document, int threads = 1);
 

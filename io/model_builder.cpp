@@ -566,6 +566,21 @@ void set_end_time(ModelDocument& document, double t_end) {
   }
 }
 
+std::unique_ptr<Integrator> start_integrator(Model& model, ModelDocument& document, bool initialise) {
+  std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
+  if (!initialise || integrator->initialise(model.system, model.state, model.simulation.step)) return integrator;
+  const int row = integrator->suspicious_row(), n = model.system.size();
+  const std::string where = row < 0    ? ""
+                            : row >= n ? " at " + model.system.row_name(row - n)
+                                       : " at " + model.system.equation_name(row);
+  document.add_issue(row < 0    ? ""
+                     : row >= n ? model.pointer_of_row(row - n)
+                                : model.pointer_of_equation(row),
+                     "the initial accelerations cannot be computed: the mass matrix with the joints is singular" +
+                         where + "; is there a component without mass that no joint holds?");
+  return nullptr;
+}
+
 std::unique_ptr<Model> build_model(ModelDocument& document, int threads) {
   if (!document.ok()) return nullptr;
   return Builder(document, threads).build();
