@@ -176,7 +176,7 @@ class Run final : public Command {
     Picture* const picture = output.vtu ? own(std::make_unique<Picture>(model, directory, task.name)) : nullptr;
     observers.push_back(&task.expectations);
     StatusFile* const status = own(std::make_unique<StatusFile>(directory / "status.json", account.t_start, t_end));
-    if (!quiet_) own(std::make_unique<Progress>(model.simulation, isatty(STDERR_FILENO) != 0));
+    if (!quiet_) own(std::make_unique<Progress>(account.t_start, t_end, isatty(STDERR_FILENO) != 0));
     const RunParts parts{model, model.state, integrator, simulation, observers, task.model_text};
     PostMortem* const postmortem = own(std::make_unique<PostMortem>(directory, parts));
     own(std::make_unique<CheckpointWriter>(directory, parts, &snapshot_wanted, [picture](const StepView& view) {
@@ -226,7 +226,7 @@ class Run final : public Command {
     account.expectations = task.expectations.all();
     account.wall.step = account.statistics.step_seconds;
     account.wall.output = account.statistics.observer_seconds;
-    account.wall.total = seconds_since(task.begin);
+    account.wall.total = account.statistics.earlier_seconds + seconds_since(task.begin);
     write_atomically(directory / "summary.json", summary_text(model, account));
 
     if (!quiet_) fmt::print("{}\n{}", closing_line(account, directory), closing_table(model, account));

@@ -111,7 +111,7 @@ void visit_statistics(Statistics& s, const Visit& visit) {
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
   for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
-                  &s.step_seconds, &s.sampled_total, &s.observer_seconds})
+                  &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
     visit(*x);
   for (auto& x : s.sampled_seconds) visit(x);
 }
@@ -121,7 +121,9 @@ void Simulation::save(Record& record) const {
   record.set("grid", {grid_.origin, static_cast<double>(grid_.steps), static_cast<double>(grid_.part),
                       static_cast<double>(grid_.level), static_cast<double>(options_.max_subdivisions)});
   Vector values;
-  visit_statistics(statistics_, [&](const auto& x) { values.push_back(static_cast<double>(x)); });
+  RunStatistics statistics = statistics_;
+  statistics.earlier_seconds += seconds(begin_, Clock::now());
+  visit_statistics(statistics, [&](const auto& x) { values.push_back(static_cast<double>(x)); });
   record.set("statistics", std::move(values));
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct RunStatistics {
     return sampled_total > 0 ? step_seconds * sampled_seconds[i] / sampled_total : 0.0;
   }
   double observer_seconds = 0;
+  double earlier_seconds = 0;  ///< wall time of the parts of the run before restarts
   double mean_iterations(std::size_t subproblem) const {
     return steps > 0 ? static_cast<double>(iterations[subproblem].sum) / static_cast<double>(steps) : 0.0;
   }
@@ -90,6 +92,7 @@ class Simulation {
   RunStatistics statistics_;
   StepReport report_;
   Grid grid_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool restored_ = false;
   const volatile std::sig_atomic_t* stop_ = nullptr;
 };
