@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "contact/projection.hpp"
 #include "core/state.hpp"
 #include "core/system.hpp"
 #include "integrators/integrator.hpp"
@@ -63,6 +64,12 @@ struct ProbeSettings {
   int every = 1;
 };
 
+/// What the key initial_state/project asked for, and how far it moved the state.
+struct InitialProjection {
+  bool positions = false, velocities = false;  ///< asked for
+  ProjectionReport position, velocity;         ///< without iterations: that part fitted and was left as it was
+};
+
 struct OutputSettings {
   bool vtu = true;
   std::optional<long> vtu_every;
@@ -73,6 +80,7 @@ struct OutputSettings {
 struct Model {
   System system;
   State state;  ///< q, v and t at the start; the integrator's initialise() completes it
+  InitialProjection projection;
   using MakeIntegrator = std::function<std::unique_ptr<Integrator>(const System&)>;
   MakeIntegrator make_integrator;
   SimulationOptions simulation;
