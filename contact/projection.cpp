@@ -18,7 +18,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 constexpr double accepted = 1e-12, wanted = 1e-13;  // of the scale; a state within `accepted` is left alone
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 constexpr double largest_turn = 0.5;  // rad of one iteration
-constexpr int max_iterations = 60;
+constexpr int max_iterations = 100;   // rows that depend on each other only once they fit converge linearly, by 1/2
 
 Vec3 three(In x, int first) { return {x[at(first)], x[at(first + 1)], x[at(first + 2)]}; }
 
@@ -64,8 +64,8 @@ class PositionProjection {
     return violation() <= accepted * scales_.length + gap_rounding_;
   }
 
-  // Newton's iteration; c_s weighs the derivative of the reactions.
-  bool solve(double c_s, ProjectionReport& report) {
+  // Newton's iteration; without the curvature of constraints and rotations the matrix is [M, -G^T; G, 0].
+  bool solve(bool curvature, ProjectionReport& report) {
     saddle_.analyse(system_, {false, false});
     q_ = q_0_;
     set_zero(d_);
@@ -99,13 +99,14 @@ class PositionProjection {
       // correction in the tangent space of q
       SaddleRequest request;
       request.c_M = 1;
-      request.c_s = c_s;
+      request.c_s = curvature ? 1 : 0;
       request.q_M = q_0_.data();
       request.q = q_.data();
       request.t = t_;
       request.s = s_.data();
       request.row_scale = scales_.mass;
-      if (!saddle_.factorise(system_, request)) {
+      if (curvature) turn_blocks();
+      if (!saddle_.factorise(system_, request, curvature ? In(blocks_) : In())) {
         report.reason = "singular matrix";
         report.singular = saddle_.suspicious_row();
         return false;
@@ -151,6 +152,31 @@ class PositionProjection {
     return system_.force_norm(Md_, scales_.length) + system_.force_norm(reaction_, scales_.length);
   }
 
+  // What the turning of the tangent space adds to M: D(T(d)^-T M d) T(d)^-1 - J at every rotating frame.
+  void turn_blocks() {
+    const auto frames = system_.dofs().rotating_frames();
+    if (inertia_.empty()) {
+      // J, column by column: rotations of different nodes are not coupled by M
+      inertia_.resize(frames.size());
+      Vector& field = w_;
+      for (int c = 0; c < 3; ++c) {
+        set_zero(field);
+        for (const DofMap::Frame& f : frames) field[at(f.equation + c)] = 1;
+        system_.mass_times(q_0_, field, Md_);
+        for (std::size_t k = 0; k < frames.size(); ++k) inertia_[k].col(c) = three(Md_, frames[k].equation);
+      }
+    }
+    blocks_.resize(9 * frames.size());
+    system_.mass_times(q_0_, d_, Md_);
+    for (std::size_t k = 0; k < frames.size(); ++k) {
+      const Vec3 w = three(d_, frames[k].equation), moment = three(Md_, frames[k].equation);
+      const Mat3 T_inverse = so3::tangent_inverse(w);
+      const Mat3 along = so3::tangent_inverse_transposed_derivative(w, moment) + T_inverse.transpose() * inertia_[k];
+      Eigen::Map<Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(blocks_.data() + 9 * k) =
+          along * T_inverse - inertia_[k];
+    }
+  }
+
   // d so that q_0 o exp(d) = q o exp(c w), with c <= 1 small enough that no body turns far at once.
   void advance(In dl_A) {
     const double turn = system_.largest_angular_velocity(w_), c = turn > largest_turn ? largest_turn / turn : 1.0;
@@ -174,6 +200,8 @@ class PositionProjection {
   double t_;
   Vector q_0_, q_;
   std::size_t n_b_, n_u_;
+  std::vector<Mat3> inertia_;
+  Vector blocks_;
   Vector d_, w_, r_, Md_, reaction_, g_, s_, c_A_, dl_A_, nu_b_, dl_b_;
   AugmentedConstraints contacts_;
   SaddlePoint saddle_;
@@ -190,10 +218,10 @@ ProjectionReport project_positions(const System& system, const ProjectionScales&
     projection.worst(report);
     return report;
   }
-  report.converged = projection.solve(1.0, report);
+  report.converged = projection.solve(true, report);
   if (!report.converged && report.singular < 0) {
     report.iterations = 0;
-    report.converged = projection.solve(0.0, report);
+    report.converged = projection.solve(false, report);
   }
   projection.worst(report);
   if (report.converged) {

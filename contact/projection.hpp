@@ -4,8 +4,8 @@
 //                T(d)^-T M d = G^T nu,   nu_u >= 0  perp  g_u >= 0
 //   velocities   min 1/2 w^T M w   with   G_b (v + w) + g_t = 0:   M w = G_b^T mu
 //
-// Positions by Newton on the saddle point [M - D(G^T nu), -G^T; G, 0] in the tangent space of the present q, where the
-// residual is exact; where that does not converge, without D(G^T nu). Contacts that penetrate are lifted until they
+// Positions by Newton on the saddle point [H - D(G^T nu), -G^T; G, 0] in the tangent space of the present q, with
+// H = D(T(d)^-T M d) T(d)^-1; where that does not converge, with M alone. Contacts that penetrate are lifted until they
 // touch. Velocities leave contacts alone: an approaching contact is an impact, not a wrong state. Redundant rows and
 // components without mass are allowed as in SaddlePoint; M is taken at the given q.
 // Limits: the constraints must be solvable near the given positions; rotations of a node stay below pi.
