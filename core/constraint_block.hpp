@@ -73,6 +73,11 @@ class ConstraintBlock {
   }
   /// A stable name of an item for messages, events and probes.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
+  /// What one of its rows holds: "x", "rotation z"; empty where the item's name says it all.
+  virtual std::string row_name(int item, int row) const {
+    (void)item;
+    return rows_ > 1 ? "row " + std::to_string(row + 1) : "";
+  }
   /// Place where the reaction acts and unit direction (inertial) of a positive one on the last slot's node, for output;
   /// of a moment where the row acts by moments only.
   struct Place {

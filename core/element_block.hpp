@@ -90,6 +90,9 @@ class ElementBlock {
   /// A force by which roundoff in the internal forces is measured (EA, or stiffness times length_scale); 0 if none.
   virtual double noise_force(double length_scale) const { return 0.0 * length_scale; }
 
+  /// A stable name of an element for messages.
+  virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
+
   /// Fields per element for output, and their values (range.size() * components, element after element).
   virtual std::vector<OutputField> output_fields() const { return {}; }
   virtual void output(std::string_view field, Range range, const ElementInput& in, double* values) const {

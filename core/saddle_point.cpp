@@ -79,8 +79,15 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties) {
   D_pivot_.reserve(few);
 }
 
-bool SaddlePoint::factorise(const System& system, const SaddleRequest& request) {
+bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, In frame_blocks) {
   system.assemble(request, values_);
+  std::size_t entry = 0;
+  for (const DofMap::Frame& f : system.dofs().rotating_frames()) {
+    if (frame_blocks.empty()) break;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j, ++entry)
+        if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0) values_[at(k)] += frame_blocks[entry];
+  }
   row_scale_ = request.row_scale;
   for (ActiveRow& row : active_) row.kept = false;
   delassus_known_ = false;

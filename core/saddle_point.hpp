@@ -23,8 +23,9 @@ class SaddlePoint {
   /// Symbolic analysis, once per system.
   void analyse(const System& system, MatrixProperties properties);
 
-  /// Assembles and factorises; false if the matrix is singular beyond repair.
-  bool factorise(const System& system, const SaddleRequest& request);
+  /// Assembles and factorises; false if the matrix is singular beyond repair. `frame_blocks` (3 x 3, row-major, for
+  /// every rotating frame one after the other; empty: none) are added to the frames' rotation blocks of S.
+  bool factorise(const System& system, const SaddleRequest& request, In frame_blocks = {});
   bool factorised() const { return factorised_; }
   void forget() { factorised_ = false; }
 

@@ -239,10 +239,16 @@ void System::finalize() {
 std::string System::row_name(int row) const {
   const RowPlace p = row_place(row);
   const ConstraintBlock& block = *constraints_[at(p.block)];
-  std::string name = block.item_name(p.item);
-  if (block.rows() > 1) name += " row " + std::to_string(p.row + 1);
-  return name;
+  const std::string component = block.row_name(p.item, p.row);
+  return block.item_name(p.item) + (component.empty() ? "" : " " + component);
 }
+
+std::string System::row_component(int row) const {
+  const RowPlace p = row_place(row);
+  return constraints_[at(p.block)]->row_name(p.item, p.row);
+}
+
+void System::set_initial_configuration(In q) { copy(q, initial_configuration_); }
 
 std::string System::equation_name(int equation) const {
   static const char* const names[] = {"x", "y", "z", "rotation x", "rotation y", "rotation z"};

@@ -82,6 +82,8 @@ class System {
   int unilateral() const { return rows_ - bilateral_; }
   int rows() const { return rows_; }
   const Vector& initial_configuration() const { return initial_configuration_; }
+  /// Moves the start, after finalize(): where a projection has put the nodes. q has configuration_size() entries.
+  void set_initial_configuration(In q);
   const std::vector<std::unique_ptr<ElementBlock>>& elements() const { return elements_; }
   const std::vector<std::unique_ptr<ConstraintBlock>>& constraints() const { return constraints_; }
   const Vec3& gravity() const { return gravity_; }
@@ -93,7 +95,8 @@ class System {
   };
   RowPlace row_place(int row) const { return places_[static_cast<std::size_t>(row)]; }
   int first_row(int constraint_block) const { return first_row_[static_cast<std::size_t>(constraint_block)]; }
-  std::string row_name(int row) const;
+  std::string row_name(int row) const;  ///< item and component: "pivot x"
+  std::string row_component(int row) const;
   std::string equation_name(int equation) const;
   const std::string& node_name(int node) const { return node_names_[static_cast<std::size_t>(node)]; }
   int equation_node(int equation) const { return equation_nodes_[static_cast<std::size_t>(equation)]; }

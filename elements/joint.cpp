@@ -167,10 +167,11 @@ ConstraintBlock::Place OrthogonalityBlock::place(int item, int, const Constraint
 std::vector<Orthogonality> parallel_frames(int node_a, const Mat3& R_A, int node_b, const Mat3& R_B) {
   // marker axes: the unit vectors in A, and the same inertial directions seen from B
   const Mat3 to_b = R_B.transpose() * R_A;
-  const auto row = [&](int i, int j) {
-    return Orthogonality{.node_a = node_a, .node_b = node_b, .alpha = Vec3::Unit(i), .beta = to_b * Vec3::Unit(j)};
+  const auto row = [&](int i, int j, const char* holds) {
+    return Orthogonality{
+        .node_a = node_a, .node_b = node_b, .alpha = Vec3::Unit(i), .beta = to_b * Vec3::Unit(j), .holds = holds};
   };
-  return {row(1, 2), row(2, 0), row(0, 1)};
+  return {row(1, 2, "rotation x"), row(2, 0, "rotation y"), row(0, 1, "rotation z")};
 }
 
 }  // namespace carom

@@ -33,6 +33,7 @@ class CoincidenceBlock final : public ConstraintBlock {
   void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                              double* A) const override;
   std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
+  std::string row_name(int, int row) const override { return {"xyz"[row]}; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
  private:
@@ -43,6 +44,7 @@ struct Orthogonality {
   std::string name = "joint";
   int node_a = -1, node_b = -1;                      ///< frames, or -1: ground
   Vec3 alpha = Vec3::UnitX(), beta = Vec3::UnitY();  ///< unit directions in A and in B
+  std::string holds{};                               ///< "rotation x", for messages; may be empty
 };
 
 class OrthogonalityBlock final : public ConstraintBlock {
@@ -54,6 +56,7 @@ class OrthogonalityBlock final : public ConstraintBlock {
   void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                              double* A) const override;
   std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
+  std::string row_name(int item, int) const override { return items_[static_cast<std::size_t>(item)].holds; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
  private:
@@ -63,7 +66,8 @@ class OrthogonalityBlock final : public ConstraintBlock {
   std::vector<Orthogonality> items_;
 };
 
-/// The three rows that keep frame B's orientation relative to frame A's as it is now.
+/// The three rows that keep frame B's orientation relative to frame A's as it is now; they hold the rotations about the
+/// axes x, y and z of A.
 std::vector<Orthogonality> parallel_frames(int node_a, const Mat3& R_A, int node_b, const Mat3& R_B);
 
 }  // namespace carom

@@ -20,6 +20,7 @@ struct SpringDamper {
   double stiffness = 0;                                   ///< k, force per length
   double damping = 0;                                     ///< c, force per velocity
   double natural_length = 0;                              ///< l_0
+  std::string name = "spring";
 };
 
 class SpringDamperBlock final : public ElementBlock {
@@ -31,6 +32,7 @@ class SpringDamperBlock final : public ElementBlock {
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
   Energies energies(Range range, const ElementInput& in) const override;
   double noise_force(double length_scale) const override;
+  std::string item_name(int item) const override { return springs_[static_cast<std::size_t>(item)].name; }
 
  private:
   struct Geometry;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "contact/projection.hpp"
 #include "core/state.hpp"
 #include "core/system.hpp"
 #include "integrators/integrator.hpp"
@@ -70,6 +71,12 @@ struct ExpectationSettings {
   std::string pointer;  ///< of the expectation in the model file
 };
 
+/// What the key initial_state/project asked for, and how far it moved the state.
+struct InitialProjection {
+  bool positions = false, velocities = false;  ///< asked for
+  ProjectionReport position, velocity;         ///< without iterations: that part fitted and was left as it was
+};
+
 struct OutputSettings {
   bool vtu = true, events = true, energy = true, checkpoint = true;
   std::optional<long> vtu_every;
@@ -85,6 +92,7 @@ struct Model {
   System system;
   State state;           ///< q, v and t at the start; the integrator's initialise() completes it
   State state_at_start;  ///< the same, left alone by a run
+  InitialProjection projection;
   using MakeIntegrator = std::function<std::unique_ptr<Integrator>(const System&)>;
   MakeIntegrator make_integrator;
   SimulationOptions simulation;

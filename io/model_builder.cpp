@@ -1,5 +1,7 @@
 // From the resolved model document to System, State and settings.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,6 +48,7 @@ class Builder {
     system.set_gravity(vec3(root_["gravity"]));
     system.finalize();
     initial_state();
+    project_initial_state();
     model_->state_at_start = model_->state;
     collect_rows();
     read_settings();
@@ -85,6 +88,7 @@ class Builder {
       const AttachedPoint a = context_.point(list[i]["of"][0], pointer + "/of/0"),
                           b = context_.point(list[i]["of"][1], pointer + "/of/1");
       SpringDamper s;
+      s.name = text(list[i]["name"]);
       s.node_a = a.node;
       s.node_b = b.node;
       s.offset_a = a.offset;
@@ -333,6 +337,43 @@ class Builder {
     model_->state.t = root_["integrator"]["start_time"].get<double>();
   }
 
+  // Moves the start onto the constraints, where the model asks for it.
+  void project_initial_state() {
+    const std::string wanted = text(root_["initial_state"]["project"]);
+    InitialProjection& projection = model_->projection;
+    projection.positions = wanted == "positions" || wanted == "all";
+    projection.velocities = wanted == "velocities" || wanted == "all";
+    if (!projection.positions && !projection.velocities) return;
+    System& system = model_->system;
+    State& state = model_->state;
+    const Scales given = scales();
+    const ProjectionScales sizes{given.length, given.speed, given.mass};
+    if (projection.positions) {
+      projection.position = project_positions(system, sizes, state.t, state.q);
+      if (!projection.position.converged) return projection_failed("positions", projection.position);
+      system.set_initial_configuration(state.q);
+    }
+    if (projection.velocities) {
+      projection.velocity = project_velocities(system, sizes, state.q, state.t, state.v);
+      if (!projection.velocity.converged) projection_failed("velocities", projection.velocity);
+    }
+  }
+
+  void projection_failed(const std::string& what, const ProjectionReport& report) {
+    const System& system = model_->system;
+    std::string message = "cannot make the " + what + " fit: ";
+    if (report.singular >= 0) {
+      const bool row = report.singular >= system.size();
+      message += "the matrix is singular at " +
+                 (row ? system.row_name(report.singular - system.size()) : system.equation_name(report.singular));
+    } else {
+      message += std::string(report.reason) + " in " + std::to_string(report.iterations) + " iterations";
+      if (report.worst_row >= 0)
+        message += fmt::format("; {} is off by {:.3g}", system.row_name(report.worst_row), report.residual);
+    }
+    error("/initial_state/project", message);
+  }
+
   int first_row(const ConstraintBlock* block) const {
     const auto& blocks = model_->system.constraints();
     for (std::size_t b = 0; b < blocks.size(); ++b)
@@ -456,12 +497,21 @@ class Builder {
     const System& system = model_->system;
     const State& state = model_->state;
     const double length = model_->scales.length;
+    // what the projection has changed
+    const auto moved = [&](const ProjectionReport& report, const char* format) {
+      if (report.iterations > 0)
+        model_->warnings.push_back(fmt::format(fmt::runtime(format), report.translation, report.rotation));
+    };
+    moved(model_->projection.position,
+          "initial positions were projected: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
+    moved(model_->projection.velocity,
+          "initial velocities were projected: changed by up to {:.3g}, angular velocities by up to {:.3g}");
     // contacts that start penetrating
     for (int row = system.bilateral(); row < system.rows(); ++row) {
       const double gap = system.row_gap(row, state.q, state.t);
       if (gap < -1e-9 * length)
-        model_->warnings.push_back("contact " + system.row_name(row) + " starts with a penetration of " +
-                                   std::to_string(-gap) + "; the first step corrects it");
+        model_->warnings.push_back(fmt::format(
+            "contact {} starts with a penetration of {:.6g}; the first step corrects it", system.row_name(row), -gap));
     }
     // joints that start open
     if (system.bilateral() > 0) {
@@ -469,13 +519,17 @@ class Builder {
       system.gaps(state.q, state.t, RowSet::bilateral, g);
       system.rates(state.q, state.v, state.t, RowSet::bilateral, rate);
       const std::size_t n = static_cast<std::size_t>(system.bilateral());
-      const double gap = max_abs(In(g).first(n)), velocity = max_abs(In(rate).first(n));
-      if (gap > 1e-9 * length)
-        model_->warnings.push_back("the joints do not fit at the start: largest gap " + std::to_string(gap) +
-                                   "; the first step closes it");
-      if (velocity > 1e-9 * model_->scales.speed)
-        model_->warnings.push_back("the initial velocities do not fit the joints: largest rate " +
-                                   std::to_string(velocity) + "; the first step corrects them");
+      const auto remark = [&](In values, double scale, const char* format) {
+        const auto worst = std::max_element(values.begin(), values.end(),
+                                            [](double a, double b) { return std::abs(a) < std::abs(b); });
+        if (std::abs(*worst) > 1e-9 * scale)
+          model_->warnings.push_back(fmt::format(fmt::runtime(format), std::abs(*worst),
+                                                 system.row_name(static_cast<int>(worst - values.begin()))));
+      };
+      remark(In(g).first(n), length,
+             "the joints do not fit at the start: largest gap {:.3g} ({}); the first step closes it");
+      remark(In(rate).first(n), model_->scales.speed,
+             "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
     }
   }
 

@@ -261,6 +261,17 @@ Node whole_model() {
       object("set of scales", {optional("length", number("length").above(0), "a typical length (default: computed)"),
                                optional("speed", number("velocity").above(0), "a typical speed (default: computed)"),
                                optional("mass", number("mass").above(0), "a typical mass (default: computed)")});
+  const Node initial_state = object(
+      "initial state", {preset("project",
+                               choice({{"none", "positions and velocities are taken as they are given"},
+                                       {"velocities",
+                                        "velocities are changed as little as possible, in the metric of the mass "
+                                        "matrix, so that the joints keep their rates"},
+                                       {"positions",
+                                        "bodies are moved as little as possible, in the same metric, so that the "
+                                        "joints fit and no contact penetrates"},
+                                       {"all", "positions, then velocities"}}),
+                               "none", "what of the start is made to fit the joints")});
   return object(
       "model", {
                    optional("$schema", string(), "address of the JSON Schema, for editors"),
@@ -277,6 +288,7 @@ Node whole_model() {
                    preset("joints", joints_spec(), json::array(), "what holds points together"),
                    preset("loads", loads_spec(), json::array(), "prescribed forces and torques"),
                    preset("contacts", contacts_spec(), json::array(), "what can touch what"),
+                   preset("initial_state", initial_state, json::object(), "how the start is made consistent"),
                    required("integrator", integrator_spec(), "the method, its step and the simulated time"),
                    preset("output", output_spec(), json::object(), "what is written"),
                    preset("expect", expect_spec(), json::array(),

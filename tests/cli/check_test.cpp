@@ -1,0 +1,69 @@
+// carom check: the stock of a model as a report and as JSON.
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/program.hpp"
+
+using namespace carom::cli_test;
+
+TEST_CASE("check: report and JSON tell the same of every model") {
+  const TemporaryDirectory directory;
+  for (const std::string& name : model_names()) {
+    CAPTURE(name);
+    const Outcome text = run_carom(directory, {"check", model_path(name)});
+    const Outcome json = run_carom(directory, {"check", model_path(name), "--json"});
+    CHECK(text.code == 0);
+    CHECK(json.code == 0);
+    CHECK(json.err.empty());
+    const nlohmann::json stock = nlohmann::json::parse(json.out);
+    for (const char* key : {"mass", "bodies", "nodes", "elements", "freedom", "joints", "contacts", "projection",
+                            "stiffness", "scales", "energy", "momentum", "remarks"})
+      CHECK(stock.contains(key));
+    CHECK(!stock["bodies"].empty());
+    for (const nlohmann::json& body : stock["bodies"])
+      if (stock["bodies"].size() <= 20) CHECK(text.out.find(body["name"].get<std::string>()) != std::string::npos);
+    for (const nlohmann::json& joint : stock["joints"]["list"]) CHECK(joint["fits"] == true);
+    CHECK(stock["freedom"]["degrees_of_freedom"] ==
+          stock["freedom"]["equations"].get<int>() - stock["joints"]["rank"].get<int>());
+    CHECK(stock["remarks"].empty());
+    // no line ends in spaces
+    CHECK(text.out.find(" \n") == std::string::npos);
+  }
+}
+
+TEST_CASE("check: says how far the start was projected, and a run says it too") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "initial_state": {"project": "all"},
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1},
+               {"name": "b", "type": "point_mass", "mass": 3, "position": [0.4, 0, 0], "velocity": [0, 1, 0]}],
+    "joints": [{"name": "j", "type": "spherical", "of": ["a", "b"]}],
+    "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.1}})");
+  const Outcome check = run_carom(directory, {"check", "m.json"});
+  CHECK(check.code == 0);
+  CHECK(check.out.find("moved by up to 0.3,") != std::string::npos);
+  CHECK(check.out.find("changed by up to 0.75,") != std::string::npos);
+  const nlohmann::json stock = nlohmann::json::parse(run_carom(directory, {"check", "m.json", "--json"}).out);
+  CHECK(stock["projection"]["positions"]["asked"] == true);
+  CHECK(stock["projection"]["positions"]["translation"].get<double>() == doctest::Approx(0.3));
+  CHECK(stock["joints"]["list"][0]["fits"] == true);
+  const Outcome run = run_carom(directory, {"run", "m.json", "-o", "r"});
+  CHECK(run.code == 0);
+  CHECK(run.err.find("initial positions were projected") != std::string::npos);
+}
+
+TEST_CASE("check: a start that cannot be projected is an error of the model") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1,
+  "initial_state": {"project": "positions"},
+  "bodies": [{"name": "a", "type": "point_mass", "mass": 1}],
+  "ground": [{"name": "l", "at": [-1, 0, 0]}, {"name": "r", "at": [1, 0, 0]}],
+  "joints": [{"name": "jl", "type": "spherical", "of": ["ground.l", "a"]},
+             {"name": "jr", "type": "spherical", "of": ["ground.r", "a"]}],
+  "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.1}})");
+  for (const char* command : {"check", "run"}) {
+    const Outcome outcome = run_carom(directory, {command, "m.json"});
+    CHECK(outcome.code == 3);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.starts_with("m.json:2:32: error at /initial_state/project: cannot make the positions fit"));
+  }
+}
