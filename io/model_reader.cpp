@@ -140,21 +140,18 @@ class ParameterValues {
       // What it refers to first; a chain that comes back to itself is an error of all its members.
       const auto text = value.get<std::string>();
       chain_.push_back(name);
+      unfinished_.insert(name);
       bool known = true;
       for (const std::string& other : spec::names_in_formula(text, names_)) {
         used.insert(other);
-        const auto begin = std::find(chain_.begin(), chain_.end(), other);
-        if (begin != chain_.end()) {
-          std::string circle = "parameters refer to each other in a circle: ";
-          for (auto i = begin; i != chain_.end(); ++i) circle.append(*i).append(" -> ");
-          if (!broken.contains(other)) document_.add_issue(pointer(other), circle.append(other));
-          for (auto i = begin; i != chain_.end(); ++i) broken[*i] = 0.0;
-        } else {
+        if (!unfinished_.contains(other))
           compute(other);
-        }
+        else if (!broken.contains(other))
+          complain_of_circle(other);
         known = known && values.contains(other);
       }
       chain_.pop_back();
+      unfinished_.erase(name);
       if (!known) {
         broken[name] = 0.0;
         return;
@@ -168,10 +165,24 @@ class ParameterValues {
       broken[name] = 0.0;
   }
 
+  /// The chain from `name` on leads back to it.
+  void complain_of_circle(const std::string& name) {
+    constexpr std::ptrdiff_t shown = 20;
+    const auto begin = std::find(chain_.begin(), chain_.end(), name);
+    std::string circle = "parameters refer to each other in a circle: ";
+    for (auto i = begin; i != chain_.end(); ++i) {
+      if (i - begin < shown) circle.append(*i).append(" -> ");
+      if (i - begin == shown) circle.append("... -> ");
+      broken[*i] = 0.0;
+    }
+    document_.add_issue(pointer(name), circle.append(name));
+  }
+
   ModelDocument& document_;
   std::map<std::string, const json*> entries_;
   Formula::Parameters names_;
-  std::vector<std::string> chain_;
+  std::vector<std::string> chain_;    // being computed, each for the one before
+  std::set<std::string> unfinished_;  // the same
 };
 
 // ---- Text

@@ -105,11 +105,23 @@ class Walk {
     return broken.empty();
   }
 
+  /// Given the parameters that it names, since every formula checks all that it is given; and all of them for the
+  /// message when it is wrong. Throws FormulaError.
+  Formula make_formula(std::string_view text, std::initializer_list<std::string> variables) const {
+    Formula::Parameters named;
+    for (const std::string& name : names_in_formula(text, parameters_)) named.emplace(name, parameters_.at(name));
+    try {
+      return {text, variables, named};
+    } catch (const FormulaError&) {
+      return {text, variables, parameters_};
+    }
+  }
+
   /// Evaluates "=..."; nothing, after a complaint, when it has no value.
   std::optional<double> evaluate(const std::string& text, const std::string& pointer) {
     if (!note_names(text, false)) return std::nullopt;
     try {
-      return Formula(std::string_view(text).substr(1), {}, parameters_).value(std::span<const double>());
+      return make_formula(std::string_view(text).substr(1), {}).value(std::span<const double>());
     } catch (const FormulaError& error) {
       complain(pointer, "in " + in_quotes(text) + " at character " + std::to_string(error.offset() + 2) + ": " +
                             error.message());
@@ -154,7 +166,7 @@ class Walk {
 
     if (!note_names(text, true)) return in;
     try {
-      const Formula formula(text, {"t"}, parameters_);
+      make_formula(text, {"t"});
     } catch (const FormulaError& error) {
       complain(pointer, "in " + in_quotes(text) + " at character " + std::to_string(error.offset() + 1) + ": " +
                             error.message());
