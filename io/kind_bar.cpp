@@ -1,6 +1,7 @@
 // Straight bars of equal elements.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 
@@ -72,6 +73,11 @@ void build_one(BuildContext& context, const BodySource& source) {
   const Vec3 from = vec3(body["from"]), to = vec3(body["to"]), velocity = vec3(body["velocity"]);
   const int elements = body["elements"].get<int>(), axis = axis_of(from, to);
   const bool linear = text(body["kinematics"]) == "linear";
+  const double length = (to - from).norm();
+  if (!(length > 0) || !std::isfinite(length)) {
+    context.error(source.pointer + "/to", "the length of the bar is too large or too small for double precision");
+    return;
+  }
   if (linear && !check_linear(context, source, axis, velocity)) return;
 
   // nodes; those of a linear bar move along its axis only
@@ -93,7 +99,7 @@ void build_one(BuildContext& context, const BodySource& source) {
   // elements
   const json& material = context.material(text(body["material"]));
   const double area = context.section_area(text(body["section"]));
-  const double density = material["density"].get<double>() * area, length = (to - from).norm();
+  const double density = material["density"].get<double>() * area;
   const MassKind mass = text(body["mass"]) == "lumped" ? MassKind::lumped : MassKind::consistent;
   std::vector<Bar> bars;
   for (std::size_t k = 0; k + 1 < info.nodes.size(); ++k)
