@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
 
+#include "io/json_source.hpp"
 #include "io/model_spec.hpp"
 
 namespace carom::fuzz {
@@ -69,6 +71,27 @@ void ModelMutator::mutate(json& model) {
       change(place);
     }
   }
+}
+
+void ModelMutator::mutate(std::vector<std::string>& overrides, json& model) {
+  if (!overrides.empty() && once_in(2)) {
+    overrides.erase(overrides.begin() + static_cast<std::ptrdiff_t>(below(overrides.size())));
+    return;
+  }
+  // Down to some value, and perhaps beyond; a value from anywhere, or a word without quotes.
+  std::string text;
+  const json* at = &model;
+  while (at->is_structured() && !at->empty() && !once_in(4)) {
+    auto item = at->items().begin();
+    std::advance(item, static_cast<std::ptrdiff_t>(below(at->size())));
+    text += "/" + escape_pointer(item.key());
+    at = &item.value();
+  }
+  if (once_in(4)) text += once_in(2) ? "/-" : "/" + word();
+  const json value = once_in(3) ? odd_value() : *any(places(model)).value;
+  text += "=" + (once_in(4) ? word() : value.dump(-1, ' ', false, json::error_handler_t::ignore));
+  std::erase(text, '\n');
+  overrides.push_back(std::move(text));
 }
 
 void ModelMutator::cross(json& model, json& other) {

@@ -17,6 +17,8 @@ class ModelMutator {
 
   /// Changes one to four places.
   void mutate(nlohmann::json& model);
+  /// Removes a "/json/pointer=value", or adds one for a place of the model.
+  void mutate(std::vector<std::string>& overrides, nlohmann::json& model);
   /// Moves a part of `other` to where `model` has a value of the same kind.
   void cross(nlohmann::json& model, nlohmann::json& other);
 

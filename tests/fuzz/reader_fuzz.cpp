@@ -2,7 +2,8 @@
 //
 // Beside crashes, hangs, leaks and what sanitizers see, it fails when a wrong document has no message, when a message
 // is no UTF-8, when a valid model has no finite scales, or when the resolved model (run.json) does not read back as
-// itself. Large models are valid and slow: they are read, but not built.
+// itself. Lines before the model are given to it as --set does (set_lines.hpp). Large models are valid and
+// slow: they are read, but not built.
 
 #include <cmath>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/vector_ops.hpp"
 #include "io/json_source.hpp"
@@ -18,6 +21,7 @@
 #include "io/model_spec.hpp"
 #include "io/probes.hpp"
 #include "tests/fuzz/model_mutator.hpp"
+#include "tests/fuzz/set_lines.hpp"
 
 namespace carom::fuzz {
 
@@ -52,7 +56,9 @@ void check_model(const Model& model) {
 }
 
 void read(std::string text) {
-  ModelDocument document = parse_model(std::move(text), "data/models/model.json");
+  std::string_view rest = text;
+  const std::vector<std::string> overrides = take_set_lines(rest);
+  ModelDocument document = parse_model(std::move(text), "data/models/model.json", overrides);
   if (document.ok()) {
     // One in four, since it takes as long as all the rest.
     const std::string resolved = resolved_text(document);
@@ -73,16 +79,27 @@ void read(std::string text) {
   require(is_utf8(report), "a report is UTF-8", report);
 }
 
-json parse_json(const std::uint8_t* data, std::size_t size) {
-  return JsonSource(std::string(reinterpret_cast<const char*>(data), size)).parse().value;
-}
+/// What the mutator works on.
+struct Input {
+  std::vector<std::string> overrides;
+  json model;
 
-std::size_t write_json(const json& model, std::uint8_t* data, std::size_t max_size) {
-  const std::string text = model.dump(-1, ' ', false, json::error_handler_t::ignore);
-  if (text.size() > max_size) return 0;
-  std::memcpy(data, text.data(), text.size());
-  return text.size();
-}
+  Input(const std::uint8_t* data, std::size_t size) {
+    std::string_view text(reinterpret_cast<const char*>(data), size);
+    overrides = take_set_lines(text);
+    model = JsonSource(std::string(text)).parse().value;
+  }
+
+  /// 0 when there is no room.
+  std::size_t write(std::uint8_t* data, std::size_t max_size) const {
+    std::string text;
+    for (const std::string& line : overrides) text.append(set_line).append(line) += '\n';
+    text += model.dump(-1, ' ', false, json::error_handler_t::ignore);
+    if (text.size() > max_size) return 0;
+    std::memcpy(data, text.data(), text.size());
+    return text.size();
+  }
+};
 
 }  // namespace
 
@@ -105,19 +122,24 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
 
 std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
   // One in eight on the bytes.
-  nlohmann::json model = seed % 8 == 0 ? nlohmann::json() : carom::fuzz::parse_json(data, size);
-  if (!model.is_object()) return LLVMFuzzerMutate(data, size, max_size);
-  carom::fuzz::ModelMutator(seed).mutate(model);
-  const std::size_t written = carom::fuzz::write_json(model, data, max_size);
+  if (seed % 8 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  carom::fuzz::Input input(data, size);
+  if (!input.model.is_object()) return LLVMFuzzerMutate(data, size, max_size);
+  carom::fuzz::ModelMutator mutator(seed);
+  if (seed % 16 == 1)
+    mutator.mutate(input.overrides, input.model);
+  else
+    mutator.mutate(input.model);
+  const std::size_t written = input.write(data, max_size);
   return written > 0 ? written : LLVMFuzzerMutate(data, size, max_size);
 }
 
 std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* a, std::size_t a_size, const std::uint8_t* b,
                                       std::size_t b_size, std::uint8_t* out, std::size_t max_size, unsigned seed) {
-  nlohmann::json model = carom::fuzz::parse_json(a, a_size), other = carom::fuzz::parse_json(b, b_size);
-  if (!model.is_object() || !other.is_object()) return 0;
-  carom::fuzz::ModelMutator(seed).cross(model, other);
-  return carom::fuzz::write_json(model, out, max_size);
+  carom::fuzz::Input input(a, a_size), other(b, b_size);
+  if (!input.model.is_object() || !other.model.is_object()) return 0;
+  carom::fuzz::ModelMutator(seed).cross(input.model, other.model);
+  return input.write(out, max_size);
 }
 
 }  // extern "C"
