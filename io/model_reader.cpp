@@ -140,18 +140,20 @@ class ParameterValues {
       // What it refers to first; a chain that comes back to itself is an error of all its members.
       const auto text = value.get<std::string>();
       chain_.push_back(name);
-      unfinished_.insert(name);
+      places_.emplace(name, chain_.size() - 1);
+      unbroken_.push_back(chain_.size() - 1);
       bool known = true;
       for (const std::string& other : spec::names_in_formula(text, names_)) {
         used.insert(other);
-        if (!unfinished_.contains(other))
+        if (const auto place = places_.find(other); place != places_.end())
+          close_circle(place->second);
+        else
           compute(other);
-        else if (!broken.contains(other))
-          complain_of_circle(other);
         known = known && values.contains(other);
       }
       chain_.pop_back();
-      unfinished_.erase(name);
+      places_.erase(name);
+      if (!unbroken_.empty() && unbroken_.back() == chain_.size()) unbroken_.pop_back();
       if (!known) {
         broken[name] = 0.0;
         return;
@@ -165,24 +167,25 @@ class ParameterValues {
       broken[name] = 0.0;
   }
 
-  /// The chain from `name` on leads back to it.
-  void complain_of_circle(const std::string& name) {
-    constexpr std::ptrdiff_t shown = 20;
-    const auto begin = std::find(chain_.begin(), chain_.end(), name);
-    std::string circle = "parameters refer to each other in a circle: ";
-    for (auto i = begin; i != chain_.end(); ++i) {
-      if (i - begin < shown) circle.append(*i).append(" -> ");
-      if (i - begin == shown) circle.append("... -> ");
-      broken[*i] = 0.0;
+  /// The chain leads back to its member `first`.
+  void close_circle(std::size_t first) {
+    constexpr std::size_t shown = 20;
+    if (!broken.contains(chain_[first])) {
+      std::string circle = "parameters refer to each other in a circle: ";
+      for (std::size_t i = first; i < chain_.size() && i < first + shown; ++i) circle.append(chain_[i]).append(" -> ");
+      if (chain_.size() > first + shown) circle.append("... -> ");
+      document_.add_issue(pointer(chain_[first]), circle.append(chain_[first]));
     }
-    document_.add_issue(pointer(name), circle.append(name));
+    for (; !unbroken_.empty() && unbroken_.back() >= first; unbroken_.pop_back())
+      broken[chain_[unbroken_.back()]] = 0.0;
   }
 
   ModelDocument& document_;
   std::map<std::string, const json*> entries_;
   Formula::Parameters names_;
-  std::vector<std::string> chain_;    // being computed, each for the one before
-  std::set<std::string> unfinished_;  // the same
+  std::vector<std::string> chain_;             // being computed, each for the one before
+  std::map<std::string, std::size_t> places_;  // in the chain
+  std::vector<std::size_t> unbroken_;          // places of those that are in no circle so far
 };
 
 // ---- Text
@@ -192,8 +195,11 @@ std::string printable(std::string_view s, std::size_t longest) {
   std::size_t shown = std::min(s.size(), longest);
   while (shown < s.size() && shown > 0 && (static_cast<unsigned char>(s[shown]) & 0xC0) == 0x80) --shown;
   std::string out(s.substr(0, shown));
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  const bool utf8 = is_utf8(out);
+  for (char& c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !utf8)) c = '?';
+  }
   return shown < s.size() ? out + "..." : out;
 }
 
