@@ -19,7 +19,7 @@ void GatherList::build(int targets, const std::vector<const std::vector<int>*>& 
     }
 }
 
-void GatherList::sum(const double* contributions, Out out, int threads) const {
+void GatherList::sum(const double* contributions, Out out, [[maybe_unused]] int threads) const {
   const auto targets = static_cast<std::ptrdiff_t>(out.size());
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (std::ptrdiff_t i = 0; i < targets; ++i) {

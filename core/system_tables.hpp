@@ -111,8 +111,8 @@ struct System::Workspace {
 };
 
 template <class Work>
-void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads,
-                                       const Work& work) {
+void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements,
+                                       [[maybe_unused]] int threads, const Work& work) {
   // every chunk writes its own part of the buffers, so the schedule does not matter to the bits
   for (std::size_t b = 0; b < elements.size(); ++b) {
     const Topology& topology = elements[b]->topology();

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/body_point.hpp"
+#include "io/json_source.hpp"
 
 namespace carom {
 
@@ -32,9 +33,15 @@ int BuildContext::add_node(NodeKind kind, std::span<const double> configuration,
 }
 
 TimeFunction BuildContext::time_function(const json& value, const std::string& pointer) {
+  const auto start = root()["integrator"]["start_time"].get<double>();
   try {
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
-    if (value.is_string()) return TimeFunction::formula(text(value), document.parameters());
+    if (value.is_string()) {
+      TimeFunction f = TimeFunction::formula(text(value), document.parameters());
+      if (!std::isfinite(f.value(start)))
+        error(pointer, "expected a finite value at the start, t = " + brief(start) + ", got none from " + brief(value));
+      return f;
+    }
     const bool cubic = text(value["interpolation"]) == "cubic";
     return TimeFunction::table(value["times"].get<std::vector<double>>(), value["values"].get<std::vector<double>>(),
                                cubic ? Interpolation::cubic_natural : Interpolation::linear);

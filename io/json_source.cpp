@@ -119,13 +119,13 @@ bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A'
 
 }  // namespace
 
-/// One pass over a text: builds the value and, if asked, the table of places.
+/// One pass over a text: builds the value and, if asked, the tree of places.
 class JsonParser {
  public:
-  using Table = std::map<std::string, JsonSource::Offsets>;
+  using Entry = JsonSource::Entry;
 
-  JsonParser(std::string_view text, JsonSource::Result& result, Table* table)
-      : text_(text), result_(result), table_(table) {}
+  JsonParser(std::string_view text, JsonSource::Result& result, Entry* root)
+      : text_(text), result_(result), root_(root) {}
 
   void run() {
     try {
@@ -134,7 +134,7 @@ class JsonParser {
         fail(0, "the file is in UTF-16; expected UTF-8");
       skip_space();
       if (at_ == text_.size()) fail(0, "the file is empty; expected a JSON object");
-      value(result_.value, 0, at_);
+      value(result_.value, 0, at_, root_);
       skip_space();
       if (at_ != text_.size()) fail(at_, "expected the end of the file after the model, got " + found());
     } catch (JsonError& error) {
@@ -184,15 +184,19 @@ class JsonParser {
     }
   }
 
-  void value(json& out, int depth, std::size_t key) {
+  /// `entry` is filled when it is not null.
+  void value(json& out, int depth, std::size_t key, Entry* entry) {
     if (depth >= JsonSource::max_depth && (peek() == '{' || peek() == '['))
       fail(at_, "more than " + std::to_string(JsonSource::max_depth) + " nested levels");
-    if (table_ != nullptr) table_->emplace(path_, JsonSource::Offsets{key, at_});
+    if (entry != nullptr) {
+      entry->key = key;
+      entry->value = at_;
+    }
     switch (peek()) {
       case '{':
-        return object(out, depth);
+        return object(out, depth, entry);
       case '[':
-        return list(out, depth);
+        return list(out, depth, entry);
       case '"':
         out = string();
         return;
@@ -358,7 +362,7 @@ class JsonParser {
     }
   }
 
-  void object(json& out, int depth) {
+  void object(json& out, int depth, Entry* entry) {
     const std::size_t begin = at_++;
     out = json::object();
     const std::size_t path_size = path_.size();
@@ -372,6 +376,8 @@ class JsonParser {
       // Key and value; the first of several keeps its value.
       const std::size_t key_at = at_;
       std::string key = string();
+      if (key.size() > JsonSource::max_key)
+        fail(key_at, "a key of more than " + std::to_string(JsonSource::max_key) + " characters");
       skip_space();
       if (peek() != ':') fail(at_, "expected ':' after the key " + in_quotes(key) + ", got " + found());
       ++at_;
@@ -379,11 +385,13 @@ class JsonParser {
       path_ += '/';
       path_ += escape_pointer(key);
       if (out.contains(key)) {
+        if (result_.duplicates.size() == JsonSource::max_duplicates)
+          fail(key_at, "more than " + std::to_string(JsonSource::max_duplicates) + " keys occur a second time");
         result_.duplicates.push_back({path_, key_at});
         json ignored;
-        value(ignored, depth + 1, key_at);
+        value(ignored, depth + 1, key_at, nullptr);
       } else {
-        value(out[key], depth + 1, key_at);
+        value(out[key], depth + 1, key_at, entry == nullptr ? nullptr : &entry->members[key]);
       }
       path_.resize(path_size);
 
@@ -396,7 +404,7 @@ class JsonParser {
     ++at_;
   }
 
-  void list(json& out, int depth) {
+  void list(json& out, int depth, Entry* entry) {
     const std::size_t begin = at_++;
     out = json::array();
     const std::size_t path_size = path_.size();
@@ -408,7 +416,7 @@ class JsonParser {
       path_ += '/';
       path_ += std::to_string(out.size());
       json item;
-      value(item, depth + 1, at_);
+      value(item, depth + 1, at_, entry == nullptr ? nullptr : &entry->items.emplace_back());
       out.push_back(std::move(item));
       path_.resize(path_size);
 
@@ -423,7 +431,7 @@ class JsonParser {
 
   std::string_view text_;
   JsonSource::Result& result_;
-  Table* table_;
+  Entry* root_;
   std::size_t at_ = 0;
   std::string path_;
 };
@@ -473,40 +481,70 @@ std::string JsonSource::excerpt(Place place, std::size_t width) const {
 }
 
 JsonSource::Place JsonSource::place(std::size_t offset) const {
-  Place place{1, 1};
-  std::size_t i = text_.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0;
-  for (; i < offset && i < text_.size(); ++i) {
+  constexpr std::size_t stride = 1024;
+  const auto step = [&](Place& place, std::size_t i) {
     if (text_[i] == '\n') {
       ++place.line;
       place.column = 1;
     } else if ((static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80) {
       ++place.column;
     }
+  };
+  // A byte order mark is no character.
+  const std::size_t begin = text_.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0;
+  if (marks_.empty()) {
+    Place place{1, 1};
+    for (std::size_t i = begin; i <= text_.size(); ++i) {
+      if ((i - begin) % stride == 0) marks_.push_back(place);
+      if (i < text_.size()) step(place, i);
+    }
   }
+  const std::size_t end = std::clamp(offset, begin, text_.size()), mark = (end - begin) / stride;
+  Place place = marks_[mark];
+  for (std::size_t i = begin + mark * stride; i < end; ++i) step(place, i);
   return place;
 }
 
-const std::map<std::string, JsonSource::Offsets>& JsonSource::offsets() const {
-  if (offsets_.empty()) {
+const JsonSource::Entry* JsonSource::find(const std::string& pointer, bool& exact) const {
+  if (root_ == nullptr) {
+    root_ = std::make_unique<Entry>();
     Result result;
-    JsonParser(text_, result, &offsets_).run();
-    offsets_.emplace("", Offsets{});
+    JsonParser(text_, result, root_.get()).run();
   }
-  return offsets_;
+  // As far down as there are values.
+  const Entry* entry = root_.get();
+  for (std::size_t begin = 1; begin <= pointer.size();) {
+    const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
+    const std::string_view segment = std::string_view(pointer).substr(begin, end - begin);
+    const Entry* next = nullptr;
+    if (!entry->items.empty()) {
+      std::size_t index = entry->items.size();
+      std::from_chars(segment.data(), segment.data() + segment.size(), index);
+      if (index < entry->items.size()) next = &entry->items[index];
+    } else if (const auto member = entry->members.find(unescape_pointer(segment)); member != entry->members.end()) {
+      next = &member->second;
+    }
+    if (next == nullptr) {
+      exact = false;
+      return entry;
+    }
+    entry = next;
+    begin = end + 1;
+  }
+  exact = true;
+  return entry;
 }
 
-bool JsonSource::has(const std::string& pointer) const { return offsets().contains(pointer); }
+bool JsonSource::has(const std::string& pointer) const {
+  bool exact = false;
+  find(pointer, exact);
+  return exact;
+}
 
 JsonSource::Place JsonSource::place(const std::string& pointer, bool at_key) const {
-  std::string known = pointer;
-  auto found = offsets().find(known);
-  while (found == offsets_.end() && !known.empty()) {
-    const std::size_t slash = known.rfind('/');
-    known.resize(slash == std::string::npos ? 0 : slash);
-    found = offsets_.find(known);
-  }
-  if (found == offsets_.end()) return {1, 1};
-  return place(at_key && known == pointer ? found->second.key : found->second.value);
+  bool exact = false;
+  const Entry* const entry = find(pointer, exact);
+  return place(at_key && exact ? entry->key : entry->value);
 }
 
 std::string escape_pointer(std::string_view key) {

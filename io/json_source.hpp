@@ -1,12 +1,15 @@
 // The text of a JSON file: values, and where each of them stands.
 //
 // RFC 8259 with // and /* */ comments and a byte order mark allowed. Errors are plain sentences with an offset. Values
-// are limited to max_depth nested levels; numbers must fit a double; strings must be UTF-8; NaN does not exist. A key
-// given twice is reported and the first value kept.
+// are limited to max_depth nested levels, keys to max_key bytes; numbers must fit a double; strings must be UTF-8; NaN
+// does not exist. A key given twice is reported and the first value kept. Memory and time grow with the size of the
+// text, and not with the number of places asked for times that size.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -29,6 +32,8 @@ struct JsonDuplicate {
 class JsonSource {
  public:
   static constexpr int max_depth = 100;
+  static constexpr std::size_t max_key = 1000;
+  static constexpr std::size_t max_duplicates = 1000;
 
   struct Place {
     int line = 0, column = 0;  ///< from 1; columns are characters
@@ -59,14 +64,19 @@ class JsonSource {
   std::string excerpt(Place place, std::size_t width) const;
 
  private:
-  struct Offsets {
+  /// Where a value and its key begin, and the values in it by key or index.
+  struct Entry {
     std::size_t key = 0, value = 0;
+    std::map<std::string, Entry, std::less<>> members;
+    std::vector<Entry> items;
   };
   friend class JsonParser;
-  const std::map<std::string, Offsets>& offsets() const;
+  /// The value at the pointer, or the nearest one above it.
+  const Entry* find(const std::string& pointer, bool& exact) const;
 
   std::string text_;
-  mutable std::map<std::string, Offsets> offsets_;  // empty until needed
+  mutable std::unique_ptr<Entry> root_;  // null until needed
+  mutable std::vector<Place> marks_;     // places of every 1024th byte; empty until needed
 };
 
 /// "~" and "/" in a key, as a pointer writes them; and back.

@@ -73,6 +73,11 @@ void build_one(BuildContext& context, const BodySource& source) {
   const Vec3 from = vec3(body["from"]), to = vec3(body["to"]), velocity = vec3(body["velocity"]);
   const int elements = body["elements"].get<int>(), axis = axis_of(from, to);
   const bool linear = text(body["kinematics"]) == "linear";
+  const double length = (to - from).norm();
+  if (!(length > 0) || !std::isfinite(length)) {
+    context.error(source.pointer + "/to", "the length of the bar is too large or too small for double precision");
+    return;
+  }
   if (linear && !check_linear(context, source, axis, velocity)) return;
 
   // nodes; those of a linear bar move along its axis only
@@ -94,7 +99,7 @@ void build_one(BuildContext& context, const BodySource& source) {
   // elements
   const json& material = context.material(text(body["material"]));
   const double area = context.section_area(text(body["section"]));
-  const double density = material["density"].get<double>() * area, length = (to - from).norm();
+  const double density = material["density"].get<double>() * area;
   if (!std::isfinite(material["young"].get<double>() * area / length * elements) || !std::isfinite(density * length))
     context.error(source.pointer,
                   "the stiffness or the mass of this bar is not a finite number: see its length, material and section");

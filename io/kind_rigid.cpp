@@ -17,6 +17,13 @@ namespace {
 
 // ---- keys
 
+/// A path that the system can be asked for.
+std::string check_path(const json& path, std::string&) {
+  const auto& text = path.get_ref<const std::string&>();
+  return text.empty() || text.find('\0') != std::string::npos ? "expected the path of a file, got " + in_quotes(text)
+                                                              : "";
+}
+
 Node shape_spec() {
   const Node length = number("length").above(0);
   return tagged("shape",
@@ -32,12 +39,7 @@ Node shape_spec() {
                              "z", "its axis")}},
                     {"mesh",
                      "a closed surface from an STL file",
-                     {required("file", string("path").with([](const json& path, std::string&) -> std::string {
-                        const auto& file = path.get_ref<const std::string&>();
-                        const bool valid = !file.empty() && file.find('\0') == std::string::npos;
-                        return valid ? "" : "expected the path of a file, got " + in_quotes(file);
-                      }),
-                               "the file, relative to the model"),
+                     {required("file", string("path").with(check_path), "the file, relative to the model"),
                       preset("scale", number().above(0), 1, "factor of its coordinates")}},
                 });
 }
@@ -50,9 +52,12 @@ Node orientation_spec() {
                  optional("angle", number("angle"), "its angle"),
                  optional("quaternion",
                           list("numbers", number()).of_length({4}).with([](const json& q, std::string&) -> std::string {
-                            for (const json& x : q)
-                              if (x.get<double>() != 0.0) return {};
-                            return "expected a quaternion that is not zero, got " + brief(q);
+                            double largest = 0.0;
+                            for (const json& x : q) largest = std::max(largest, std::abs(x.get<double>()));
+                            if (largest == 0.0) return "expected a quaternion that is not zero, got " + brief(q);
+                            if (largest >= 1e-150 && largest <= 1e150) return {};
+                            return "expected a quaternion whose largest component is between 1e-150 and 1e150, got " +
+                                   brief(q);
                           }),
                           "[w, x, y, z]; it is normalised"),
                  optional("rotation_vector", vector3("angle"), "axis times angle"),

@@ -48,10 +48,15 @@ class Builder {
     system.set_gravity(vec3(root_["gravity"]));
     system.finalize();
     initial_state();
+    check_motion();
+    if (!document_.ok()) return nullptr;
     project_initial_state();
     model_->state_at_start = model_->state;
     collect_rows();
+    check_rows();
+    if (!document_.ok()) return nullptr;
     read_settings();
+    if (document_.ok()) check_scales();
     if (document_.ok()) remarks();
     return document_.ok() ? std::move(model_) : nullptr;
   }
@@ -233,9 +238,20 @@ class Builder {
     }
   }
 
+  /// Counts what may touch; false, after a complaint, when memory and patience would not bear it.
+  bool take_candidates(std::size_t more, const std::string& pointer) {
+    constexpr std::size_t most = 2000000;
+    candidates_ += more;
+    if (candidates_ <= most) return true;
+    error(pointer, "expected at most " + std::to_string(most) + " points and pairs that may touch, got " +
+                       std::to_string(candidates_) + " up to this contact");
+    return false;
+  }
+
   void read_sphere_contact(const json& contact, const std::string& pointer, const std::string& name, double e) {
     std::vector<SpherePair> pairs;
     const json& between = contact["between"];
+    if (!take_candidates(between.size() * (between.size() - 1) / 2, pointer)) return;
     for (std::size_t i = 0; i < between.size(); ++i) {
       const BodyInfo* a = model_->find_body(text(between[i]));
       if (a == nullptr || !(a->radius > 0)) {
@@ -288,6 +304,7 @@ class Builder {
         touching.push_back(std::move(p));
       }
     }
+    if (!take_candidates(touching.size(), pointer)) return;
     for (const TouchingPoint& p : touching) {
       ContactPoint c;
       c.name = touching.size() > 1 ? name + "[" + p.label + "]" : name;
@@ -322,6 +339,63 @@ class Builder {
   }
 
   // ---- after finalize
+
+  // Every key is in its range, and yet squares, products or a formula at the start may leave that of double.
+  void not_finite(const std::string& pointer, const std::string& what) {
+    error(pointer, what +
+                       " is not finite at the start: values are too large or too small for double precision, or a "
+                       "formula has no value there");
+  }
+
+  void check_motion() {
+    const System& system = model_->system;
+    const Vector& q = model_->state.q;
+    for (std::size_t i = 0; i < model_->bodies.size(); ++i) {
+      bool finite = true;
+      for (const int node : model_->bodies[i].nodes) {
+        const double* x = q.data() + system.dofs().configuration_offset(node);
+        const auto& [v, Omega] = context_.velocities()[static_cast<std::size_t>(node)];
+        double sum = v.squaredNorm() + Omega.squaredNorm();
+        for (int k = 0; k < 3; ++k) sum += x[k] * x[k];
+        if (system.dofs().kind(node) == NodeKind::frame) {
+          const double norm = x[3] * x[3] + x[4] * x[4] + x[5] * x[5] + x[6] * x[6];
+          finite = finite && std::abs(norm - 1) < 1e-9;
+        }
+        finite = finite && std::isfinite(sum);
+      }
+      if (!finite) not_finite("/bodies/" + std::to_string(i), "its place, rotation or velocity");
+    }
+  }
+
+  void check_rows() {
+    const System& system = model_->system;
+    const State& state = model_->state;
+    Vector gaps(static_cast<std::size_t>(system.rows())), rates(gaps);
+    system.gaps(state.q, state.t, RowSet::all, gaps);
+    system.rates(state.q, state.v, state.t, RowSet::all, rates);
+    const auto check = [&](const std::vector<RowGroup>& groups, const std::string& list) {
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        const bool finite = std::all_of(groups[i].rows.begin(), groups[i].rows.end(), [&](int row) {
+          const auto k = static_cast<std::size_t>(row);
+          return std::isfinite(gaps[k]) && std::isfinite(rates[k]);
+        });
+        if (!finite) not_finite("/" + list + "/" + std::to_string(i), "its gap or the rate of the gap");
+      }
+    };
+    check(model_->joints, "joints");
+    check(model_->contacts, "contacts");
+  }
+
+  void check_scales() {
+    const Scales& s = model_->scales;
+    for (const double x : {s.length, s.speed, s.mass, model_->weight})
+      if (!std::isfinite(x) || !(x > 0)) return not_finite("", "a scale of the model (length, speed, mass, weight)");
+    const State& state = model_->state;
+    const Energies e = model_->system.energies(state.q, state.v, state.t);
+    const Momenta m = model_->system.momenta(state.q, state.v);
+    if (!std::isfinite(e.kinetic + e.elastic + e.potential)) not_finite("", "the energy");
+    if (!m.linear.allFinite() || !m.angular.allFinite()) not_finite("", "the momentum");
+  }
 
   void initial_state() {
     const System& system = model_->system;
@@ -550,6 +624,7 @@ class Builder {
   JointRows rows_;
   std::vector<JointItems> joints_;
   std::vector<ContactGroup> contacts_;
+  std::size_t candidates_ = 0;
   const ConstraintBlock *linear_ = nullptr, *rotating_ = nullptr, *orthogonal_ = nullptr;
 };
 

@@ -152,21 +152,20 @@ class ParameterValues {
       // What it refers to first; a chain that comes back to itself is an error of all its members.
       const auto text = value.get<std::string>();
       chain_.push_back(name);
+      places_.emplace(name, chain_.size() - 1);
+      unbroken_.push_back(chain_.size() - 1);
       bool known = true;
       for (const std::string& other : spec::names_in_formula(text, names_)) {
         used.insert(other);
-        const auto begin = std::find(chain_.begin(), chain_.end(), other);
-        if (begin != chain_.end()) {
-          std::string circle = "parameters refer to each other in a circle: ";
-          for (auto i = begin; i != chain_.end(); ++i) circle.append(*i).append(" -> ");
-          if (!broken.contains(other)) document_.add_issue(pointer(other), circle.append(other));
-          for (auto i = begin; i != chain_.end(); ++i) broken[*i] = 0.0;
-        } else {
+        if (const auto place = places_.find(other); place != places_.end())
+          close_circle(place->second);
+        else
           compute(other);
-        }
         known = known && values.contains(other);
       }
       chain_.pop_back();
+      places_.erase(name);
+      if (!unbroken_.empty() && unbroken_.back() == chain_.size()) unbroken_.pop_back();
       if (!known) {
         broken[name] = 0.0;
         return;
@@ -180,10 +179,25 @@ class ParameterValues {
       broken[name] = 0.0;
   }
 
+  /// The chain leads back to its member `first`.
+  void close_circle(std::size_t first) {
+    constexpr std::size_t shown = 20;
+    if (!broken.contains(chain_[first])) {
+      std::string circle = "parameters refer to each other in a circle: ";
+      for (std::size_t i = first; i < chain_.size() && i < first + shown; ++i) circle.append(chain_[i]).append(" -> ");
+      if (chain_.size() > first + shown) circle.append("... -> ");
+      document_.add_issue(pointer(chain_[first]), circle.append(chain_[first]));
+    }
+    for (; !unbroken_.empty() && unbroken_.back() >= first; unbroken_.pop_back())
+      broken[chain_[unbroken_.back()]] = 0.0;
+  }
+
   ModelDocument& document_;
   std::map<std::string, const json*> entries_;
   Formula::Parameters names_;
-  std::vector<std::string> chain_;
+  std::vector<std::string> chain_;             // being computed, each for the one before
+  std::map<std::string, std::size_t> places_;  // in the chain
+  std::vector<std::size_t> unbroken_;          // places of those that are in no circle so far
 };
 
 // ---- Text
@@ -193,12 +207,13 @@ std::string printable(std::string_view s, std::size_t longest = std::string_view
   std::size_t shown = std::min(s.size(), longest);
   while (shown < s.size() && shown > 0 && (static_cast<unsigned char>(s[shown]) & 0xC0) == 0x80) --shown;
   std::string out;
+  const bool utf8 = is_utf8(s.substr(0, shown));
   for (std::size_t i = 0; i < shown; ++i) {
     const auto byte = [&](std::size_t k) { return k < shown ? static_cast<unsigned char>(s[k]) : 0U; };
     const bool c1 = byte(i) == 0xC2 && byte(i + 1) >= 0x80 && byte(i + 1) < 0xA0;
     const bool turns = byte(i) == 0xE2 && ((byte(i + 1) == 0x80 && byte(i + 2) >= 0xAA && byte(i + 2) <= 0xAE) ||
                                            (byte(i + 1) == 0x81 && byte(i + 2) >= 0xA6 && byte(i + 2) <= 0xA9));
-    out += byte(i) < 0x20 || byte(i) == 0x7F || c1 || turns ? '?' : s[i];
+    out += byte(i) < 0x20 || byte(i) == 0x7F || c1 || turns || (byte(i) >= 0x80 && !utf8) ? '?' : s[i];
     i += c1 ? 1 : turns ? 2 : 0;
   }
   return shown < s.size() ? out + "..." : out;

@@ -174,22 +174,27 @@ class References {
                        [&](const ModelIssue& issue) { return issue.pointer == section; });
   }
 
+  /// A search through all names: nobody reads more than so many.
+  std::string suggest(const std::string& given, const std::vector<std::string>& names) const {
+    return document_.issues.size() < 100 ? suggestion(given, names) : std::string();
+  }
+
   void check_name(const FoundReference& reference, const std::string& noun, const std::vector<std::string>& names,
                   std::set<std::string>& used) {
     used.insert(reference.text);
     if (std::find(names.begin(), names.end(), reference.text) != names.end() || is_broken("/" + noun + "s")) return;
     complain(reference.pointer,
              "no " + noun + " named " + in_quotes(reference.text) +
-                 (names.empty() ? "; the model has no " + noun + "s" : suggestion(reference.text, names)));
+                 (names.empty() ? "; the model has no " + noun + "s" : suggest(reference.text, names)));
   }
 
   const json* find_body(const std::string& pointer, const std::string& name) {
     const auto found = bodies_.find(name);
     if (found != bodies_.end()) return found->second;
     if (bodies_.empty()) return nullptr;  // said already
-    std::vector<std::string> names;
-    for (const auto& [known, body] : bodies_) names.push_back(known);
-    complain(pointer, "no body named " + in_quotes(name) + suggestion(name, names));
+    if (body_names_.empty())
+      for (const auto& [known, body] : bodies_) body_names_.push_back(known);
+    complain(pointer, "no body named " + in_quotes(name) + suggest(name, body_names_));
     return nullptr;
   }
 
@@ -212,9 +217,9 @@ class References {
       if (!ground) return complain(pointer, "expected a point of a body, got " + in_quotes(text));
       const bool named = text != "ground";
       if (named && !is_broken("/ground") && std::find(ground_.begin(), ground_.end(), text.substr(7)) == ground_.end())
-        complain(pointer, "the ground has no point " + in_quotes(text.substr(7)) +
-                              (ground_.empty() ? "; the model has no points of the ground"
-                                               : suggestion(text.substr(7), ground_)));
+        complain(pointer,
+                 "the ground has no point " + in_quotes(text.substr(7)) +
+                     (ground_.empty() ? "; the model has no points of the ground" : suggest(text.substr(7), ground_)));
       if (!named && pointer.starts_with("/springs/"))
         complain(pointer, "expected a point of the ground, \"ground.NAME\", got \"ground\"; see: carom schema /ground");
       return;
@@ -329,13 +334,14 @@ class References {
     const std::vector<std::string> names = names_of(list_of(model_, list));
     if (std::find(names.begin(), names.end(), name) == names.end() && !is_broken("/" + noun + "s"))
       complain(pointer, "no " + noun + " named " + in_quotes(name) +
-                            (names.empty() ? "; the model has no " + noun + "s" : suggestion(name, names)));
+                            (names.empty() ? "; the model has no " + noun + "s" : suggest(name, names)));
   }
 
   ModelDocument& document_;
   const json& model_;
   std::map<std::string, const json*> bodies_;
   std::vector<std::string> materials_, sections_, ground_;
+  std::vector<std::string> body_names_;  // of bodies_, once needed
   std::set<std::string> used_materials_, used_sections_;
 };
 

@@ -1,5 +1,6 @@
 #include "io/model_spec.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include "io/json_source.hpp"
@@ -122,10 +123,25 @@ Node loads_spec() {
 
 // ---- Bodies and contacts
 
+/// What memory and patience bear.
+std::string check_size(const json& bodies, std::string& where) {
+  constexpr std::int64_t most = 1000000;
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    if (!bodies[i].contains("elements")) continue;
+    elements += bodies[i]["elements"].get<std::int64_t>();
+    if (elements <= most) continue;
+    where = "/" + std::to_string(i) + "/elements";
+    return "expected at most " + std::to_string(most) + " elements in all bodies, got " + std::to_string(elements) +
+           " up to this one";
+  }
+  return {};
+}
+
 Node bodies_spec() {
   std::vector<Variant> variants;
   for (const BodyKind& kind : body_kinds()) variants.emplace_back(kind.type, kind.help, kind.keys());
-  return list("bodies", tagged("body", std::move(variants))).nonempty();
+  return list("bodies", tagged("body", std::move(variants))).nonempty().with(check_size);
 }
 
 Node motion_spec() {

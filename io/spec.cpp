@@ -1,5 +1,6 @@
 #include "io/spec.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -71,9 +72,12 @@ Node vector3(const std::string& quantity) { return list(plural(quantity), number
 
 Node nonzero_vector3(const std::string& quantity) {
   return vector3(quantity).with([](const json& value, std::string&) -> std::string {
-    for (const json& x : value)
-      if (x.get<double>() != 0.0) return {};
-    return "expected a vector that is not zero, got " + brief(value);
+    // Its square must be a number too.
+    double largest = 0.0;
+    for (const json& x : value) largest = std::max(largest, std::abs(x.get<double>()));
+    if (largest == 0.0) return "expected a vector that is not zero, got " + brief(value);
+    if (largest >= 1e-150 && largest <= 1e150) return {};
+    return "expected a vector whose largest component is between 1e-150 and 1e150, got " + brief(value);
   });
 }
 

@@ -114,11 +114,23 @@ class Walk {
     return broken.empty();
   }
 
+  /// Given the parameters that it names, since every formula checks all that it is given; and all of them for the
+  /// message when it is wrong. Throws FormulaError.
+  Formula make_formula(std::string_view text, std::initializer_list<std::string> variables) const {
+    Formula::Parameters named;
+    for (const std::string& name : names_in_formula(text, parameters_)) named.emplace(name, parameters_.at(name));
+    try {
+      return {text, variables, named};
+    } catch (const FormulaError&) {
+      return {text, variables, parameters_};
+    }
+  }
+
   /// Evaluates "=..."; nothing, after a complaint, when it has no value.
   std::optional<double> evaluate(const std::string& text, const std::string& pointer, bool of_time) {
     if (!note_names(text, false)) return std::nullopt;
     try {
-      return Formula(std::string_view(text).substr(1), {}, parameters_).value(std::span<const double>());
+      return make_formula(std::string_view(text).substr(1), {}).value(std::span<const double>());
     } catch (const FormulaError& error) {
       // the '=' is not part of the formula
       std::string message = formula_message(text, error.offset() + 1, error);
@@ -181,7 +193,7 @@ class Walk {
 
     if (!note_names(text, true)) return in;
     try {
-      const Formula formula(text, {"t"}, parameters_);
+      make_formula(text, {"t"});
     } catch (const FormulaError& error) {
       complain(pointer, formula_message(text, error.offset(), error));
     }

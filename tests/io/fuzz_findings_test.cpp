@@ -1,0 +1,150 @@
+// Inputs that once crashed, hung or were wrongly accepted: those that libFuzzer found (tests/fuzz/findings), and large
+// ones, whose time and memory grew faster than the text.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/json_source.hpp"
+#include "io/model.hpp"
+#include "io/probes.hpp"
+#include "tests/fuzz/set_lines.hpp"
+
+namespace {
+
+using carom::ModelDocument;
+
+/// A model of one point mass with what follows "bodies" put in place of it.
+std::string model_with(const std::string& keys,
+                       const std::string& bodies = R"({"name":"a","type":"point_mass","mass":1})") {
+  return R"({"format":1,"integrator":{"type":"nsga_decoupled","step":1e-3,"duration":1},"bodies":[)" + bodies + "]" +
+         keys + "}";
+}
+
+/// The items i = 0 to n-1 with # replaced by i, with commas between.
+std::string repeated(int n, const std::string& item) {
+  std::string out;
+  for (int i = 0; i < n; ++i) {
+    if (i > 0) out += ',';
+    for (const char c : item) out += c == '#' ? std::to_string(i) : std::string(1, c);
+  }
+  return out;
+}
+
+/// Seconds of the processor for reading, building and reporting.
+double seconds(const std::string& text, std::size_t& errors) {
+  const std::clock_t begin = std::clock();
+  ModelDocument document = carom::parse_model(text, "model.json");
+  const auto model = carom::build_model(document);
+  (void)document.report();
+  errors = document.issues.size();
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+}  // namespace
+
+TEST_CASE("reader: every finding of the fuzzer is read without a crash, and accepted or refused as its name says") {
+  const std::filesystem::path folder = std::filesystem::path(CAROM_SOURCE_DIR) / "tests/fuzz/findings";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  REQUIRE(!files.empty());
+  for (const auto& file : files) {
+    CAPTURE(file.filename().string());
+    const std::string name = file.filename().string();
+    const bool is_valid = name.starts_with("valid-");
+    REQUIRE((is_valid || name.starts_with("wrong-")));
+    std::ifstream stream(file, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    std::string_view rest = text;
+    const std::vector<std::string> overrides = carom::fuzz::take_set_lines(rest);
+    ModelDocument document = carom::parse_model(text, file.string(), overrides);
+    const std::unique_ptr<carom::Model> model = carom::build_model(document);
+    if (model != nullptr) carom::make_probes(*model, document);
+    const std::string report = document.report();
+    CAPTURE(report);
+    CHECK(document.ok() == is_valid);
+    CHECK(report.empty() == is_valid);
+    CHECK(carom::is_utf8(report));
+    CHECK((is_valid ? model != nullptr : true));
+  }
+}
+
+TEST_CASE("reader: the time for a wrong model grows with its size, not with its square") {
+  // Each took minutes, and takes less than a second, or some with sanitizers.
+  struct Large {
+    const char* what;
+    std::string text;
+    std::size_t errors;
+  };
+  const std::string bodies = repeated(10000, R"({"name":"b#","type":"point_mass","mass":1})");
+  const std::vector<Large> models = {
+      {"30000 wrong types", model_with("", repeated(30000, R"({"name":"b#","type":"rigidd"})")), 30000},
+      {"10000 wrong names among 10000",
+       model_with(
+           R"(,"output":{"probes":[)" + repeated(10000, R"({"name":"p#","of":"bb#","quantity":"position.x"})") + "]}",
+           bodies),
+       10000},
+      {"1000 parameters that name each other",
+       model_with(R"(,"parameters":{)" +
+                  repeated(
+                      1000, "\"p#\":\"=" +
+                                [] {
+                                  std::string sum = "0";
+                                  for (int i = 0; i < 1000; ++i) sum += "+p" + std::to_string(i);
+                                  return sum;
+                                }() +
+                                "\"") +
+                  "}"),
+       1},
+  };
+  for (const Large& large : models) {
+    CAPTURE(large.what);
+    std::size_t errors = 0;
+    CHECK(seconds(large.text, errors) < 20);
+    CHECK(errors == large.errors);
+  }
+}
+
+TEST_CASE("reader: keys and repeated keys are bounded, since every message names their path") {
+  const auto message = [](const std::string& text) {
+    const ModelDocument document = carom::parse_model(text, "model.json");
+    return document.ok() ? std::string() : document.issues[0].message;
+  };
+  CHECK(message("{\"" + std::string(1001, 'k') + "\": 1}") == "a key of more than 1000 characters");
+  CHECK(message("{\"a\":0," + repeated(1001, "\"a\":0") + "}") == "more than 1000 keys occur a second time");
+  CHECK(message("{\"a\":0," + repeated(1000, "\"a\":0") + "}") ==
+        "this key occurs a second time; it is first in line 1");
+}
+
+TEST_CASE("reader: more elements than memory bears are an error of the body that exceeds") {
+  const std::string bar = R"({"name":"b#","type":"bar","from":[0,0,0],"to":[1,0,0],"elements":400000,)"
+                          R"("material":"m","section":"s"})";
+  const std::string parts = R"(,"materials":[{"name":"m","type":"linear_elastic","young":1,"density":1}],)"
+                            R"("sections":[{"name":"s","type":"area","area":1}])";
+  const ModelDocument document = carom::parse_model(model_with(parts, repeated(3, bar)), "model.json");
+  REQUIRE(document.issues.size() == 1);
+  CHECK(document.issues[0].pointer == "/bodies/2/elements");
+  CHECK(document.issues[0].message == "expected at most 1000000 elements in all bodies, got 1200000 up to this one");
+}
+
+TEST_CASE("builder: more pairs of spheres than memory bears are an error of the contact") {
+  const int n = 2001;  // 2001000 pairs
+  const std::string spheres =
+      repeated(n, R"({"name":"b#","type":"point_mass","mass":1,"radius":1,"position":[#,0,0]})");
+  ModelDocument document = carom::parse_model(
+      model_with(R"(,"contacts":[{"name":"all","between":[)" + repeated(n, "\"b#\"") + "]}]", spheres), "model.json");
+  CHECK(carom::build_model(document) == nullptr);
+  REQUIRE(document.issues.size() == 1);
+  CHECK(document.issues[0].pointer == "/contacts/0");
+  CHECK(document.issues[0].message ==
+        "expected at most 2000000 points and pairs that may touch, got 2001000 up to this contact");
+}
