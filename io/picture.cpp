@@ -30,7 +30,7 @@ void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
 }  // namespace
 
 Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
-    : model_(model), directory_(directory), name_(name) {
+    : directory_(directory), name_(name) {
   // strides: by steps, by time, or about 200 frames
   const double steps = model.simulation.duration / model.simulation.step;
   if (model.output.vtu_interval)

@@ -59,7 +59,6 @@ class Picture final : public Observer {
   void fill_contacts(const StepView& view);
   MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
 
-  const Model& model_;
   std::filesystem::path directory_;
   std::string name_;
   std::optional<VtuSeries> series_;
