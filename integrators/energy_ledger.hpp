@@ -15,7 +15,8 @@
 // where g~' = G v~ + g_t, g' = G v + g_t at q. The last four add up to v_m . M W = T(q, v) - T(q, v~) because of
 // M W = h f_* + G^T Lam; so what is left between the energy and the sum of all parts, the closure, is the residual of
 // the jump and rounding. Resting contacts: the smooth motion falls, the position correction lifts and the jump takes
-// the speed of the fall, so that these parts grow and cancel each other.
+// the speed of the fall, so that these parts grow and cancel each other. V is elastic energy and that of the field of
+// gravity; what loads give is work. A restart from an edited model counts from the energy that the new model has.
 #pragma once
 
 #include <string>
@@ -51,7 +52,7 @@ class EnergyLedger final : public Observer {
   void restore(const Record& record, bool same_files) override;
 
   const EnergyBalance& balance() const { return balance_; }
-  double initial() const { return initial_; }
+  double initial() const { return initial_.kinetic + initial_.elastic + initial_.potential; }
   double largest() const { return largest_; }
 
  private:
@@ -70,8 +71,8 @@ class EnergyLedger final : public Observer {
   void sum_up();
 
   EnergyBalance balance_;
-  double initial_ = 0, initial_potential_ = 0, largest_ = 0;
-  Energies energy_;
+  double largest_ = 0;
+  Energies initial_, energy_;
   Powers powers_;
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, constraints_, corrections_;
   Vector f_, scratch_, rates_, rates_smooth_, rates_at_rest_, zero_;
