@@ -6,6 +6,7 @@
 
 #include "apps/commands.hpp"
 #include "core/vector_ops.hpp"
+#include "io/expectations.hpp"
 #include "io/model.hpp"
 #include "io/probes.hpp"
 
@@ -24,7 +25,7 @@ class Check final : public Command {
   int run() override {
     ModelDocument document = load_model(model_, overrides_);
     const std::unique_ptr<Model> model = build_model(document);
-    if (model != nullptr) make_probes(*model, document);
+    if (model != nullptr) const Expectations checked(*model, make_probes(*model, document), document);
     if (!document.ok()) {
       fmt::print(stderr, "{}", document.report(width_of_stderr()));
       return exit_invalid_model;
