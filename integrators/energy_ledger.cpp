@@ -35,6 +35,7 @@ void EnergyLedger::start(const StepView& view) {
     largest_ = sum(now);
   }
   energy_ = now;
+  closed_ = view.state.closed;
   sum_up();
 }
 
@@ -92,6 +93,7 @@ void EnergyLedger::after_step(const StepView& view) {
     if (stages.jumped) add_jump(view, stages);
     powers_ = powers(view, state.q, state.v);
   }
+  closed_ = state.closed;
   sum_up();
 }
 
@@ -121,7 +123,7 @@ void EnergyLedger::add_jump(const StepView& view, const StepStages& stages) {
     if (impulse == 0) continue;
     const double rate = system.row_rate(row, state.q, state.v, t);
     const double rate_smooth = system.row_rate(row, state.q, stages.v_smooth, t);
-    impacts_.add(0.5 * impulse * (rate_smooth + rate));
+    (closed_[at(row - n_b)] != 0 ? contacts_ : impacts_).add(0.5 * impulse * (rate_smooth + rate));
     if (system.constraints()[at(system.row_place(row).block)]->traits().moving)
       drivers_.add(-impulse * system.row_rate(row, state.q, zero_, t));
   }
@@ -140,13 +142,14 @@ void EnergyLedger::sum_up() {
   b.numerical = numerical_.total();
   b.position = position_.total();
   b.impacts = impacts_.total();
+  b.contacts = contacts_.total();
   b.constraints = constraints_.total();
   b.corrections = corrections_.total();
   // no kind of energy is rounded to the size of another one
   Sum parts;
-  for (const double x :
-       {energy_.kinetic, energy_.elastic, energy_.potential, -initial_.kinetic, -initial_.elastic, -initial_.potential,
-        -b.loads, -b.drivers, -b.damping, -b.numerical, -b.position, -b.impacts, -b.constraints, -b.corrections})
+  for (const double x : {energy_.kinetic, energy_.elastic, energy_.potential, -initial_.kinetic, -initial_.elastic,
+                         -initial_.potential, -b.loads, -b.drivers, -b.damping, -b.numerical, -b.position, -b.impacts,
+                         -b.contacts, -b.constraints, -b.corrections})
     parts.add(x);
   b.closure = parts.total();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
@@ -160,7 +163,8 @@ void EnergyLedger::save(Record& record) {
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
   Vector sums;
-  for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &constraints_, &corrections_})
+  for (const Sum* s :
+       {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &constraints_, &corrections_})
     sums.insert(sums.end(), {s->value, s->rest});
   record.set("sums", std::move(sums));
 }
@@ -169,7 +173,7 @@ void EnergyLedger::restore(const Record& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
                       *const sums = record.find("sums");
   if (bounds == nullptr || bounds->size() != 3 || energies == nullptr || energies->size() != 6 || sums == nullptr ||
-      sums->size() != 16)
+      sums->size() != 18)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
   balance_.scale = (*bounds)[1];
@@ -177,7 +181,8 @@ void EnergyLedger::restore(const Record& record, bool) {
   initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
   energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
   std::size_t i = 0;
-  for (Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &constraints_, &corrections_}) {
+  for (Sum* s :
+       {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &constraints_, &corrections_}) {
     s->value = (*sums)[i++];
     s->rest = (*sums)[i++];
   }

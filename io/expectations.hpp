@@ -15,7 +15,7 @@ struct Expectation {
   std::string probe, pointer;
   double value = 0, tolerance = 0;
   double time = 0;
-  std::optional<double> found;  ///< none: the run ended before, or went on from a later time
+  std::optional<double> found;  ///< none: the run ended before, or goes on from a checkpoint behind that time
 
   bool met() const;
 };
