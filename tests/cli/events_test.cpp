@@ -331,3 +331,29 @@ TEST_CASE("events: what rests on a floor that sinks away leaves when the floor f
           doctest::Approx(a * omega * std::cos(omega * t_2) - flight_end + g * (t_2 - t_1)).epsilon(1e-3));
   }
 }
+
+TEST_CASE("events: a restart while contacts are closed gives the same file to the last byte") {
+  for (const std::string name : {"elastic_bar", "moving_floor", "bead_chain"}) {
+    CAPTURE(name);
+    const TemporaryDirectory directory;
+    const auto run_to = [&](const char* place, std::vector<std::string> more) {
+      std::vector<std::string> arguments = {
+          "run",   model_path(name),       "-q", "-o", place, "--set", "/output/vtu/enabled=false",
+          "--set", "/integrator/step=1e-3"};
+      arguments.insert(arguments.end(), {"--set", "/expect=[]", "--set", "/output/energy/every=10"});
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const Outcome outcome = run_carom(directory, arguments);
+      CHECK(outcome.err == "");
+      CHECK(outcome.code == 0);
+    };
+    run_to("whole", {});
+    run_to("parts", {"--until", "0.61"});
+    run_to("parts", {"--restart", "last"});
+    const std::string events = read(directory / "whole/events.csv");
+    CHECK(events.find("release") != std::string::npos);
+    const bool same_events = read(directory / "parts/events.csv") == events,
+               same_energy = read(directory / "parts/energy.csv") == read(directory / "whole/energy.csv");
+    CHECK(same_events);
+    CHECK(same_energy);
+  }
+}
