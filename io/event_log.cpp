@@ -94,7 +94,9 @@ void EventLog::write(const StepView& view, int row, bool impact, double t, const
   const State& state = view.state;
   const StepStages stages = view.integrator.stages();
   const ConstraintBlock::Place place = system.row_contact_place(row, state.q, state.v, state.t);
-  file_.cell(t).cell(std::to_string(state.step)).cell(impact ? "impact" : "release").cell(system.row_name(row));
+  // inside a subdivided step the number is that of the whole one, which is not done yet
+  const long step = view.nominal ? state.step : state.step + 1;
+  file_.cell(t).cell(std::to_string(step)).cell(impact ? "impact" : "release").cell(system.row_name(row));
   for (const Vec3& x : {place.point, place.normal})
     for (int c = 0; c < 3; ++c) file_.cell(x[c]);
   file_.cell(system.row_rate(row, stages.q_n, stages.v_n, view.report.t));

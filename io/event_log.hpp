@@ -8,7 +8,7 @@
 //            (dg': the jump of its gap velocity), (g'_{n+1} - g'_n)/h in the step after, and linear between their
 //            middles. A contact that was closed in one step only, or bounced off in its last, opens at the end of it.
 // Columns:
-//   t, step, event (impact or release), contact,
+//   t, step (the nominal one), event (impact or release), contact,
 //   x, y, z, normal_x, normal_y, normal_z            point and direction of the force at the end of the step
 //   gap_velocity_start                               at t_n, which the impact law reflects
 //   gap_velocity_smooth, gap_velocity_end            at the end of the step, before and after the velocity jump
