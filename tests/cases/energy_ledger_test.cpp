@@ -250,6 +250,20 @@ TEST_CASE("ledger: what a constant load gives is its force times the way") {
   }
 }
 
+TEST_CASE("ledger: what a constant torque gives is its moment times the angle") {
+  // M = 2 about a principal axis with J = 4: omega = M t/J, the work M^2 t^2/(2 J), in inertial and in body axes
+  for (const char* frame : {"inertial", "body"}) {
+    Case c = Case::from_text(std::string(R"({
+        "format": 1, "bodies": [{"name": "wheel", "type": "rigid", "mass": 1, "inertia": [3, 3, 4]}],
+        "loads": [{"name": "drive", "type": "torque", "on": "wheel", "value": [0, 0, 2], "frame": ")") +
+                             frame + R"("}], "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 3}})");
+    const EnergyBalance b = account(c).balance;
+    CHECK(b.loads == doctest::Approx(4.5).epsilon(1e-10));
+    CHECK(b.energy.kinetic == doctest::Approx(4.5).epsilon(1e-10));
+    CHECK(std::abs(b.numerical) < 1e-9);
+  }
+}
+
 TEST_CASE("ledger: the position part is the weight times the depth of the smooth motion, O(h) per impact") {
   // the impact in the middle of a step: the depth is v h/2 to first order
   const double t_1 = std::sqrt(2 / 9.81), v = 9.81 * t_1;
