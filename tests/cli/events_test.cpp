@@ -147,8 +147,7 @@ TEST_CASE("events: every bounce is an impact by Newton's law and a release at th
     const Run ball =
         run(model_path("bouncing_ball"), {number("/parameters/restitution", e), "/integrator/duration=1.5"});
     REQUIRE(ball.impacts.size() >= 2);
-    for (std::size_t k = 0; k < ball.impacts.size(); ++k) {
-      const Event& i = ball.impacts[k];
+    for (const Event& i : ball.impacts) {
       if (i.start >= 0) continue;  // after the accumulation point
       CHECK(std::abs(i.end + e * i.start) < 1e-11 * 5);
       CHECK(i.impulse == doctest::Approx(i.end - i.smooth).epsilon(1e-12));  // m = 1
