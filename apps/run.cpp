@@ -247,8 +247,9 @@ class Run final : public Command {
     for (const Expectation& e : account.expectations) {
       if (!e.found) {
         if (!quiet_ && account.status == RunStatus::completed)
-          fmt::print(stderr, "note: {}: {} is expected at t = {:.9g}, after the end of the run\n", e.pointer, e.probe,
-                     e.time);
+          fmt::print(
+              stderr, "note: {}: {} is expected at t = {:.9g}, {}\n", e.pointer, e.probe, e.time,
+              e.time > account.t_end ? "after the end of the run" : "before the restart, and was not noted then");
       } else if (!e.met()) {
         met = false;
         fmt::print(stderr, "carom: {}: expected {} = {:.9g} within {:.3g} at t = {:.9g}, found {:.9g}\n", e.pointer,

@@ -64,15 +64,4 @@ void LoadBlock::add_tangent(Range range, const ElementInput& in, const ElementTa
   }
 }
 
-Energies LoadBlock::energies(Range range, const ElementInput& in) const {
-  // dead loads: the potential at the present value of the load
-  Energies sum;
-  for (int e = range.first; e < range.last; ++e) {
-    const Load& load = loads_[at(e)];
-    if (load.kind != Load::Kind::force || load.body_axes) continue;
-    sum.potential -= value_at(load, in.t).dot(point_state(configuration(in, e, 0), node_kind(e, 0), load.offset).x);
-  }
-  return sum;
-}
-
 }  // namespace carom

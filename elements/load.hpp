@@ -2,7 +2,7 @@
 //
 //   force at a point of a node:  f = J^T F        torque on a frame:  f = (0, R^T M) or (0, M)
 //
-// given in inertial axes (a dead load; a constant one has the potential -F . x_P) or in body axes (follower).
+// given in inertial axes (a dead load) or in body axes (follower). What a load gives is work: none has a potential.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class LoadBlock final : public ElementBlock {
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;
   void add_mass_times(Range, const ElementInput&, const double*, MassKind, double*) const override {}
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
-  Energies energies(Range range, const ElementInput& in) const override;
+  Energies energies(Range, const ElementInput&) const override { return {}; }
 
  private:
   std::vector<Load> loads_;

@@ -23,12 +23,19 @@ void EnergyLedger::start(const StepView& view) {
   const System& system = view.system;
   for (Vector* x : {&f_, &zero_, &scratch_}) x->assign(at(system.size()), 0.0);
   for (Vector* x : {&rates_, &rates_smooth_, &rates_at_rest_}) x->assign(at(system.rows()), 0.0);
-  energy_ = system.energies(view.state.q, view.state.v, view.state.t);
+  const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
   powers_ = powers(view, view.state.q, view.state.v);
-  if (!restored_) {
-    initial_ = largest_ = sum(energy_);
-    initial_potential_ = energy_.potential;
+  if (restored_) {
+    // nothing, unless the model is another one
+    initial_.kinetic += now.kinetic - energy_.kinetic;
+    initial_.elastic += now.elastic - energy_.elastic;
+    initial_.potential += now.potential - energy_.potential;
+  } else {
+    initial_ = now;
+    largest_ = sum(now);
   }
+  energy_ = now;
+  closed_ = view.state.closed;
   sum_up();
 }
 
@@ -86,6 +93,7 @@ void EnergyLedger::after_step(const StepView& view) {
     if (stages.jumped) add_jump(view, stages);
     powers_ = powers(view, state.q, state.v);
   }
+  closed_ = state.closed;
   sum_up();
 }
 
@@ -115,7 +123,7 @@ void EnergyLedger::add_jump(const StepView& view, const StepStages& stages) {
     if (impulse == 0) continue;
     const double rate = system.row_rate(row, state.q, state.v, t);
     const double rate_smooth = system.row_rate(row, state.q, stages.v_smooth, t);
-    impacts_.add(0.5 * impulse * (rate_smooth + rate));
+    (closed_[at(row - n_b)] != 0 ? contacts_ : impacts_).add(0.5 * impulse * (rate_smooth + rate));
     if (system.constraints()[at(system.row_place(row).block)]->traits().moving)
       drivers_.add(-impulse * system.row_rate(row, state.q, zero_, t));
   }
@@ -134,40 +142,47 @@ void EnergyLedger::sum_up() {
   b.numerical = numerical_.total();
   b.position = position_.total();
   b.impacts = impacts_.total();
+  b.contacts = contacts_.total();
   b.constraints = constraints_.total();
   b.corrections = corrections_.total();
-  const double now = sum(energy_);
+  // no kind of energy is rounded to the size of another one
   Sum parts;
-  for (const double x : {now, -initial_, -b.loads, -b.drivers, -b.damping, -b.numerical, -b.position, -b.impacts,
-                         -b.constraints, -b.corrections})
+  for (const double x : {energy_.kinetic, energy_.elastic, energy_.potential, -initial_.kinetic, -initial_.elastic,
+                         -initial_.potential, -b.loads, -b.drivers, -b.damping, -b.numerical, -b.position, -b.impacts,
+                         -b.contacts, -b.constraints, -b.corrections})
     parts.add(x);
   b.closure = parts.total();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
   b.scale = std::max(b.scale, std::abs(energy_.kinetic) + std::abs(energy_.elastic) +
-                                  std::abs(energy_.potential - initial_potential_));
-  if (now > largest_) largest_ = now;
+                                  std::abs(energy_.potential - initial_.potential));
+  largest_ = std::max(largest_, sum(energy_));
 }
 
 void EnergyLedger::save(Record& record) {
-  record.set("bounds", {initial_, initial_potential_, largest_, balance_.scale, balance_.largest_closure});
-  record.set("energy", {energy_.kinetic, energy_.elastic, energy_.potential});
+  record.set("bounds", {largest_, balance_.scale, balance_.largest_closure});
+  record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
+                          energy_.potential});
   Vector sums;
-  for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &constraints_, &corrections_})
+  for (const Sum* s :
+       {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &constraints_, &corrections_})
     sums.insert(sums.end(), {s->value, s->rest});
   record.set("sums", std::move(sums));
 }
 
 void EnergyLedger::restore(const Record& record, bool) {
-  const Vector *const bounds = record.find("bounds"), *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 5 || sums == nullptr || sums->size() != 16)
+  const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
+                      *const sums = record.find("sums");
+  if (bounds == nullptr || bounds->size() != 3 || energies == nullptr || energies->size() != 6 || sums == nullptr ||
+      sums->size() != 18)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
-  initial_ = (*bounds)[0];
-  initial_potential_ = (*bounds)[1];
-  largest_ = (*bounds)[2];
-  balance_.scale = (*bounds)[3];
-  balance_.largest_closure = (*bounds)[4];
+  largest_ = (*bounds)[0];
+  balance_.scale = (*bounds)[1];
+  balance_.largest_closure = (*bounds)[2];
+  initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
+  energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
   std::size_t i = 0;
-  for (Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &constraints_, &corrections_}) {
+  for (Sum* s :
+       {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &constraints_, &corrections_}) {
     s->value = (*sums)[i++];
     s->rest = (*sums)[i++];
   }

@@ -12,13 +12,15 @@
 //                        all rows             -Lam g_t              the work of what moves the obstacle or the joint
 //                        force correction     h f_* . v_m
 //
-// where g~' = G v~ + g_t, g' = G v + g_t at q. The last four add up to v_m . M W = T(q, v) - T(q, v~) because of
+// where g~' = G v~ + g_t, g' = G v + g_t at q. The last five add up to v_m . M W = T(q, v) - T(q, v~) because of
 // M W = h f_* + G^T Lam; so what is left between the energy and the sum of all parts, the closure, is the residual of
-// the jump and rounding. Resting contacts: the smooth motion falls, the position correction lifts and the jump takes
-// the speed of the fall, so that these parts grow and cancel each other.
+// the jump and rounding. At a contact that stays closed the smooth motion falls, the position correction lifts and the
+// jump takes the speed of the fall: work of O(h) per time that cancels. V is elastic energy and that of the field of
+// gravity; what loads give is work. A restart from an edited model counts from the energy that the new model has.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "integrators/observer.hpp"
 
@@ -32,7 +34,8 @@ struct EnergyBalance {
   double damping = 0;          ///< work of dampers
   double numerical = 0;        ///< of the smooth motion beyond the work of its forces
   double position = 0;         ///< of the position corrections
-  double impacts = 0;          ///< of the contacts' impulses, without what moving obstacles give
+  double impacts = 0;          ///< of the impulses by which contacts close, without what moving obstacles give
+  double contacts = 0;         ///< the same of contacts that were closed before
   double constraints = 0;      ///< of the joints' impulses, without what drivers give
   double corrections = 0;      ///< of the force corrections in the jumps
   double closure = 0;          ///< energy - initial energy - all of the above
@@ -51,7 +54,7 @@ class EnergyLedger final : public Observer {
   void restore(const Record& record, bool same_files) override;
 
   const EnergyBalance& balance() const { return balance_; }
-  double initial() const { return initial_; }
+  double initial() const { return initial_.kinetic + initial_.elastic + initial_.potential; }
   double largest() const { return largest_; }
 
  private:
@@ -70,11 +73,12 @@ class EnergyLedger final : public Observer {
   void sum_up();
 
   EnergyBalance balance_;
-  double initial_ = 0, initial_potential_ = 0, largest_ = 0;
-  Energies energy_;
+  double largest_ = 0;
+  Energies initial_, energy_;
   Powers powers_;
-  Sum loads_, drivers_, damping_, numerical_, position_, impacts_, constraints_, corrections_;
+  Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, constraints_, corrections_;
   Vector f_, scratch_, rates_, rates_smooth_, rates_at_rest_, zero_;
+  std::vector<std::uint8_t> closed_;  // contacts before the step
   bool restored_ = false;
 };
 

@@ -8,8 +8,8 @@ namespace carom {
 EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
     : ledger_(ledger),
       file_(file,
-            "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,constraints,"
-            "force_correction,closure"),
+            "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,contacts,"
+            "constraints,force_correction,closure"),
       every_(model.output.energy_every.value_or(
           std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))) {}
 
@@ -34,7 +34,7 @@ void EnergyWriter::write(const StepView& view) {
   const EnergyBalance& b = ledger_.balance();
   for (const double x :
        {view.state.t, b.energy.kinetic, b.energy.elastic, b.energy.potential, b.total(), b.loads, b.drivers, b.damping,
-        b.numerical, b.position, b.impacts, b.constraints, b.corrections, b.closure})
+        b.numerical, b.position, b.impacts, b.contacts, b.constraints, b.corrections, b.closure})
     file_.cell(x);
   file_.end_row();
   last_written_ = view.state.t;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/files.hpp"
 #include "io/json_source.hpp"
 #include "io/nearest.hpp"
 #include "io/spec.hpp"
@@ -58,30 +59,39 @@ void Expectations::look(const StepView& view) {
     if (t < e.time - 1e-9 * h) {
       c.before_t = t;
       c.before = now;
-    } else if (t <= e.time + 1e-9 * h || !(c.before_t < t)) {
+    } else if (t <= e.time + 1e-9 * h) {
       e.found = now;
-    } else {
-      e.found = c.before + (now - c.before) * (e.time - c.before_t) / (t - c.before_t);
+    } else if (c.before_t) {
+      e.found = c.before + (now - c.before) * (e.time - *c.before_t) / (t - *c.before_t);
     }
   }
+}
+
+std::string Expectations::key(const Expectation& e) {
+  std::string key = e.probe + " at ";
+  append_number(key, e.time);
+  return key;
 }
 
 void Expectations::save(Record& record) {
   for (std::size_t i = 0; i < expectations_.size(); ++i) {
     const Expectation& e = expectations_[i];
-    record.set(e.pointer, {e.time, columns_[i].before_t, columns_[i].before});
-    if (e.found) record.set_number(e.pointer + " found", *e.found);
+    const Column& c = columns_[i];
+    if (e.found)
+      record.set_number(key(e) + ", found", *e.found);
+    else if (c.before_t)
+      record.set(key(e) + ", before", {*c.before_t, c.before});
   }
 }
 
 void Expectations::restore(const Record& record, bool) {
   for (std::size_t i = 0; i < expectations_.size(); ++i) {
     Expectation& e = expectations_[i];
-    const Vector* const known = record.find(e.pointer);
-    if (known == nullptr || known->size() != 3 || known->front() != e.time) continue;
-    columns_[i].before_t = (*known)[1];
-    columns_[i].before = (*known)[2];
-    if (const Vector* found = record.find(e.pointer + " found")) e.found = found->front();
+    if (const Vector* found = record.find(key(e) + ", found")) e.found = found->front();
+    if (const Vector* before = record.find(key(e) + ", before"); before != nullptr && before->size() == 2) {
+      columns_[i].before_t = (*before)[0];
+      columns_[i].before = (*before)[1];
+    }
   }
 }
 

@@ -174,6 +174,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     energy["numerical"] = b.numerical;
     energy["position_correction"] = b.position;
     energy["impacts"] = b.impacts;
+    energy["contacts"] = b.contacts;
     energy["constraints"] = b.constraints;
     energy["force_correction"] = b.corrections;
     energy["closure"] = b.closure;
@@ -253,8 +254,9 @@ std::string closing_table(const Model& model, const RunAccount& account) {
   if (account.ledger) {
     const EnergyBalance& b = *account.ledger;
     const std::pair<const char*, double> parts[] = {
-        {"loads", b.loads},     {"drivers", b.drivers},   {"damping", b.damping},         {"numerical", b.numerical},
-        {"impacts", b.impacts}, {"position", b.position}, {"constraints", b.constraints}, {"forces", b.corrections}};
+        {"loads", b.loads},         {"drivers", b.drivers},         {"damping", b.damping},
+        {"numerical", b.numerical}, {"impacts", b.impacts},         {"contacts", b.contacts},
+        {"position", b.position},   {"constraints", b.constraints}, {"forces", b.corrections}};
     std::string words;
     for (const auto& [name, work] : parts)
       if (std::abs(work) > 1e-12 * b.scale) words += fmt::format("{}{} {:.4g}", words.empty() ? "" : ", ", name, work);

@@ -166,10 +166,12 @@ void check_reaction_gradient(const ConstraintCase& c) {
   });
 }
 
-// linear: G constant, so that neither the reaction nor G v + g_t changes with q.
+// linear: G constant, so that neither the reaction nor G v + g_t changes with q. Not moving: g does not depend on t,
+// and at rest its rate is zero to the last bit, by which others save the evaluation of g_t.
 void check_constraint_traits(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Motion other = f.motion();
+    const Vector multipliers = f.multipliers();
     const Values here = f.evaluate(s.q, s.v, s.t);
     if (f.traits().linear) {
       CHECK(relative_error(f.spread_rows(here.gradient),
@@ -178,6 +180,16 @@ void check_constraint_traits(const ConstraintCase& c) {
       const Vector A = f.reaction_gradient(s.q, s.t, f.multipliers(), 1);
       CHECK(largest(f.without_surplus(spread(f.system, f.topology(), A, f.topology().local_size))) < rounding);
     }
+    if (!f.traits().moving) {
+      const Vector rest(s.v.size(), 0.0);
+      CHECK(largest(f.rate(s.q, rest, s.t)) == 0);
+      CHECK(f.gap(s.q, s.t) == f.gap(s.q, other.t));
+      CHECK(f.rate(s.q, s.v, s.t) == f.rate(s.q, s.v, other.t));
+      CHECK(f.reaction(s.q, s.t, multipliers) == f.reaction(s.q, other.t, multipliers));
+      CHECK(largest(f.evaluate(s.q, rest, s.t).bias) == 0);
+    }
+    // what moves says so to whoever asks the system for drivers
+    CHECK(f.system.driven() == (f.traits().moving && !f.traits().unilateral));
     for (int item = 0; item < f.items(); ++item)
       for (int row = 0; row < f.rows(); ++row) {
         const RowLaw law = f.block().law(item, row);

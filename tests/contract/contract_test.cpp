@@ -137,11 +137,10 @@ std::vector<ElementCase> elements() {
       {"dead force on points", [](System& s) { loads(s, K::force, false, P, constant_load()); }},
       {"varying force on frames", [](System& s) { loads(s, K::force, false, F, varying_load()); }},
       {"varying force on points", [](System& s) { loads(s, K::force, false, P, varying_load()); }},
-      {"follower force on frames", [](System& s) { loads(s, K::force, true, F, varying_load()); }, false, false},
-      {"torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, constant_load()); }, false, false},
-      {"varying torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, varying_load()); }, false,
-       false},
-      {"torque in body axes", [](System& s) { loads(s, K::torque, true, F, varying_load()); }, false, false},
+      {"follower force on frames", [](System& s) { loads(s, K::force, true, F, varying_load()); }},
+      {"torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, constant_load()); }},
+      {"varying torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, varying_load()); }},
+      {"torque in body axes", [](System& s) { loads(s, K::torque, true, F, varying_load()); }},
   };
 }
 
@@ -360,7 +359,7 @@ TEST_CASE("every element: its mass matrix is symmetric, positive semidefinite, a
 TEST_CASE("every element: its lumped mass is diagonal in translations and keeps the total mass") {
   for_elements(check_lumped_mass);
 }
-TEST_CASE("every element: conservative forces are minus the gradient of its energy") {
+TEST_CASE("every element: internal forces are minus the gradient of its elastic energy") {
   for_elements(check_forces_from_energy);
 }
 TEST_CASE("every element: the parts of its force sum to the whole") { for_elements(check_force_parts); }

@@ -13,8 +13,7 @@ struct ElementCase {
   std::string name;
   /// Adds nodes and one element block.
   std::function<void(System&)> build;
-  bool free = false;         ///< attached to nothing fixed in space: internal forces follow a rigid motion
-  bool conservative = true;  ///< the external forces have the potential that energies() states
+  bool free = false;  ///< attached to nothing fixed in space: internal forces follow a rigid motion
 };
 
 void check_stiffness_is_derivative(const ElementCase& c);

@@ -1,0 +1,365 @@
+// events.csv: when contacts close and open, where, and by which impulse, against closed forms.
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "tests/cli/program.hpp"
+
+using namespace carom::cli_test;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Vec = std::array<double, 3>;
+
+// One row of events.csv.
+struct Event {
+  double t = 0;
+  long step = 0;
+  bool impact = false;
+  std::string contact;
+  Vec point{}, normal{};
+  double start = 0, smooth = 0, end = 0;  ///< gap velocities
+  double impulse = 0, total = 0;
+};
+
+// Cells of a line of a CSV file (RFC 4180, and blanks at its beginning).
+std::vector<std::string> cells(const std::string& line) {
+  std::vector<std::string> out(1);
+  bool quoted = false;
+  for (std::size_t i = line.find_first_not_of(' '); i < line.size(); ++i) {
+    if (quoted) {
+      if (line[i] != '"')
+        out.back() += line[i];
+      else if (i + 1 < line.size() && line[i + 1] == '"')
+        out.back() += line[++i];
+      else
+        quoted = false;
+    } else if (line[i] == '"') {
+      quoted = true;
+    } else if (line[i] == ',') {
+      out.emplace_back();
+    } else {
+      out.back() += line[i];
+    }
+  }
+  return out;
+}
+
+std::vector<Event> read_events(const fs::path& file) {
+  std::istringstream in(read(file));
+  std::string line;
+  std::getline(in, line);
+  const std::vector<std::string> names = cells(line);
+  std::vector<Event> events;
+  while (std::getline(in, line)) {
+    const std::vector<std::string> values = cells(line);
+    REQUIRE(values.size() == names.size());
+    std::map<std::string, std::string> row;
+    for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = values[i];
+    const auto number = [&](const std::string& name) { return std::stod(row.at(name)); };
+    Event e;
+    e.t = number("t");
+    e.step = std::stol(row.at("step"));
+    REQUIRE((row.at("event") == "impact" || row.at("event") == "release"));
+    e.impact = row.at("event") == "impact";
+    e.contact = row.at("contact");
+    e.point = {number("x"), number("y"), number("z")};
+    e.normal = {number("normal_x"), number("normal_y"), number("normal_z")};
+    e.start = number("gap_velocity_start");
+    e.smooth = number("gap_velocity_smooth");
+    e.end = number("gap_velocity_end");
+    e.impulse = number("impulse");
+    e.total = number("total_impulse");
+    events.push_back(e);
+  }
+  return events;
+}
+
+// Events of a run of a model file with overrides, and its summary.
+struct Run {
+  std::vector<Event> all, impacts, releases;
+  nlohmann::json summary;
+  Table probes;
+};
+
+Run run(const std::string& model, const std::vector<std::string>& set) {
+  const TemporaryDirectory directory;
+  // what the models expect holds at their own settings
+  std::vector<std::string> arguments = {
+      "run", model, "-q", "-o", "r", "--set", "/expect=[]", "--set", "/output/vtu/enabled=false"};
+  for (const std::string& s : set) arguments.insert(arguments.end(), {"--set", s});
+  const Outcome outcome = run_carom(directory, arguments);
+  CHECK(outcome.err == "");
+  REQUIRE(outcome.code == 0);
+  Run r;
+  r.all = read_events(directory / "r/events.csv");
+  for (const Event& e : r.all) (e.impact ? r.impacts : r.releases).push_back(e);
+  r.summary = read_json(directory / "r/summary.json");
+  if (fs::exists(directory / "r/probes.csv")) r.probes = read_csv(directory / "r/probes.csv");
+  CHECK(static_cast<long>(r.impacts.size()) == r.summary["impacts"].get<long>());
+  return r;
+}
+
+Run run_text(const std::string& text, const std::vector<std::string>& set = {}) {
+  const TemporaryDirectory directory;
+  write(directory / "model.json", text);
+  return run((directory / "model.json").string(), set);
+}
+
+std::string number(const char* pointer, double value) {
+  std::ostringstream text;
+  text.precision(17);
+  text << pointer << "=" << value;
+  return text.str();
+}
+
+double distance(const Vec& a, const Vec& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
+
+const double first_impact = std::sqrt(2 / 9.81);
+
+}  // namespace
+
+TEST_CASE("events: the time of the ball's first impact is exact, since its fall is") {
+  for (const double h : {3e-2, 1e-2, 1e-3}) {
+    CAPTURE(h);
+    const Run ball = run(model_path("bouncing_ball"), {number("/integrator/step", h), "/integrator/duration=0.6"});
+    REQUIRE(!ball.impacts.empty());
+    const Event& e = ball.impacts[0];
+    CHECK(std::abs(e.t - first_impact) < 1e-12);
+    CHECK(e.step == std::ceil(first_impact / h));
+    CHECK(e.contact == "floor");
+    CHECK(e.start == doctest::Approx(-9.81 * h * static_cast<double>(e.step - 1)).epsilon(1e-12));
+    CHECK(e.smooth == doctest::Approx(-9.81 * h * static_cast<double>(e.step)).epsilon(1e-12));
+    CHECK(e.point == Vec{0, 0, 0});
+    CHECK(e.normal == Vec{0, 0, 1});
+  }
+}
+
+TEST_CASE("events: every bounce is an impact by Newton's law and a release at the end of its step") {
+  for (const double e : {0.3, 0.8, 1.0}) {
+    CAPTURE(e);
+    const double h = 1e-3;
+    const Run ball =
+        run(model_path("bouncing_ball"), {number("/parameters/restitution", e), "/integrator/duration=1.5"});
+    REQUIRE(ball.impacts.size() >= 2);
+    for (const Event& i : ball.impacts) {
+      if (i.start >= 0) continue;  // after the accumulation point
+      CHECK(std::abs(i.end + e * i.start) < 1e-11 * 5);
+      CHECK(i.impulse == doctest::Approx(i.end - i.smooth).epsilon(1e-12));  // m = 1
+      CHECK(i.total == i.impulse);
+      CHECK(i.t > h * static_cast<double>(i.step - 1) - 1e-12);
+      CHECK(i.t <= h * static_cast<double>(i.step) + 1e-12);
+    }
+    // times increase, and of a contact impacts and releases alternate
+    for (std::size_t k = 1; k < ball.all.size(); ++k) {
+      CHECK(ball.all[k].t >= ball.all[k - 1].t);
+      CHECK(ball.all[k].impact != ball.all[k - 1].impact);
+    }
+    // the flights between take 2 v/g from the end of the step of the impact
+    for (std::size_t k = 0; k + 1 < ball.impacts.size(); ++k) {
+      const double v = ball.impacts[k].end;
+      if (v < 0.05) break;
+      CHECK(ball.releases[k].t == doctest::Approx(h * static_cast<double>(ball.impacts[k].step)).epsilon(1e-12));
+      CHECK(ball.releases[k].total == ball.impacts[k].impulse);
+      CHECK(ball.releases[k].impulse == 0);
+      CHECK(std::abs(ball.impacts[k + 1].t - (ball.releases[k].t + 2 * v / 9.81)) < 1e-9);
+    }
+  }
+}
+
+TEST_CASE("events: a ball that comes to rest closes for good") {
+  const Run ball = run(model_path("bouncing_ball"), {"/integrator/duration=5"});
+  REQUIRE(!ball.all.empty());
+  CHECK(ball.all.back().impact);
+  CHECK(ball.impacts.size() == ball.releases.size() + 1);
+  CHECK(ball.all.back().t < 4.0637125);  // sqrt(2 z_0/g) (1 + e)/(1 - e)
+}
+
+TEST_CASE("events: the bar touches the wall once, with the impulse of all its steps") {
+  // REFERENCE: closed 0.5005 to 1.1646 s, impulse 199.178 at h = 2e-6; the tip flies at constant velocity before
+  for (const double h : {1e-3, 2e-4}) {
+    CAPTURE(h);
+    const Run bar = run(model_path("elastic_bar"), {number("/integrator/step", h), "/integrator/duration=1.4"});
+    REQUIRE(bar.impacts.size() == 1);
+    REQUIRE(bar.releases.size() == 1);
+    CHECK(std::abs(bar.impacts[0].t - 0.5005) < 1e-9);
+    CHECK(bar.impacts[0].start == doctest::Approx(-10).epsilon(1e-10));
+    CHECK(std::abs(bar.impacts[0].end) < 1e-9);
+    CHECK(bar.impacts[0].normal == Vec{-1, 0, 0});
+    CHECK(bar.impacts[0].point[0] == doctest::Approx(15.005).epsilon(1e-12));
+    CHECK(std::abs(bar.releases[0].t - 1.1646) < 4 * h);
+    CHECK(bar.releases[0].total == doctest::Approx(199.178).epsilon(4 * h));
+    CHECK(bar.releases[0].end > 0);
+  }
+}
+
+TEST_CASE("events: a vertex of the spinning brick hits at the event-exact time and place") {
+  // REFERENCE section 3: vertex 5 at t = 0.415285603; before it the smooth motion is of second order
+  std::vector<double> errors;
+  for (const double h : {1e-3, 5e-4, 2.5e-4}) {
+    const Run brick = run(model_path("brick"), {number("/integrator/step", h), "/integrator/duration=0.5"});
+    REQUIRE(brick.impacts.size() == 1);
+    const Event& e = brick.impacts[0];
+    CHECK(e.contact.find('5') != std::string::npos);
+    CHECK(std::abs(e.end + 0.8 * e.start) < 1e-10 * 100);
+    CHECK(e.normal == Vec{0, 0, 1});
+    CHECK(std::abs(e.point[2]) < 1e-12);
+    // a vertex is 0.187 m from the centre of mass, which is at x = 3 t
+    CHECK(std::hypot(e.point[0] - 3 * h * static_cast<double>(e.step), e.point[1]) < 0.1871);
+    errors.push_back(std::abs(e.t - 0.415285603));
+  }
+  CHECK(errors[0] / errors[1] == doctest::Approx(4).epsilon(0.1));
+  CHECK(errors[1] / errors[2] == doctest::Approx(4).epsilon(0.1));
+  CHECK(errors[2] < 4e-6);
+}
+
+TEST_CASE("events: in a step that is halved the number is that of the whole step, the time that of the impact") {
+  const std::vector<std::string> few = {"/integrator/newton/max_iterations=3", "/integrator/duration=0.5"};
+  const Run brick = run(model_path("brick"), few);
+  CHECK(brick.summary["subdivided_steps"] > 0);
+  REQUIRE(brick.impacts.size() == 1);
+  CHECK(brick.impacts[0].step == 416);  // from 0.415 to 0.416
+  CHECK(std::abs(brick.impacts[0].t - 0.415285603) < 1e-4);
+  REQUIRE(brick.releases.size() == 1);
+  CHECK(brick.releases[0].step >= 416);
+  CHECK(brick.releases[0].step <= 417);
+}
+
+TEST_CASE("events: without force corrections the impulse is m_eff times the jump of the gap velocity") {
+  // 1/m_eff = 1/m + |r x n|^2/J for an isotropic inertia; r from the centre of mass to the place of the impact
+  const std::string text = R"({
+    "format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "box", "type": "rigid", "mass": 2, "inertia": [0.3, 0.3, 0.3], "position": [0, 0, 0.6],
+                "points": [{"name": "tip", "at": [0.3, -0.2, -0.5]}]}],
+    "contacts": [{"name": "floor", "on": "box.tip", "restitution": 0.35,
+                  "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.16, "force_corrections": false},
+    "output": {"probes": [{"name": "x", "of": "box", "quantity": "position"}]}
+  })";
+  const Run box = run_text(text);
+  REQUIRE(box.impacts.size() == 1);
+  const Event& e = box.impacts[0];
+  CHECK(e.t == doctest::Approx(std::sqrt(2 * 0.1 / 9.81)).epsilon(1e-12));
+  // the correction of the position has turned the box a little
+  CHECK(distance(e.point, {0.3, -0.2, 0}) < 1e-3);
+  CHECK(std::abs(e.point[2]) < 1e-12);
+  const std::vector<double>& x = box.probes.rows[static_cast<std::size_t>(e.step)];
+  const double arm = std::hypot(e.point[0] - x[1], e.point[1] - x[2]), m_eff = 1 / (1 / 2.0 + arm * arm / 0.3);
+  CHECK(e.impulse == doctest::Approx(m_eff * (e.end - e.smooth)).epsilon(1e-10));
+  CHECK(e.end == doctest::Approx(-0.35 * e.start).epsilon(1e-10));
+}
+
+TEST_CASE("events: balls meet along the line of their centres") {
+  // radii 0.3 and 0.5, the second ahead by 1.6 in x and 0.48 in y: they touch when the distance in x is 0.64
+  const std::string text = R"({
+    "format": 1,
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 2, "radius": 0.3, "velocity": [2, 0, 0]},
+               {"name": "b", "type": "point_mass", "mass": 3, "radius": 0.5, "position": [1.6, 0.48, 0]}],
+    "contacts": [{"name": "pair", "between": ["a", "b"], "restitution": 0.5}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.6}
+  })";
+  const Run balls = run_text(text);
+  REQUIRE(balls.impacts.size() == 1);
+  const Event& e = balls.impacts[0];
+  CHECK(std::abs(e.t - 0.48) < 1e-6);
+  // the normal, from the first to the second ball, and the place at the first one's surface, at the end of the step
+  CHECK(distance(e.normal, {0.8, 0.6, 0}) < 4e-3);
+  CHECK(distance(e.point, {0.96 + 0.24, 0.18, 0}) < 4e-3);
+  CHECK(e.smooth == doctest::Approx(-1.6).epsilon(4e-3));
+  // m_eff = m_a m_b/(m_a + m_b)
+  CHECK(e.impulse == doctest::Approx(1.2 * (e.end - e.smooth)).epsilon(1e-10));
+  REQUIRE(balls.releases.size() == 1);
+}
+
+TEST_CASE("events: the name of a pair, which has a comma, is one cell") {
+  // balls of radius 0.5 with gaps of 0.1 and speed 1: impact k comes 0.1 s after the one before, seen at a step's end
+  const double h = 1e-3;
+  const Run cradle = run(model_path("cradle"), {});
+  REQUIRE(cradle.impacts.size() == 4);
+  for (std::size_t k = 0; k < 4; ++k) {
+    const Event& e = cradle.impacts[k];
+    const std::string i = std::to_string(k + 1), j = std::to_string(k + 2);
+    CHECK(e.contact == "touch[ball_" + i + ",ball_" + j + "]");
+    const double before = k == 0 ? 0 : h * static_cast<double>(cradle.impacts[k - 1].step);
+    CHECK(std::abs(e.t - before - 0.1) < h);
+    CHECK(std::abs(e.point[0] - (1.1 * static_cast<double>(k) + 0.6)) < h);
+    CHECK(std::abs(e.normal[0]) == 1);
+    CHECK(e.start == doctest::Approx(-1).epsilon(1e-13));
+    CHECK(e.end == doctest::Approx(1).epsilon(1e-13));
+    CHECK(e.impulse == doctest::Approx(1).epsilon(1e-13));  // m_eff = 1/2, the jump is 2
+  }
+}
+
+TEST_CASE("events: what rests on a floor that sinks away leaves when the floor falls faster, to second order") {
+  // data/models/moving_floor.json: a sin(omega t) carries until a omega^2 sin(omega t) = g; then a flight, which ends
+  // where the parabola meets the floor again; the contact is closed from there to one period after the first release
+  const double g = 9.81, a = 0.013, omega = 10 * M_PI, period = 0.2;
+  const double leave = std::asin(g / (a * omega * omega)) / omega;
+  const auto gap = [&](double t) {
+    const double s = t - leave;
+    return a * std::sin(omega * leave) + a * omega * std::cos(omega * leave) * s - g * s * s / 2 -
+           a * std::sin(omega * t);
+  };
+  double low = leave + 0.05 * period, high = leave + period;
+  REQUIRE(gap(low) > 0);
+  REQUIRE(gap(high) < 0);
+  for (int i = 0; i < 80; ++i) (gap((low + high) / 2) > 0 ? low : high) = (low + high) / 2;
+  const double land = low;
+
+  std::vector<double> steps = {4e-4, 2e-4, 1e-4, 5e-5};
+  for (const double h : steps) {
+    CAPTURE(h);
+    const Run balls = run(model_path("moving_floor"), {number("/integrator/step", h), "/integrator/duration=0.5"});
+    std::vector<Event> impacts, releases;
+    for (const Event& e : balls.all)
+      if (e.contact.starts_with("carry")) (e.impact ? impacts : releases).push_back(e);
+    REQUIRE(releases.size() >= 2);
+    REQUIRE(impacts.size() >= 2);
+    CHECK(impacts[0].t == 0);  // it lies on the floor from the start on
+    // h^2 times the rate at which the force falls over the force itself, some thousand per second squared
+    for (std::size_t k = 0; k < 2; ++k) {
+      CHECK(std::abs(releases[k].t - (leave + static_cast<double>(k) * period)) < 100 * h * h);
+      CHECK(std::abs(impacts[k + 1].t - (land + static_cast<double>(k) * period)) < 1000 * h * h);
+    }
+    // on the floor, which has moved, and with its velocity after the impact (e = 0)
+    CHECK(impacts[1].point[2] ==
+          doctest::Approx(a * std::sin(omega * h * static_cast<double>(impacts[1].step))).epsilon(1e-9));
+    CHECK(std::abs(impacts[1].end) < 1e-10);
+    // from the second impact to its release: m times what gravity and the floor's velocity ask for
+    const double t_1 = impacts[1].t, t_2 = releases[1].t;
+    const double flight_end = a * omega * std::cos(omega * leave) - g * (t_1 - leave);
+    CHECK(releases[1].total ==
+          doctest::Approx(a * omega * std::cos(omega * t_2) - flight_end + g * (t_2 - t_1)).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("events: a restart while contacts are closed gives the same file to the last byte") {
+  for (const std::string name : {"elastic_bar", "moving_floor", "bead_chain"}) {
+    CAPTURE(name);
+    const TemporaryDirectory directory;
+    const auto run_to = [&](const char* place, std::vector<std::string> more) {
+      std::vector<std::string> arguments = {
+          "run",   model_path(name),       "-q", "-o", place, "--set", "/output/vtu/enabled=false",
+          "--set", "/integrator/step=1e-3"};
+      arguments.insert(arguments.end(), {"--set", "/expect=[]", "--set", "/output/energy/every=10"});
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const Outcome outcome = run_carom(directory, arguments);
+      CHECK(outcome.err == "");
+      CHECK(outcome.code == 0);
+    };
+    run_to("whole", {});
+    run_to("parts", {"--until", "0.61"});
+    run_to("parts", {"--restart", "last"});
+    const std::string events = read(directory / "whole/events.csv");
+    CHECK(events.find("release") != std::string::npos);
+    const bool same_events = read(directory / "parts/events.csv") == events,
+               same_energy = read(directory / "parts/energy.csv") == read(directory / "whole/energy.csv");
+    CHECK(same_events);
+    CHECK(same_energy);
+  }
+}
