@@ -28,6 +28,10 @@ void EnergyLedger::start(const StepView& view) {
   if (!restored_) {
     initial_ = largest_ = sum(energy_);
     initial_potential_ = energy_.potential;
+  } else if (sum(energy_) != sum(restored_energy_)) {
+    // the model was edited for the restart: another gravity gives the same state another energy
+    edited_ += sum(energy_) - sum(restored_energy_);
+    initial_potential_ += energy_.potential - restored_energy_.potential;
   }
   sum_up();
 }
@@ -138,8 +142,8 @@ void EnergyLedger::sum_up() {
   b.corrections = corrections_.total();
   const double now = sum(energy_);
   Sum parts;
-  for (const double x : {now, -initial_, -b.loads, -b.drivers, -b.damping, -b.numerical, -b.position, -b.impacts,
-                         -b.constraints, -b.corrections})
+  for (const double x : {now, -initial_, -edited_, -b.loads, -b.drivers, -b.damping, -b.numerical, -b.position,
+                         -b.impacts, -b.constraints, -b.corrections})
     parts.add(x);
   b.closure = parts.total();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
@@ -149,7 +153,7 @@ void EnergyLedger::sum_up() {
 }
 
 void EnergyLedger::save(Record& record) {
-  record.set("bounds", {initial_, initial_potential_, largest_, balance_.scale, balance_.largest_closure});
+  record.set("bounds", {initial_, initial_potential_, largest_, balance_.scale, balance_.largest_closure, edited_});
   record.set("energy", {energy_.kinetic, energy_.elastic, energy_.potential});
   Vector sums;
   for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &constraints_, &corrections_})
@@ -158,14 +162,18 @@ void EnergyLedger::save(Record& record) {
 }
 
 void EnergyLedger::restore(const Record& record, bool) {
-  const Vector *const bounds = record.find("bounds"), *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 5 || sums == nullptr || sums->size() != 16)
+  const Vector *const bounds = record.find("bounds"), *const sums = record.find("sums"),
+                      *const energy = record.find("energy");
+  if (bounds == nullptr || bounds->size() != 6 || sums == nullptr || sums->size() != 16 || energy == nullptr ||
+      energy->size() != 3)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   initial_ = (*bounds)[0];
   initial_potential_ = (*bounds)[1];
   largest_ = (*bounds)[2];
   balance_.scale = (*bounds)[3];
   balance_.largest_closure = (*bounds)[4];
+  edited_ = (*bounds)[5];
+  restored_energy_ = {(*energy)[0], (*energy)[1], (*energy)[2]};
   std::size_t i = 0;
   for (Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &constraints_, &corrections_}) {
     s->value = (*sums)[i++];

@@ -71,7 +71,8 @@ class EnergyLedger final : public Observer {
 
   EnergyBalance balance_;
   double initial_ = 0, initial_potential_ = 0, largest_ = 0;
-  Energies energy_;
+  double edited_ = 0;  // what edits of the model at restarts have added to the energy
+  Energies energy_, restored_energy_;
   Powers powers_;
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, constraints_, corrections_;
   Vector f_, scratch_, rates_, rates_smooth_, rates_at_rest_, zero_;
