@@ -57,13 +57,12 @@ void EventLog::write(const StepView& view, int row, bool impact) {
 }
 
 void EventLog::save(Record& record) {
-  file_.flush();
-  record.set_number("size", static_cast<double>(file_.size()));
+  file_.save(record);
   record.set("closed", Vector(closed_.begin(), closed_.end()));
 }
 
 void EventLog::restore(const Record& record, bool same_files) {
-  if (same_files) resume_ = static_cast<std::size_t>(record.number("size"));
+  if (same_files) resume_ = CsvFile::place(record);
   if (const Vector* closed = record.find("closed"))
     std::transform(closed->begin(), closed->end(), std::back_inserter(closed_),
                    [](double x) { return static_cast<std::uint8_t>(x); });

@@ -39,7 +39,7 @@ class EventLog final : public Observer {
   const Model& model_;
   CsvFile file_;
   std::vector<std::uint8_t> closed_;  // rows before the step
-  std::optional<std::size_t> resume_;
+  std::optional<CsvFile::Place> resume_;
 };
 
 }  // namespace carom

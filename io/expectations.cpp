@@ -9,6 +9,11 @@
 
 namespace carom {
 
+namespace {
+// What was found for another probe at the same place of the file is not what this one asks for.
+std::string key(const Expectation& e) { return e.pointer + " " + e.probe; }
+}  // namespace
+
 bool Expectation::met() const { return found && std::abs(*found - value) <= tolerance; }
 
 Expectations::Expectations(const Model& model, const std::vector<Probe>& probes, ModelDocument& document) {
@@ -58,10 +63,10 @@ void Expectations::look(const StepView& view) {
     if (t < e.time - 1e-9 * h) {
       c.before_t = t;
       c.before = now;
-    } else if (t <= e.time + 1e-9 * h || !(c.before_t < t)) {
+    } else if (t <= e.time + 1e-9 * h) {
       e.found = now;
-    } else {
-      e.found = c.before + (now - c.before) * (e.time - c.before_t) / (t - c.before_t);
+    } else if (c.before_t) {
+      e.found = c.before + (now - c.before) * (e.time - *c.before_t) / (t - *c.before_t);
     }
   }
 }
@@ -69,19 +74,25 @@ void Expectations::look(const StepView& view) {
 void Expectations::save(Record& record) {
   for (std::size_t i = 0; i < expectations_.size(); ++i) {
     const Expectation& e = expectations_[i];
-    record.set(e.pointer, {e.time, columns_[i].before_t, columns_[i].before});
-    if (e.found) record.set_number(e.pointer + " found", *e.found);
+    const Column& c = columns_[i];
+    Vector values = {e.time};
+    if (c.before_t) values.insert(values.end(), {*c.before_t, c.before});
+    record.set(key(e), std::move(values));
+    if (e.found) record.set_number(key(e) + " found", *e.found);
   }
 }
 
 void Expectations::restore(const Record& record, bool) {
   for (std::size_t i = 0; i < expectations_.size(); ++i) {
     Expectation& e = expectations_[i];
-    const Vector* const known = record.find(e.pointer);
-    if (known == nullptr || known->size() != 3 || known->front() != e.time) continue;
-    columns_[i].before_t = (*known)[1];
-    columns_[i].before = (*known)[2];
-    if (const Vector* found = record.find(e.pointer + " found")) e.found = found->front();
+    const Vector* const known = record.find(key(e));
+    if (known == nullptr || known->empty() || known->front() != e.time) continue;
+    if (known->size() == 3) {
+      columns_[i].before_t = (*known)[1];
+      columns_[i].before = (*known)[2];
+    }
+    if (const Vector* found = record.find(key(e) + " found"); found != nullptr && !found->empty())
+      e.found = found->front();
   }
 }
 

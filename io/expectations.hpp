@@ -15,7 +15,7 @@ struct Expectation {
   std::string probe, pointer;
   double value = 0, tolerance = 0;
   double time = 0;
-  std::optional<double> found;  ///< none: the run ended before
+  std::optional<double> found;  ///< none: the run ended before, or goes on from a checkpoint behind that time
 
   bool met() const;
 };
@@ -37,7 +37,8 @@ class Expectations final : public Observer {
   struct Column {
     Probe probe;
     std::size_t component = 0;
-    double before_t = 0, before = 0;  // the last value before the time
+    std::optional<double> before_t;  // the last value before the time
+    double before = 0;
   };
   void look(const StepView& view);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 namespace carom {
@@ -46,7 +47,16 @@ EnergyWatch::EnergyWatch(const SimulationOptions& options)
 
 void EnergyWatch::start(const StepView& view) {
   sample(view);
-  initial = largest = final;
+  if (!restored_) initial = largest = final;
+}
+
+void EnergyWatch::restore(const Record& record, bool) {
+  const Vector* const bounds = record.find("bounds");
+  if (bounds == nullptr || bounds->size() != 2) throw std::invalid_argument("EnergyWatch: the record does not fit");
+  initial = bounds->front();
+  largest = bounds->back();
+  every_ = std::max(1L, static_cast<long>(record.number("stride")));
+  restored_ = true;
 }
 
 void EnergyWatch::sample(const StepView& view) {
@@ -57,21 +67,22 @@ void EnergyWatch::sample(const StepView& view) {
 
 // ---- progress
 
-Progress::Progress(const SimulationOptions& options, bool terminal) : options_(options), terminal_(terminal) {}
+Progress::Progress(double t_start, double t_end, bool terminal)
+    : t_start_(t_start), t_end_(t_end), terminal_(terminal) {}
 
 void Progress::start(const StepView& view) {
   t_0_ = view.state.t;
   step_0_ = view.state.step;
+  tenth_ = static_cast<int>(share(t_0_) * 10 + 1e-9);
   begin_ = last_ = std::chrono::steady_clock::now();
 }
 
 void Progress::after_step(const StepView& view) {
   const auto now = std::chrono::steady_clock::now();
-  const double share = (view.state.t - t_0_) / options_.duration;
   if (terminal_) {
     if (now - last_ < std::chrono::milliseconds(200)) return;
   } else {
-    const int tenth = static_cast<int>(share * 10 + 1e-9);
+    const int tenth = static_cast<int>(share(view.state.t) * 10 + 1e-9);
     const bool slow = now - last_ > std::chrono::seconds(60);
     if (!slow && (tenth <= tenth_ || tenth >= 10 || now - begin_ < std::chrono::seconds(1))) return;
     tenth_ = tenth;
@@ -82,11 +93,11 @@ void Progress::after_step(const StepView& view) {
 
 void Progress::show(const StepView& view, std::chrono::steady_clock::time_point now) {
   const double elapsed = std::chrono::duration<double>(now - begin_).count();
-  const double share = (view.state.t - t_0_) / options_.duration;
+  const double t = view.state.t, done = t - t_0_;
   const double rate = static_cast<double>(view.state.step - step_0_) / elapsed;
-  const double left = share > 0 ? elapsed * (1 - share) / share : 0;
-  const std::string line = fmt::format("{:5.1f} %   t = {:.6g}   {:.3g} steps/s   {} left   {} closed", 100 * share,
-                                       view.state.t, rate, duration_words(left), view.report.closed);
+  const double left = done > 0 ? elapsed * (t_end_ - t) / done : 0;
+  const std::string line = fmt::format("{:5.1f} %   t = {:.6g}   {:.3g} steps/s   {} left   {} closed", 100 * share(t),
+                                       t, rate, duration_words(left), view.report.closed);
   if (terminal_)
     fmt::print(stderr, "\r{}\033[K", line);
   else

@@ -26,18 +26,26 @@ class EnergyWatch final : public Observer {
     if (view.nominal && view.state.step % every_ == 0) sample(view);
   }
   void finish(const StepView& view, RunStatus) override { sample(view); }
+  std::string record_name() const override { return "energy watch"; }
+  void save(Record& record) override {
+    record.set("bounds", {initial, largest});
+    record.set_number("stride", static_cast<double>(every_));
+  }
+  void restore(const Record& record, bool same_files) override;
 
   double initial = 0, final = 0, largest = 0;
 
  private:
   void sample(const StepView& view);
   long every_;
+  bool restored_ = false;
 };
 
 /// Progress on stderr: one line rewritten on a terminal, a line per tenth of the run otherwise.
 class Progress final : public Observer {
  public:
-  Progress(const SimulationOptions& options, bool terminal);
+  /// The simulated time of the whole run; a restart begins inside.
+  Progress(double t_start, double t_end, bool terminal);
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
   void rejected(const StepView& view) override;
@@ -46,7 +54,9 @@ class Progress final : public Observer {
  private:
   void show(const StepView& view, std::chrono::steady_clock::time_point now);
 
-  SimulationOptions options_;
+  double share(double t) const { return t_end_ > t_start_ ? (t - t_start_) / (t_end_ - t_start_) : 1.0; }
+
+  double t_start_, t_end_;
   bool terminal_;
   double t_0_ = 0;
   long step_0_ = 0;
