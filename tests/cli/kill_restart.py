@@ -80,7 +80,7 @@ def chain_of_bodies(count):
 
 
 def lattice(n, joints):
-    """n^3 point masses on springs, much fill: CHOLMOD; with a link between two of them UMFPACK. It falls on a floor."""
+    """n^3 point masses on springs, perhaps with a rigid link: much fill (UMFPACK). They fall onto a floor."""
 
     def name(i, j, k):
         return f"p_{i}_{j}_{k}"
