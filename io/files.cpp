@@ -72,9 +72,9 @@ void write_atomically(const fs::path& path, std::string_view content) {
 bool write_in_place(const fs::path& path, std::string content) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
-  if (error || size > page || content.empty() || content.size() > size) return false;
+  if (error || size > page || content.empty() || content.size() > page) return false;
   // blanks before the last character, a line end, up to the old size: one write inside a page
-  content.insert(content.size() - 1, size - content.size(), ' ');
+  if (content.size() < size) content.insert(content.size() - 1, size - content.size(), ' ');
   OutputFile file;
   return file.open(path) && file.write(content, 0) && file.close();
 }
@@ -145,8 +145,10 @@ void CsvFile::keep_earlier() const {
     kept = path_;
     kept.replace_extension(".before" + std::to_string(i) + ".csv");
   }
-  fs::rename(path_, kept, error);
-  if (error) throw FileError("cannot rename " + path_.string() + ": " + error.message());
+  // a second name, so that there is a table at any moment
+  fs::create_hard_link(path_, kept, error);
+  if (error) fs::copy_file(path_, kept, error);
+  if (error) throw FileError("cannot keep " + path_.string() + " as " + kept.string() + ": " + error.message());
 }
 
 void CsvFile::save(Record& record, std::size_t size) {

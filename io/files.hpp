@@ -18,7 +18,7 @@ namespace carom {
 
 /// The file has either its old content or all of the new: it is written beside and renamed.
 void write_atomically(const std::filesystem::path& path, std::string_view content);
-/// For a full disk: the text takes the place of that in an existing file of at most a page, in the room that it has.
+/// For a full disk: the text takes the place of that in an existing file, in the page that it has.
 /// False if that is not possible.
 bool write_in_place(const std::filesystem::path& path, std::string content);
 

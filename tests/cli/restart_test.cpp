@@ -342,6 +342,24 @@ TEST_CASE("restart: the summary's energies are those of the whole run, with a le
   }
 }
 
+TEST_CASE("restart: tolerances that follow from the duration stay those of the first start") {
+  // nothing but a stretched spring moves the model: its scale of speed is its length over the duration
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1,
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "position": [0, 0, 0]},
+               {"name": "b", "type": "point_mass", "mass": 1, "position": [1, 0, 0]}],
+    "springs": [{"name": "s", "of": ["a", "b"], "stiffness": 10, "natural_length": 0.8}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.1}})");
+  const auto speed = [&](const Words& more) {
+    CHECK(run_carom(directory, joined({"run", "m.json", "-q", "-o", "r"}, more)).code == 0);
+    return read_json(directory / "r/summary.json")["scales"]["speed"].get<double>();
+  };
+  const double first = speed({});
+  CHECK(speed({"--until", "0.3", "--restart", "last"}) == first);
+  CHECK(speed({"--until", "0.4", "--restart", "last"}) == first);
+  CHECK(speed({"--until", "0.4"}) != first);
+}
+
 // ---- an edited model
 
 TEST_CASE("restart: an edited model is accepted where that makes sense, and the differences are listed") {
@@ -531,6 +549,35 @@ TEST_CASE("post-mortem: it tells the place, the residuals by the model's paths, 
   }
   CHECK(series_times(directory / "r/postmortem") == std::vector<double>{report["t"].get<double>()});
   CHECK(contains(read(directory / "r/postmortem/vtu/residual_000000.vtu"), "\"constraint_residual\""));
+}
+
+TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
+  const TemporaryDirectory directory;
+  const auto hints = [&](const std::string& model, const Words& more) {
+    const Words run = {"run", model_path(model), "-o", "r", "--set", "/integrator/max_subdivisions=0"};
+    const Outcome outcome = run_carom(directory, joined(run, more));
+    CHECK(outcome.code == 4);
+    std::string text;
+    for (const std::string& line : lines_of(outcome.err))
+      if (contains(line, "hint: ")) text += line + "\n";
+    return text;
+  };
+  // the top turns once in 0.04: at a step of 1 the tangent is singular, and neither joint nor mass is to blame
+  for (const char* step : {"0.3", "1"}) {
+    CAPTURE(step);
+    const std::string text = hints("heavy_top", {"--set", std::string("/integrator/step=") + step});
+    CHECK(contains(text, "use a smaller"));
+    CHECK(!contains(text, "constraints"));
+    CHECK(!contains(text, "max_iterations"));
+  }
+  CHECK(run_carom(directory, {"run", model_path("heavy_top"), "-q", "-o", "r", "--until", "0.1"}).code == 0);
+  CHECK(!fs::exists(directory / "r/postmortem"));
+
+  // one iteration is not enough for a rotating body, wherever it starts
+  const std::string deep = hints("brick", {"--set", "/bodies/0/position/2=-0.3", "--set",
+                                           "/integrator/newton/max_iterations=1", "--until", "0.01"});
+  CHECK(contains(deep, "raise /integrator/newton/max_iterations"));
+  CHECK(!contains(deep, "penetrat"));
 }
 
 TEST_CASE("post-mortem: its command repeats the failure with the same numbers") {
