@@ -68,22 +68,25 @@ class Run final : public Command {
     const auto begin = Clock::now();
     const std::string name = std::filesystem::path(model_).stem().string();
     const std::filesystem::path directory = directory_.empty() ? std::filesystem::path("results") / name : directory_;
+    handle_signals();
     std::optional<Checkpoint> checkpoint;
     if (!restart_.empty()) checkpoint = read_checkpoint(checkpoint_file(directory));
 
     ModelDocument document = load_model(model_, overrides_);
     if (until_) set_end_time(document, *until_);
+    const std::string text = document.ok() ? resolved_text(document) : "";
+    std::vector<ModelDifference> differences;
+    if (checkpoint && document.ok()) {
+      differences = model_differences(checkpoint->model, document.resolved);
+      keep_scales(*checkpoint, differences, document);
+    }
     std::unique_ptr<Model> model = build_model(document, threads_);
     std::vector<Probe> probes;
     std::unique_ptr<Expectations> expectations;
-    std::vector<ModelDifference> differences;
     if (model != nullptr) {
       probes = make_probes(*model, document);
       expectations = std::make_unique<Expectations>(*model, probes, document);
-      if (checkpoint) {
-        differences = model_differences(checkpoint->model, document.resolved);
-        check_restart(*checkpoint, *model, differences, document);
-      }
+      if (checkpoint) check_restart(*checkpoint, *model, differences, document);
     }
     std::unique_ptr<Integrator> integrator;
     if (document.ok()) integrator = start_integrator(*model, document, !checkpoint);
@@ -91,13 +94,6 @@ class Run final : public Command {
       fmt::print(stderr, "{}", document.report(width_of_stderr()));
       return exit_invalid_model;
     }
-
-    // where the results go
-    std::error_code code;
-    std::filesystem::create_directories(directory, code);
-    if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
-    if (!checkpoint) remove_checkpoints(directory);
-    write_atomically(directory / "run.json", resolved_text(document));
 
     if (!quiet_) {
       for (const std::string& w : model->warnings) fmt::print(stderr, "note: {}\n", w);
@@ -109,11 +105,19 @@ class Run final : public Command {
       }
       if (verbose_) print_sizes(*model, document);
     }
-    return solve({*model, std::move(integrator), resolved_text(document), std::move(probes), *expectations,
-                  std::move(checkpoint), std::move(differences), directory, name, begin});
+    return solve({*model, std::move(integrator), text, std::move(probes), *expectations, std::move(checkpoint),
+                  std::move(differences), directory, name, begin});
   }
 
  private:
+  static void handle_signals() {
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+    std::signal(SIGUSR1, on_snapshot);
+    // a file above the limit of its size is an error of writing, not the end at once
+    std::signal(SIGXFSZ, SIG_IGN);
+  }
+
   struct Task {
     Model& model;
     std::unique_ptr<Integrator> integrator;
@@ -178,32 +182,60 @@ class Run final : public Command {
     StatusFile* const status = own(std::make_unique<StatusFile>(directory / "status.json", account.t_start, t_end));
     if (!quiet_) own(std::make_unique<Progress>(account.t_start, t_end, isatty(STDERR_FILENO) != 0));
     const RunParts parts{model, model.state, integrator, simulation, observers, task.model_text};
-    PostMortem* const postmortem = own(std::make_unique<PostMortem>(directory, parts));
+    PostMortem* const postmortem = own(std::make_unique<PostMortem>(directory, parts, task.checkpoint.has_value()));
     own(std::make_unique<CheckpointWriter>(directory, parts, &snapshot_wanted, [picture](const StepView& view) {
       if (picture != nullptr) picture->write(view);
     }));
     for (Observer* o : observers) simulation.add_observer(*o);
 
+    bool same_files = false;
     if (task.checkpoint) {
       // results are continued in the directory that the checkpoint lies in
       std::error_code code;
       const std::filesystem::path home = task.checkpoint->file.parent_path() / "..";
-      const bool same_files = std::filesystem::equivalent(home, directory, code) && !code;
+      same_files = std::filesystem::equivalent(home, directory, code) && !code;
       resume(*task.checkpoint, task.differences, parts, t_end, same_files);
       account.restarted_from = task.checkpoint->file.string();
     }
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
-    std::signal(SIGUSR1, on_snapshot);
+    prepare(directory, task.model_text, same_files ? model.state.step : -1);
     simulation.stop_on(&interrupted);
     account.wall.setup = seconds_since(task.begin);
 
     try {
       account.status = simulation.run();
+      finish(account, simulation, task, integrator, ledger, energy);
     } catch (...) {
       status->stopped();
       throw;
     }
+
+    if (!quiet_) fmt::print("{}\n{}", closing_line(account, directory), closing_table(model, account));
+    if (account.status == RunStatus::failed) {
+      print_failure(model, account);
+      for (const std::string& hint : postmortem->hints()) fmt::print(stderr, "carom: hint: {}\n", hint);
+      fmt::print(stderr, "carom: post-mortem: {}\n", (directory / "postmortem" / "report.txt").string());
+      return exit_not_converged;
+    }
+    const bool met = report_expectations(account);
+    if (account.status == RunStatus::interrupted) return exit_interrupted;
+    return met ? exit_done : exit_expectation;
+  }
+
+  /// The directory of the results, without what an earlier run left and this one does not go on from: checkpoints after
+  /// the step `keep`, the account of how it ended. Nothing is touched before the run is known to be possible.
+  static void prepare(const std::filesystem::path& directory, const std::string& model_text, long keep) {
+    std::error_code code;
+    std::filesystem::create_directories(directory, code);
+    if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
+    write_atomically(directory / "run.json", model_text);
+    remove_checkpoints(directory, keep);
+    std::filesystem::remove(directory / "summary.json", code);
+  }
+
+  /// The account of a run, and summary.json.
+  void finish(RunAccount& account, const Simulation& simulation, const Task& task, const Integrator& integrator,
+              const EnergyLedger* ledger, const EnergyWatch* energy) const {
+    const Model& model = task.model;
     account.statistics = simulation.statistics();
     for (const std::string& remark : step_remarks(model, account.statistics)) {
       account.warnings.push_back(remark);
@@ -226,19 +258,8 @@ class Run final : public Command {
     account.expectations = task.expectations.all();
     account.wall.step = account.statistics.step_seconds;
     account.wall.output = account.statistics.observer_seconds;
-    account.wall.total = account.statistics.earlier_seconds + seconds_since(task.begin);
-    write_atomically(directory / "summary.json", summary_text(model, account));
-
-    if (!quiet_) fmt::print("{}\n{}", closing_line(account, directory), closing_table(model, account));
-    if (account.status == RunStatus::failed) {
-      print_failure(model, account);
-      for (const std::string& hint : postmortem->hints()) fmt::print(stderr, "carom: hint: {}\n", hint);
-      fmt::print(stderr, "carom: post-mortem: {}\n", (directory / "postmortem" / "report.txt").string());
-      return exit_not_converged;
-    }
-    const bool met = report_expectations(account);
-    if (account.status == RunStatus::interrupted) return exit_interrupted;
-    return met ? exit_done : exit_expectation;
+    account.wall.total = seconds_since(task.begin) + account.statistics.earlier_seconds;
+    write_atomically(task.directory / "summary.json", summary_text(model, account));
   }
 
   /// False if one was missed.

@@ -183,20 +183,26 @@ void LinearSolver::save(Record& record, const std::string& prefix) const {
   const bool replaced = s.active != nullptr && s.active == s.replacement.get();
   record.set(prefix + "solver", {static_cast<double>(s.failures), s.replacement ? 1.0 : 0.0, replaced ? 1.0 : 0.0,
                                  s.ready ? 1.0 : 0.0, s.active != nullptr && s.active->chose_pivots() ? 1.0 : 0.0});
+  const LinearCounters& c = s.counters;
+  Vector counters;
+  for (const long n : {c.analyses, c.factorisations, c.refactorisations, c.solves, c.fallbacks})
+    counters.push_back(static_cast<double>(n));
+  record.set(prefix + "counters", std::move(counters));
   record.set(prefix + "pivots", pivots(s.chosen));
   record.set(prefix + "replacement pivots", pivots(s.replacement));
 }
 
 void LinearSolver::restore(const Record& record, const std::string& prefix, std::span<const double> values) {
   Impl& s = *impl_;
-  const Vector* const state = record.find(prefix + "solver");
+  const Vector *const state = record.find(prefix + "solver"), *const counters = record.find(prefix + "counters");
   const auto fits = [&](std::span<const double> x) { return x.empty() || x.size() == s.pattern->column.size(); };
   const auto replay = [&](detail::Factorisation& backend, const std::string& name) {
     const Vector* const pivots = record.find(prefix + name);
     if (pivots == nullptr || !fits(*pivots)) throw std::invalid_argument("LinearSolver: the record does not fit");
     if (!pivots->empty()) backend.factorise(*pivots, s.counters);
   };
-  if (!s.chosen || state == nullptr || state->size() != 5 || !fits(values))
+  if (!s.chosen || state == nullptr || state->size() != 5 || counters == nullptr || counters->size() != 5 ||
+      !fits(values))
     throw std::invalid_argument("LinearSolver: the record does not fit");
   replay(*s.chosen, "pivots");
   if ((*state)[1] != 0) {
@@ -208,6 +214,12 @@ void LinearSolver::restore(const Record& record, const std::string& prefix, std:
   s.ready = (*state)[3] != 0 && !values.empty();
   const bool pivots_chosen_last = (*state)[4] != 0;
   if (s.ready && !pivots_chosen_last) s.ready = s.active->factorise(values, s.counters) == detail::Outcome::ok;
+
+  // what was done once more is not counted
+  std::size_t i = 0;
+  for (auto* n : {&s.counters.analyses, &s.counters.factorisations, &s.counters.refactorisations, &s.counters.solves,
+                  &s.counters.fallbacks})
+    *n = static_cast<long>((*counters)[i++]);
 }
 
 namespace detail {

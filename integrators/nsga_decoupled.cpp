@@ -477,7 +477,7 @@ void NsgaDecoupled::commit(const System& system, State& state, double h, StepRep
   }
   moved_ = report.subproblems[position].iterations > 0;
   jumped_ = report.subproblems[velocity].iterations > 0;
-  for (const SaddlePoint& saddle : saddle_) report.redundant = report.redundant || saddle.regularised();
+  note_redundancy(report);
   state.last_h = h;
   state.t += h;
 }
@@ -565,7 +565,14 @@ bool NsgaDecoupled::needs_factorisation(Subproblem which, double h, const Subpro
   return i > 0 && !(report.history_at(i) < 0.25 * report.history_at(i - 1));
 }
 
+// Sub-problems that solved nothing in this step met nothing.
+void NsgaDecoupled::note_redundancy(StepReport& report) const {
+  for (const Subproblem which : {smooth, position, velocity})
+    if (report.subproblems[at(which)].iterations > 0 && saddle_[which].regularised()) report.redundant = true;
+}
+
 bool NsgaDecoupled::fail(StepReport& report, Subproblem which, const char* reason) {
+  note_redundancy(report);
   report.converged = false;
   report.failed = which;
   report.reason = reason;

@@ -67,6 +67,7 @@ class NsgaDecoupled final : public Integrator {
   bool test(SubproblemReport& report, double residual, double terms, double floor, double unit, double row_scale,
             In constraints, double constraint_tolerance) const;
   bool needs_factorisation(Subproblem which, double h, const SubproblemReport& report);
+  void note_redundancy(StepReport& report) const;
   bool fail(StepReport& report, Subproblem which, const char* reason);
   bool fail_at(StepReport& report, Subproblem which, const char* reason, In bilateral, std::span<const int> active,
                In values);

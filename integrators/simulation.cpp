@@ -65,7 +65,7 @@ RunStatus Simulation::run() {
 // One nominal step, in 2^level parts where it must be.
 bool Simulation::nominal_step(double t_start, double t_end, double h) {
   const long units = 1L << options_.max_subdivisions;
-  bool subdivided = grid_.part > 0;
+  bool subdivided = grid_.part > 0 || grid_.level > 0;  // counted already: a restart inside the step
   for (bool ended = false; !ended;) {
     const long length = units >> grid_.level;
     const auto begin = Clock::now();
@@ -121,9 +121,7 @@ void Simulation::save(Record& record) const {
   record.set("grid", {grid_.origin, static_cast<double>(grid_.steps), static_cast<double>(grid_.part),
                       static_cast<double>(grid_.level), static_cast<double>(options_.max_subdivisions)});
   Vector values;
-  RunStatistics statistics = statistics_;
-  statistics.earlier_seconds += seconds(begin_, Clock::now());
-  visit_statistics(statistics, [&](const auto& x) { values.push_back(static_cast<double>(x)); });
+  visit_statistics(statistics_, [&](const auto& x) { values.push_back(static_cast<double>(x)); });
   record.set("statistics", std::move(values));
 }
 
@@ -135,8 +133,11 @@ void Simulation::restore(const Record& record, bool same_grid, double t_end) {
     throw std::invalid_argument("Simulation: the record does not fit");
   std::size_t i = 0;
   visit_statistics(statistics_, [&](auto& x) { x = static_cast<std::decay_t<decltype(x)>>((*statistics)[i++]); });
+  statistics_.earlier_seconds = statistics_.step_seconds + statistics_.observer_seconds;
 
   grid_ = {(*grid)[0], static_cast<long>((*grid)[1]), static_cast<long>((*grid)[2]), static_cast<int>((*grid)[3])};
+  // a grid that began at an earlier restart ends at the same time as one that began at the start
+  if (grid_.origin + options_.duration != t_end) options_.duration = std::max(0.0, t_end - grid_.origin);
   const Division division = divide(options_);
   // the part of a step that is done, in units of the present fineness
   const double fineness = std::ldexp(1.0, options_.max_subdivisions - static_cast<int>((*grid)[4]));
@@ -146,8 +147,8 @@ void Simulation::restore(const Record& record, bool same_grid, double t_end) {
                    h * std::ldexp(part, -options_.max_subdivisions);
   grid_.part = static_cast<long>(part);
   // not where the grid would be: the last, shorter step of a run that is now to go on
-  same_grid = same_grid && std::abs(t - state_.t) <= 1e-9 * options_.step && part == std::floor(part) &&
-              grid_.level <= options_.max_subdivisions;
+  same_grid = same_grid && std::abs(t - state_.t) <= 1e-9 * options_.step && part == std::floor(part);
+  grid_.level = std::min(grid_.level, options_.max_subdivisions);
   if (!same_grid) {
     grid_ = {state_.t, 0, 0, 0};
     options_.duration = std::max(0.0, t_end - state_.t);

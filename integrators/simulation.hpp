@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <vector>
 
@@ -44,7 +43,7 @@ struct RunStatistics {
     return sampled_total > 0 ? step_seconds * sampled_seconds[i] / sampled_total : 0.0;
   }
   double observer_seconds = 0;
-  double earlier_seconds = 0;  ///< wall time of the parts of the run before restarts
+  double earlier_seconds = 0;  ///< step_seconds + observer_seconds of the runs before a restart
   double mean_iterations(std::size_t subproblem) const {
     return steps > 0 ? static_cast<double>(iterations[subproblem].sum) / static_cast<double>(steps) : 0.0;
   }
@@ -64,8 +63,8 @@ class Simulation {
 
   /// The place on the grid of time and the statistics, for a checkpoint; valid in every callback of an observer.
   void save(Record& record) const;
-  /// Before run(), which then goes on from there. With `same_grid` false (another step) a new grid of time starts at
-  /// the state's time and ends at `t_end`. Throws std::invalid_argument if the record does not fit.
+  /// Before run(), which then goes on from there to `t_end`. With `same_grid` false (another step) a new grid of time
+  /// starts at the state's time. Throws std::invalid_argument if the record does not fit.
   void restore(const Record& record, bool same_grid, double t_end);
 
   const RunStatistics& statistics() const { return statistics_; }
@@ -92,7 +91,6 @@ class Simulation {
   RunStatistics statistics_;
   StepReport report_;
   Grid grid_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool restored_ = false;
   const volatile std::sig_atomic_t* stop_ = nullptr;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -112,7 +113,39 @@ std::uint64_t fnv1a(const std::uint8_t* bytes, std::size_t size) {
   return hash;
 }
 
+/// What every checkpoint begins with, and hardly anything behind the body: a foreign file can nest deeper than a parser
+/// has room for.
+bool has_frame(const std::vector<std::uint8_t>& bytes) {
+  constexpr std::string_view begin =
+      "\xa3\x64"
+      "body";
+  if (bytes.size() < begin.size() + 1 || std::memcmp(bytes.data(), begin.data(), begin.size()) != 0) return false;
+  const unsigned head = bytes[begin.size()];
+  if (head < 0x40 || head > 0x5b) return false;
+  // length of a byte string: in the head itself or in the next 1, 2, 4 or 8 bytes
+  const std::size_t count = head < 0x58 ? 0 : std::size_t{1} << (head - 0x58);
+  if (bytes.size() < begin.size() + 1 + count) return false;
+  std::uint64_t length = head < 0x58 ? head - 0x40 : 0;
+  for (std::size_t i = 0; i < count; ++i) length = length << 8 | bytes[begin.size() + 1 + i];
+  const std::uint64_t rest = bytes.size() - begin.size() - 1 - count;
+  return length <= rest && rest - length <= 64;
+}
+
+/// Equal but for the last bits, which another compiler may set otherwise.
+bool nearly_equal(const Vector& a, const Vector& b) {
+  if (a.size() != b.size()) return false;
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(a[i]));
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+  }
+  return difference <= 1e-14 * largest;
+}
+
 fs::path folder_of(const fs::path& results) { return results / "checkpoint"; }
+
+// Names in the order of steps; -1 is before them all.
+std::string file_name(long step) { return step < 0 ? "" : fmt::format("{:012}.cbor", step); }
 
 std::vector<fs::path> checkpoints_in(const fs::path& results) {
   std::vector<fs::path> files;
@@ -150,14 +183,29 @@ void compare(const json& was, const json& now, const std::string& pointer, std::
   }
 }
 
+bool only_outside(const std::vector<ModelDifference>& differences) {
+  return std::all_of(differences.begin(), differences.end(), [](const ModelDifference& d) { return d.only_outside; });
+}
+
+void check_sizes(const State& state, const System& system, const State& start) {
+  const std::size_t n = static_cast<std::size_t>(system.size()), rows = static_cast<std::size_t>(system.rows()),
+                    unilateral = static_cast<std::size_t>(system.unilateral());
+  bool fits = state.q.size() == start.q.size() && state.active.size() == unilateral &&
+              state.closed.size() == unilateral && !state.history.empty();
+  for (const Vector* x : {&state.v, &state.acceleration}) fits = fits && x->size() == n;
+  for (const Vector* x : {&state.lambda, &state.nu, &state.impulse}) fits = fits && x->size() == rows;
+  for (const State::History& h : state.history) fits = fits && h.values.size() == n;
+  if (!fits) throw std::invalid_argument("its state has other sizes");
+}
+
 }  // namespace
 
 std::vector<ModelDifference> model_differences(const json& was, const json& now) {
   std::vector<ModelDifference> differences;
   compare(was, now, "", differences);
   for (ModelDifference& d : differences)
-    d.only_outside = d.pointer.starts_with("/output/") || d.pointer.starts_with("/expect") || d.pointer == "/title" ||
-                     d.pointer == "/$schema" || d.pointer == "/integrator/duration" ||
+    d.only_outside = d.pointer == "/output" || d.pointer.starts_with("/output/") || d.pointer.starts_with("/expect") ||
+                     d.pointer == "/title" || d.pointer == "/$schema" || d.pointer == "/integrator/duration" ||
                      d.pointer == "/integrator/max_subdivisions";
   return differences;
 }
@@ -175,17 +223,19 @@ void write_checkpoint(const fs::path& file, const RunParts& parts) {
     o->save(record);
     observers[o->record_name()] = to_json(record);
   }
-  const json body = {{"version", CAROM_VERSION},
-                     {"model", parts.model_text},
-                     {"structure", structure_of(parts.model)},
-                     {"initial",
-                      {{"q", to_json(parts.model.state_at_start.q)},
-                       {"v", to_json(parts.model.state_at_start.v)},
-                       {"t", to_json(Vector{parts.model.state_at_start.t})}}},
-                     {"state", to_json(state_record(parts.state))},
-                     {"integrator", to_json(integrator)},
-                     {"simulation", to_json(simulation)},
-                     {"observers", observers}};
+  const json body = {
+      {"version", CAROM_VERSION},
+      {"model", parts.model_text},
+      {"structure", structure_of(parts.model)},
+      {"scales", to_json(Vector{parts.model.scales.length, parts.model.scales.speed, parts.model.scales.mass})},
+      {"initial",
+       {{"q", to_json(parts.model.state_at_start.q)},
+        {"v", to_json(parts.model.state_at_start.v)},
+        {"t", to_json(Vector{parts.model.state_at_start.t})}}},
+      {"state", to_json(state_record(parts.state))},
+      {"integrator", to_json(integrator)},
+      {"simulation", to_json(simulation)},
+      {"observers", observers}};
   std::vector<std::uint8_t> bytes = json::to_cbor(body);
   json whole = {{"carom checkpoint", format}, {"hash", fnv1a(bytes.data(), bytes.size())}};
   whole["body"] = json::binary(std::move(bytes));
@@ -195,10 +245,15 @@ void write_checkpoint(const fs::path& file, const RunParts& parts) {
 }
 
 Checkpoint read_checkpoint(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
   std::error_code error;
-  if (!in || fs::is_directory(file, error)) throw FileError("cannot read the checkpoint " + file.string());
+  const fs::file_status status = fs::status(file, error);
+  if (!fs::exists(status))
+    throw FileError("cannot read the checkpoint " + file.string() + ": " + (error ? error.message() : "no such file"));
+  if (!fs::is_regular_file(status)) throw FileError("cannot read the checkpoint " + file.string() + ": it is no file");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw FileError("cannot read the checkpoint " + file.string());
   const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!has_frame(bytes)) throw FileError(file.string() + " is no checkpoint of carom, or it is damaged");
   const json whole = json::from_cbor(bytes, true, false);
   if (!whole.is_object() || !whole.contains("carom checkpoint") || !whole.contains("body") ||
       !whole["body"].is_binary() || !whole.contains("hash"))
@@ -214,6 +269,8 @@ Checkpoint read_checkpoint(const fs::path& file) {
     checkpoint.file = file;
     checkpoint.model = json::parse(body.at("model").get<std::string>());
     checkpoint.structure = body.at("structure").get<std::string>();
+    const Vector scales = to_vector(body.at("scales"));
+    checkpoint.scales = {scales.at(0), scales.at(1), scales.at(2)};
     checkpoint.initial_q = to_vector(body.at("initial").at("q"));
     checkpoint.initial_v = to_vector(body.at("initial").at("v"));
     checkpoint.initial_t = to_vector(body.at("initial").at("t")).at(0);
@@ -233,45 +290,65 @@ std::optional<fs::path> newest_checkpoint(const fs::path& results) {
   return files.empty() ? std::nullopt : std::optional(files.back());
 }
 
-void remove_checkpoints(const fs::path& results) {
+void remove_checkpoints(const fs::path& results, long keep) {
   std::error_code error;
-  for (const fs::path& file : checkpoints_in(results)) fs::remove(file, error);
+  for (const fs::path& file : checkpoints_in(results))
+    if (file.filename().string() > file_name(keep)) fs::remove(file, error);
 }
 
 // ---- going on
 
+void keep_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences,
+                 ModelDocument& document) {
+  if (!document.ok() || !only_outside(differences)) return;
+  const Scales& s = checkpoint.scales;
+  document.resolved["scales"] = {{"length", s.length}, {"speed", s.speed}, {"mass", s.mass}};
+}
+
 void check_restart(const Checkpoint& checkpoint, const Model& model, const std::vector<ModelDifference>& differences,
                    ModelDocument& document) {
+  const auto shown = [](const std::string& value) { return value.empty() ? "none" : value; };
+  for (const ModelDifference& d : differences)
+    if (d.pointer == "/integrator/type")
+      document.add_issue(d.pointer, fmt::format("a restart cannot change the integrator: each keeps a history of its "
+                                                "own (checkpoint: {}, now: {})",
+                                                shown(d.was), shown(d.now)));
+  const double end = model.state_at_start.t + model.simulation.duration;
+  if (end < checkpoint.state.t - 1e-9 * model.simulation.step)
+    document.add_issue("/integrator/duration", fmt::format("the run would end at t = {:.9g}, before the checkpoint's "
+                                                           "t = {:.9g}",
+                                                           end, checkpoint.state.t));
+
   const bool same_structure = checkpoint.structure == structure_of(model);
   const State& start = model.state_at_start;
-  const bool same_start =
-      checkpoint.initial_q == start.q && checkpoint.initial_v == start.v && checkpoint.initial_t == start.t;
+  const bool same_start = nearly_equal(checkpoint.initial_q, start.q) && nearly_equal(checkpoint.initial_v, start.v) &&
+                          checkpoint.initial_t == start.t;
   if (same_structure && same_start) return;
   const char* const what = same_structure ? "a restart cannot change the initial state"
                                           : "a restart cannot change bodies, joints or contacts in number or kind";
   bool told = false;
   for (const ModelDifference& d : differences) {
-    if (d.only_outside || d.pointer == "/integrator/step" || d.pointer.starts_with("/gravity")) continue;
-    document.add_issue(d.pointer, fmt::format("{} (checkpoint: {}, now: {})", what, d.was.empty() ? "none" : d.was,
-                                              d.now.empty() ? "none" : d.now));
+    if (d.only_outside || d.pointer.starts_with("/integrator/") || d.pointer.starts_with("/gravity")) continue;
+    document.add_issue(d.pointer, fmt::format("{} (checkpoint: {}, now: {})", what, shown(d.was), shown(d.now)));
     told = true;
   }
+  for (const ModelDifference& d : differences)
+    if (!told && d.pointer == "/integrator/start_time") {
+      document.add_issue(d.pointer, fmt::format("{} (checkpoint: {}, now: {})", what, shown(d.was), shown(d.now)));
+      told = true;
+    }
   if (!told) document.add_issue("", std::string(what) + "; a file that the model names has changed");
 }
 
 void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences, const RunParts& parts,
             double t_end, bool same_files) {
-  const auto differs = [&](const char* pointer) {
-    return std::any_of(differences.begin(), differences.end(), [&](const auto& d) { return d.pointer == pointer; });
-  };
-  const bool same_mechanics =
-      std::all_of(differences.begin(), differences.end(), [](const ModelDifference& d) { return d.only_outside; });
-  if (differs("/integrator/type"))
-    throw FileError(checkpoint.file.string() + ": written by another integrator, which keeps another history");
+  const bool same_grid = std::none_of(differences.begin(), differences.end(),
+                                      [](const auto& d) { return d.pointer == "/integrator/step"; });
   try {
+    check_sizes(checkpoint.state, parts.model.system, parts.model.state_at_start);
     parts.state = checkpoint.state;
-    if (same_mechanics) parts.integrator.restore(checkpoint.integrator);
-    parts.simulation.restore(checkpoint.simulation, !differs("/integrator/step"), t_end);
+    if (only_outside(differences)) parts.integrator.restore(checkpoint.integrator);
+    parts.simulation.restore(checkpoint.simulation, same_grid, t_end);
     for (Observer* o : parts.observers)
       for (const auto& [name, record] : checkpoint.observers)
         if (name == o->record_name()) o->restore(record, same_files);
@@ -291,6 +368,9 @@ void CheckpointWriter::start(const StepView& view) {
   fs::create_directories(folder_of(results_), error);
   if (error) throw FileError("cannot create " + folder_of(results_).string() + ": " + error.message());
   written_ = checkpoints_in(results_);
+  // what a killed process was about to write
+  for (fs::directory_iterator it(folder_of(results_), error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".tmp") fs::remove(it->path(), error);
   last_ = std::chrono::steady_clock::now();
   last_t_ = view.state.t;
 }
@@ -315,7 +395,7 @@ void CheckpointWriter::finish(const StepView& view, RunStatus) {
 }
 
 void CheckpointWriter::write(const StepView& view) {
-  const fs::path file = folder_of(results_) / fmt::format("{:012}.cbor", view.state.step);
+  const fs::path file = folder_of(results_) / file_name(view.state.step);
   write_checkpoint(file, parts_);
   last_ = std::chrono::steady_clock::now();
   last_t_ = view.state.t;

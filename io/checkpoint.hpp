@@ -36,6 +36,7 @@ struct Checkpoint {
   nlohmann::json model;  ///< resolved
   std::string structure;
   State state;
+  Scales scales;  ///< of the tolerances
   Vector initial_q, initial_v;
   double initial_t = 0;
   Record integrator, simulation;
@@ -46,8 +47,8 @@ struct Checkpoint {
 Checkpoint read_checkpoint(const std::filesystem::path& file);
 /// The newest one of a result directory.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& results);
-/// Removes those of an earlier run.
-void remove_checkpoints(const std::filesystem::path& results);
+/// Removes those of an earlier run, but for those up to and including the step `keep`.
+void remove_checkpoints(const std::filesystem::path& results, long keep = -1);
 /// Throws FileError.
 void write_checkpoint(const std::filesystem::path& file, const RunParts& parts);
 
@@ -58,8 +59,13 @@ struct ModelDifference {
 };
 std::vector<ModelDifference> model_differences(const nlohmann::json& was, const nlohmann::json& now);
 
-/// Whether the model can go on from the checkpoint: its nodes, equations, rows and initial state must be the same. What
-/// forbids it is added to the document, at the places that differ.
+/// The scales that a model computes may depend on its duration; where nothing but what is outside differs, the run
+/// keeps those that it began with. For a document about to be built.
+void keep_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences,
+                 ModelDocument& document);
+/// Whether the model can go on from the checkpoint: its nodes, equations, rows, initial state and integrator must be
+/// the same, and its end not before the checkpoint. What forbids it is added to the document, at the places that
+/// differ.
 void check_restart(const Checkpoint& checkpoint, const Model& model, const std::vector<ModelDifference>& differences,
                    ModelDocument& document);
 /// Puts the run where the checkpoint was made. With differences that are not only outside, factorisations are made

@@ -28,10 +28,11 @@ class EnergyWriter final : public Observer {
 
   const EnergyLedger& ledger_;
   CsvFile file_;
-  long every_;
+  long every_;  // steps; by default that of the duration at the first start, also when a restart changes it
   std::size_t regular_size_ = 0;  // without the last row of a run that ended between two regular ones
-  double last_written_ = 0;
-  std::optional<std::size_t> resume_;
+  bool given_stride_;
+  double step_, last_regular_ = 0, last_written_ = 0;
+  std::optional<CsvFile::Place> resume_;
 };
 
 }  // namespace carom

@@ -107,8 +107,7 @@ void EventLog::write(const StepView& view, int row, bool impact, double t, const
 }
 
 void EventLog::save(Record& record) {
-  file_.flush();
-  record.set_number("size", static_cast<double>(file_.size()));
+  file_.save(record);
   Vector contacts;
   for (const Contact& c : contacts_) contacts.insert(contacts.end(), {c.began, c.steps, c.impulse});
   record.set("contacts", std::move(contacts));
@@ -117,7 +116,7 @@ void EventLog::save(Record& record) {
 }
 
 void EventLog::restore(const Record& record, bool same_files) {
-  if (same_files) resume_ = static_cast<std::size_t>(record.number("size"));
+  if (same_files) resume_ = CsvFile::place(record);
   const Vector *const contacts = record.find("contacts"), *const v_smooth = record.find("smooth velocity");
   if (contacts == nullptr || v_smooth == nullptr) throw std::invalid_argument("EventLog: the record does not fit");
   contacts_.resize(contacts->size() / 3);

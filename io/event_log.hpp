@@ -56,7 +56,7 @@ class EventLog final : public Observer {
   std::vector<Contact> contacts_;
   Vector v_smooth_;  // of the last step with a closed row
   double h_ = 0;     // and its size
-  std::optional<std::size_t> resume_;
+  std::optional<CsvFile::Place> resume_;
 };
 
 }  // namespace carom

@@ -32,15 +32,22 @@ bool OutputFile::open(const fs::path& path, int flags) {
   return descriptor_ >= 0;
 }
 
-bool OutputFile::write(std::string_view bytes, std::size_t at) {
+bool OutputFile::write(std::string_view bytes, std::size_t at, std::size_t* done) {
+  const std::size_t size = bytes.size();
+  bool complete = true;
   while (!bytes.empty()) {
     const ::ssize_t n = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<::off_t>(at));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
+    if (n <= 0) {
+      if (n == 0) errno = ENOSPC;
+      complete = false;
+      break;
+    }
     bytes.remove_prefix(static_cast<std::size_t>(n));
     at += static_cast<std::size_t>(n);
   }
-  return true;
+  if (done != nullptr) *done = size - bytes.size();
+  return complete;
 }
 
 bool OutputFile::truncate(std::size_t size) { return ::ftruncate(descriptor_, static_cast<::off_t>(size)) == 0; }
@@ -62,33 +69,101 @@ void write_atomically(const fs::path& path, std::string_view content) {
   }
 }
 
+bool write_in_place(const fs::path& path, std::string content) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error || size > page || content.empty() || content.size() > page) return false;
+  // blanks before the last character, a line end, up to the old size: one write inside a page
+  if (content.size() < size) content.insert(content.size() - 1, size - content.size(), ' ');
+  OutputFile file;
+  return file.open(path) && file.write(content, 0) && file.close();
+}
+
 void append_number(std::string& text, double value) {
   std::array<char, 32> digits{};
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
-void CsvFile::open(std::optional<std::size_t> resume) {
-  std::error_code error;
-  if (resume) {
-    std::string columns;
-    std::ifstream earlier(path_);
-    const bool readable = static_cast<bool>(std::getline(earlier, columns));
-    earlier.close();
-    const std::uintmax_t size = fs::file_size(path_, error);
-    if (error || !readable) throw FileError("cannot continue " + path_.string() + ": it cannot be read");
-    if (size < *resume)
-      throw FileError("cannot continue " + path_.string() + ": it is shorter than when the checkpoint was written");
-    if (columns == columns_) {
-      if (!file_.open(path_) || !file_.truncate(*resume)) fail_to_write(path_, errno);
-      written_ = *resume;
-      return;
-    }
-    fs::path kept = path_;
-    kept.replace_extension(".before.csv");
-    fs::rename(path_, kept, error);
+bool CsvFile::open(const std::optional<Place>& resume) {
+  if (!resume) {
+    begin();
+    return false;
   }
-  if (!file_.open(path_, O_CREAT | O_TRUNC)) fail_to_write(path_, errno);
-  add_row(columns_ + '\n');
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path_, error);  // of a file, not of a device
+  std::ifstream earlier;
+  if (!error) earlier.open(path_, std::ios::binary);
+  std::string columns;
+  if (!std::getline(earlier, columns)) throw FileError("cannot continue " + path_.string() + ": it cannot be read");
+
+  // other columns than those of the checkpoint: a restart with these has begun before, and was killed
+  if (columns != resume->columns) {
+    if (columns != columns_)
+      throw FileError("cannot continue " + path_.string() + ": its columns are not those of the checkpoint");
+    begin();
+    return false;
+  }
+  if (size < resume->size)
+    throw FileError("cannot continue " + path_.string() + ": it is shorter than when the checkpoint was written");
+  earlier.seekg(static_cast<std::streamoff>(resume->size) - 1);
+  if (resume->size == 0 || earlier.get() != '\n')
+    throw FileError("cannot continue " + path_.string() + ": it has been changed since the checkpoint was written");
+  earlier.close();
+  if (columns != columns_) {
+    keep_earlier();
+    begin();
+    return false;
+  }
+  if (!file_.open(path_) || !file_.truncate(resume->size)) fail_to_write(path_, errno);
+  written_ = resume->size;
+  return true;
+}
+
+// The new file has its first line from the beginning. What is no file of its own, a link or a device, is written to.
+void CsvFile::begin() {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path_, error);
+  const bool there = fs::exists(status);
+  if (there && ::access(path_.c_str(), W_OK) != 0) fail_to_write(path_, errno);
+  const std::string head = columns_ + '\n';
+  if (!there || fs::is_regular_file(status)) {
+    write_atomically(path_, head);
+    if (!file_.open(path_)) fail_to_write(path_, errno);
+    written_ = head.size();
+  } else {
+    if (!file_.open(path_, O_CREAT | O_TRUNC)) fail_to_write(path_, errno);
+    add_row(head);
+    flush();
+  }
+}
+
+void CsvFile::keep_earlier() const {
+  fs::path kept = path_;
+  kept.replace_extension(".before.csv");
+  std::error_code error;
+  for (int i = 2; fs::exists(kept, error); ++i) {
+    kept = path_;
+    kept.replace_extension(".before" + std::to_string(i) + ".csv");
+  }
+  // a second name, so that there is a table at any moment
+  fs::create_hard_link(path_, kept, error);
+  if (error) fs::copy_file(path_, kept, error);
+  if (error) throw FileError("cannot keep " + path_.string() + " as " + kept.string() + ": " + error.message());
+}
+
+void CsvFile::save(Record& record, std::size_t size) {
+  flush();
+  record.set_number("size", static_cast<double>(size));
+  record.set("columns", Vector(columns_.begin(), columns_.end()));
+}
+
+std::optional<CsvFile::Place> CsvFile::place(const Record& record) {
+  const Vector* const columns = record.find("columns");
+  if (columns == nullptr) return std::nullopt;
+  Place place;
+  place.size = static_cast<std::size_t>(record.number("size"));
+  for (const double c : *columns) place.columns += static_cast<char>(c);
+  return place;
 }
 
 CsvFile& CsvFile::empty_cell() {
@@ -131,7 +206,14 @@ void CsvFile::add_row(std::string_view row) {
 
 void CsvFile::flush() {
   if (buffer_.empty()) return;
-  if (!file_.write(buffer_, written_)) fail_to_write(path_, errno);
+  std::size_t done = 0;
+  if (!file_.write(buffer_, written_, &done)) {
+    // the disk is full: whole rows only
+    const int error = errno;
+    const std::size_t end = done == 0 ? std::string::npos : buffer_.rfind('\n', done - 1);
+    file_.truncate(written_ + (end == std::string::npos ? 0 : end + 1));
+    fail_to_write(path_, error);
+  }
   written_ += buffer_.size();
   buffer_.clear();
 }

@@ -10,12 +10,17 @@
 #include <string>
 #include <string_view>
 
+#include "core/record.hpp"
+
 namespace carom {
 
 [[noreturn]] void fail_to_write(const std::filesystem::path& path, int error);
 
 /// The file has either its old content or all of the new: it is written beside and renamed.
 void write_atomically(const std::filesystem::path& path, std::string_view content);
+/// For a full disk: the text takes the place of that in an existing file, in the page that it has.
+/// False if that is not possible.
+bool write_in_place(const std::filesystem::path& path, std::string content);
 
 /// The shortest text that reads back as the same number.
 void append_number(std::string& text, double value);
@@ -30,8 +35,8 @@ class OutputFile {
 
   /// False, with the reason in errno, if it cannot be opened; `flags` beside O_WRONLY.
   bool open(const std::filesystem::path& path, int flags = 0);
-  /// False, with the reason in errno, if not all could be written.
-  bool write(std::string_view bytes, std::size_t at);
+  /// False, with the reason in errno, if not all could be written; `done`: how much was.
+  bool write(std::string_view bytes, std::size_t at, std::size_t* done = nullptr);
   bool truncate(std::size_t size);
   bool close();
 
@@ -40,15 +45,29 @@ class OutputFile {
 };
 
 /// A table of comma separated values that grows by rows. A row that would cross the border of a page begins with blanks
-/// up to it, so that a killed process leaves whole rows only (unless a row is longer than a page).
+/// up to it, so that a killed process leaves whole rows only, with blanks at most behind the last one (unless a row is
+/// longer than a page). Where the disk is full, the file ends with the last row that it has room for.
 class CsvFile {
  public:
   /// The file is made by open(). Columns: "t,x,y".
   CsvFile(std::filesystem::path path, std::string columns) : path_(std::move(path)), columns_(std::move(columns)) {}
 
-  /// A new file, or the first `resume` bytes of an earlier one. An earlier one with other columns is kept beside, as
-  /// NAME.before.csv, and a new one begun. FileError if the earlier one is shorter.
-  void open(std::optional<std::size_t> resume = std::nullopt);
+  /// Where a file stood when a checkpoint was written.
+  struct Place {
+    std::string columns;
+    std::size_t size = 0;
+  };
+
+  /// A new file, or an earlier one up to the place. An earlier one with other columns than this is kept beside, as
+  /// NAME.before.csv, and a new one begun. FileError if the earlier one is shorter, or no longer what it was. Returns
+  /// whether an earlier one is continued.
+  bool open(const std::optional<Place>& resume = std::nullopt);
+
+  /// The place for a checkpoint: hands all rows over, and counts the first `size` bytes.
+  void save(Record& record, std::size_t size);
+  void save(Record& record) { save(record, size()); }
+  /// None if the record has none.
+  static std::optional<Place> place(const Record& record);
 
   CsvFile& cell(double value);
   CsvFile& cell(std::string_view text);  ///< quoted where it must be
@@ -62,6 +81,8 @@ class CsvFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  void begin();
+  void keep_earlier() const;
   void add_row(std::string_view row);
 
   std::filesystem::path path_;

@@ -30,13 +30,14 @@ void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
 }  // namespace
 
 Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
-    : directory_(directory), name_(name) {
+    : model_(model), directory_(directory), name_(name) {
   // strides: by steps, by time, or about 200 frames
   const double steps = model.simulation.duration / model.simulation.step;
   if (model.output.vtu_interval)
     interval_ = *model.output.vtu_interval;
   else
     every_ = model.output.vtu_every.value_or(std::max(1L, std::lround(steps / 200)));
+  given_stride_ = model.output.vtu_every || model.output.vtu_interval;
 
   // topology: every part once
   const auto add_part = [&](Part part) {
@@ -102,10 +103,8 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
 }
 
 void Picture::start(const StepView& view) {
-  if (!restored_) {
-    next_ = view.state.t + interval_;
-    start_time_ = view.state.t;
-  }
+  if (!restored_ || !same_interval_) next_ = view.state.t + interval_;
+  if (!restored_) start_time_ = view.state.t;
   series_.emplace(directory_, name_, resume_);
   if (series_->frames() == 0) write_regular(view);
 }
@@ -114,9 +113,16 @@ void Picture::save(Record& record) {
   record.set_number("start", start_time_);
   record.set_number("next", next_);
   record.set_number("last", last_regular_);
+  record.set("stride", {static_cast<double>(every_), interval_, model_.simulation.step});
 }
 
 void Picture::restore(const Record& record, bool same_files) {
+  // a series that is continued keeps its own stride, and another one begins at the restart
+  const Vector* const stride = record.find("stride");
+  const bool known = stride != nullptr && stride->size() == 3;
+  if (same_files && !given_stride_ && known && (*stride)[0] > 0 && (*stride)[2] == model_.simulation.step)
+    every_ = static_cast<long>((*stride)[0]);
+  same_interval_ = known && (*stride)[1] == interval_;
   next_ = record.number("next");
   start_time_ = record.number("start");
   restored_ = true;
@@ -146,6 +152,7 @@ void Picture::write_regular(const StepView& view) {
 }
 
 void Picture::write(const StepView& view) {
+  if (series_->frames() > 0 && view.state.t == last_written_) return;  // asked for where one was due
   fill(view);
   series_->write(view.state.t, piece_);
   last_written_ = view.state.t;

@@ -59,6 +59,7 @@ class Picture final : public Observer {
   void fill_contacts(const StepView& view);
   MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
 
+  const Model& model_;
   std::filesystem::path directory_;
   std::string name_;
   std::optional<VtuSeries> series_;
@@ -67,10 +68,11 @@ class Picture final : public Observer {
   std::size_t first_contact_point_ = 0;
   std::vector<int> contact_nodes_;  // the first node of each unilateral row
   long every_ = 0;
+  bool given_stride_ = false;
   double interval_ = 0, next_ = 0;
   double last_written_ = 0, last_regular_ = 0, start_time_ = 0;
   std::optional<double> resume_;  // keeps the frames of an earlier series up to this time
-  bool filled_ = false, restored_ = false;
+  bool filled_ = false, restored_ = false, same_interval_ = true;
 };
 
 }  // namespace carom

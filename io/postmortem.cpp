@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "core/errors.hpp"
 #include "core/vector_ops.hpp"
@@ -34,24 +35,32 @@ std::vector<double> residual_history(const SubproblemReport& sub) {
   return history;
 }
 
+std::string shell_word(const fs::path& path) {
+  std::string word = "'";
+  for (const char c : path.string()) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 // JSON has no infinity.
 json number(double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); }
 
 }  // namespace
 
-PostMortem::PostMortem(fs::path results, RunParts parts)
-    : folder_(std::move(results) / "postmortem"), parts_(std::move(parts)) {}
+PostMortem::PostMortem(fs::path results, RunParts parts, bool restart)
+    : folder_(std::move(results) / "postmortem"), parts_(std::move(parts)), restart_(restart) {}
 
 void PostMortem::start(const StepView&) {
   std::error_code error;
-  fs::remove_all(folder_, error);
+  if (!restart_) fs::remove_all(folder_, error);
 }
 
 void PostMortem::rejected(const StepView& view) { trials_.push_back(view.report); }
 
 void PostMortem::finish(const StepView& view, RunStatus status) {
-  if (status != RunStatus::failed || trials_.empty()) return;
   std::error_code error;
+  const bool superseded = status == RunStatus::interrupted && parts_.model.output.checkpoint;
+  if (status == RunStatus::completed || superseded) fs::remove_all(folder_, error);
+  if (status != RunStatus::failed || trials_.empty()) return;
   fs::create_directories(folder_, error);
   if (error) throw FileError("cannot create " + folder_.string() + ": " + error.message());
   write_checkpoint(folder_ / "state.cbor", parts_);
@@ -62,8 +71,8 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
   const std::vector<Residual> residuals = largest_residuals(last);
   find_hints(view);
   const fs::path results = folder_.parent_path();
-  const std::string command = fmt::format("carom run '{}' --restart '{}' -o '{}'", (results / "run.json").string(),
-                                          (folder_ / "state.cbor").string(), (results / "repeated").string());
+  const std::string command = fmt::format("carom run {} --restart {} -o {}", shell_word(results / "run.json"),
+                                          shell_word(folder_ / "state.cbor"), shell_word(results / "repeated"));
 
   json report = {{"t", last.t},
                  {"h", last.h},
@@ -157,32 +166,12 @@ void PostMortem::find_hints(const StepView& view) {
   const SubproblemReport* const sub = failed_subproblem(last);
   const std::string reason = last.reason;
 
-  // a run that never got going
-  if (view.state.step == 0)
-    for (const std::string& warning : model.warnings) hints_.push_back("at the start: " + warning);
-  double smallest = 0;
-  int deepest = -1;
-  for (int row = system.bilateral(); row < system.rows(); ++row)
-    if (const double gap = system.row_gap(row, view.state.q, view.state.t); gap < smallest)
-      smallest = gap, deepest = row;
-  if (deepest >= 0 && smallest < -1e-6 * model.scales.length)
-    hints_.push_back(
-        fmt::format("{} penetrates by {:.3g} before the step: start without penetration, or let the model "
-                    "project its initial state",
-                    system.row_name(deepest), -smallest));
-  if (reason == "singular matrix")
-    hints_.push_back(
-        "constraints contradict or repeat each other, or a component without mass is held by nothing: "
-        "see carom check");
-  else if (last.redundant)
-    hints_.push_back("constraints are redundant: see carom check for those that repeat others");
-
   // the step
-  const double rotation = last.rotation / last.h * view.nominal_step;
+  const double rotation = last.rotation / last.h * view.nominal_step, travel = last.speed * view.nominal_step;
+  const bool far = std::isfinite(travel) && travel > 0.1 * model.scales.length, large_step = rotation > 0.3 || far;
   if (rotation > 0.3)
     hints_.push_back(fmt::format("a body turns by {:.2g} rad in a nominal step: use a smaller one", rotation));
-  const double travel = last.speed * view.nominal_step;
-  if (std::isfinite(travel) && travel > 0.1 * model.scales.length)
+  if (far)
     hints_.push_back(
         fmt::format("bodies move by {:.2g} in a nominal step, the model's length is {:.2g}: use a smaller "
                     "step",
@@ -191,19 +180,46 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.push_back(
         "numbers overflow: a formula, a stiffness or a mass is out of range, or the step is far too large");
 
+  // the model
+  const bool smooth = sub != nullptr && std::string_view(sub->name) == "smooth";
+  double smallest = 0;
+  int deepest = -1;
+  for (int row = system.bilateral(); row < system.rows(); ++row)
+    if (const double gap = system.row_gap(row, view.state.q, view.state.t); gap < smallest)
+      smallest = gap, deepest = row;
+  if (!smooth && deepest >= 0 && smallest < -1e-6 * model.scales.length)
+    hints_.push_back(fmt::format("{} penetrates by {:.3g} before the step{}", system.row_name(deepest), -smallest,
+                                 view.state.step > 0 ? "" : ": start without penetration"));
+  // at a large step a tangent is taken for redundant that is only singular there
+  if (last.redundant && !large_step)
+    hints_.push_back("constraints are redundant: see carom check for those that repeat others");
+  if (reason == "singular matrix") {
+    // with a small step the matrix is nearly that of masses and constraints
+    if (large_step || (system.bilateral() == 0 && !system.massless()))
+      hints_.push_back("the tangent is singular at this step size or at this state: use a smaller step");
+    else
+      hints_.push_back(
+          "constraints contradict or repeat each other, or a component without mass is held by nothing: "
+          "see carom check");
+  }
+
   // the iteration
   if (sub != nullptr && reason == "no convergence") {
     const std::vector<double> history = residual_history(*sub);
-    if (history.size() > 4 && history.back() < 100 && history.back() > 0.5 * history[history.size() - 3])
+    const std::size_t count = history.size();
+    bool falling = count > 1;
+    for (std::size_t i = count > 3 ? count - 3 : 1; i < count; ++i) falling = falling && history[i] < history[i - 1];
+    if (count > 4 && history.back() < 100 && history.back() > 0.5 * history[count - 3])
       hints_.push_back(
           "the residual stays just above its tolerance, which rounding may not let it reach: loosen "
           "/integrator/newton/tolerance or constraint_tolerance");
-    else if (history.size() > 4 && history.back() < 0.9 * history[history.size() - 3])
+    else if (!large_step && falling && history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
       hints_.push_back("the iteration still made progress: raise /integrator/newton/max_iterations");
-    if (sub->set_changes > sub->iterations)
+    // more changes than rows, so that some changed twice, and that all the time
+    if (sub->set_changes > std::max(system.unilateral(), sub->iterations / 2))
       hints_.push_back("contacts kept opening and closing: a smaller step has fewer of them change at once");
   }
-  if (trials_.size() == 1)
+  if (model.simulation.max_subdivisions == 0)
     hints_.push_back("no smaller step was tried: /integrator/max_subdivisions allows none");
   else if (trials_.size() > 1 && hints_.empty())
     hints_.push_back("halving the step did not help: look at the residuals above, and at the model there");

@@ -2,8 +2,7 @@
 //
 //   state.cbor      the last good state, a checkpoint to restart from
 //   report.json     time and step of the failure, every trial with its residuals per iteration, the largest residuals
-//   by
-//                   the names of the model, hints, the command that repeats the failure
+//                   by the names of the model, hints, the command that repeats the failure
 //   report.txt      the same to read
 //   residual.pvd    the last good state with the residual of the failed trial: residual_force and residual_moment on
 //                   bodies, constraint_residual on contacts
@@ -21,7 +20,8 @@ namespace carom {
 
 class PostMortem final : public Observer {
  public:
-  PostMortem(std::filesystem::path results, RunParts parts);
+  /// `restart`: what an earlier run left may be what this one goes on from, and stays until it ends.
+  PostMortem(std::filesystem::path results, RunParts parts, bool restart);
 
   /// Removes what an earlier run left.
   void start(const StepView& view) override;
@@ -46,6 +46,7 @@ class PostMortem final : public Observer {
 
   std::filesystem::path folder_;
   RunParts parts_;
+  bool restart_;
   std::vector<StepReport> trials_;  // of the present nominal step
   std::vector<std::string> hints_;
 };

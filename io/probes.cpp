@@ -206,8 +206,7 @@ ProbeWriter::ProbeWriter(const std::filesystem::path& file, std::vector<Probe> p
     : file_(file, columns_of(probes)), probes_(std::move(probes)) {}
 
 void ProbeWriter::start(const StepView& view) {
-  file_.open(resume_);
-  if (!resume_) write(view);
+  if (!file_.open(resume_)) write(view);
 }
 
 void ProbeWriter::write(const StepView& view) {
@@ -223,13 +222,10 @@ void ProbeWriter::write(const StepView& view) {
   file_.end_row();
 }
 
-void ProbeWriter::save(Record& record) {
-  file_.flush();
-  record.set_number("size", static_cast<double>(file_.size()));
-}
+void ProbeWriter::save(Record& record) { file_.save(record); }
 
 void ProbeWriter::restore(const Record& record, bool same_files) {
-  if (same_files) resume_ = static_cast<std::size_t>(record.number("size"));
+  if (same_files) resume_ = CsvFile::place(record);
 }
 
 }  // namespace carom

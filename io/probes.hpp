@@ -43,7 +43,7 @@ class ProbeWriter final : public Observer {
 
   CsvFile file_;
   std::vector<Probe> probes_;
-  std::optional<std::size_t> resume_;
+  std::optional<CsvFile::Place> resume_;
 };
 
 }  // namespace carom

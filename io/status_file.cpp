@@ -8,13 +8,14 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "core/errors.hpp"
 #include "io/files.hpp"
 #include "io/summary.hpp"
 
 namespace carom {
 
 StatusFile::StatusFile(std::filesystem::path file, double t_start, double t_end)
-    : path_(std::move(file)), t_start_(t_start), t_end_(t_end) {}
+    : path_(std::move(file)), t_start_(t_start), t_end_(t_end), t_0_(t_start), t_(t_start), begin_(Clock::now()) {}
 
 void StatusFile::start(const StepView& view) {
   begin_ = Clock::now();
@@ -40,8 +41,13 @@ void StatusFile::write(const StepView& view, const std::string& status) {
 
 void StatusFile::stopped() noexcept {
   try {
-    write_atomically(path_, text("stopped"));
-  } catch (const std::exception&) {  // the disk is full or gone: nothing more can be said there
+    const std::string last_words = text("stopped");
+    try {
+      write_atomically(path_, last_words);
+    } catch (const FileError&) {  // the disk is full, or gone
+      write_in_place(path_, last_words);
+    }
+  } catch (const std::exception&) {  // nothing more can be said
   }
 }
 

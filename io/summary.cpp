@@ -55,6 +55,7 @@ void EnergyWatch::restore(const Record& record, bool) {
   if (bounds == nullptr || bounds->size() != 2) throw std::invalid_argument("EnergyWatch: the record does not fit");
   initial = bounds->front();
   largest = bounds->back();
+  every_ = std::max(1L, static_cast<long>(record.number("stride")));
   restored_ = true;
 }
 
@@ -72,17 +73,16 @@ Progress::Progress(double t_start, double t_end, bool terminal)
 void Progress::start(const StepView& view) {
   t_0_ = view.state.t;
   step_0_ = view.state.step;
+  tenth_ = static_cast<int>(share(t_0_) * 10 + 1e-9);
   begin_ = last_ = std::chrono::steady_clock::now();
-  tenth_ = static_cast<int>((t_0_ - t_start_) / (t_end_ - t_start_) * 10 + 1e-9);
 }
 
 void Progress::after_step(const StepView& view) {
   const auto now = std::chrono::steady_clock::now();
-  const double share = (view.state.t - t_start_) / (t_end_ - t_start_);
   if (terminal_) {
     if (now - last_ < std::chrono::milliseconds(200)) return;
   } else {
-    const int tenth = static_cast<int>(share * 10 + 1e-9);
+    const int tenth = static_cast<int>(share(view.state.t) * 10 + 1e-9);
     const bool slow = now - last_ > std::chrono::seconds(60);
     if (!slow && (tenth <= tenth_ || tenth >= 10 || now - begin_ < std::chrono::seconds(1))) return;
     tenth_ = tenth;
@@ -93,11 +93,11 @@ void Progress::after_step(const StepView& view) {
 
 void Progress::show(const StepView& view, std::chrono::steady_clock::time_point now) {
   const double elapsed = std::chrono::duration<double>(now - begin_).count();
-  const double share = (view.state.t - t_start_) / (t_end_ - t_start_);
+  const double t = view.state.t, done = t - t_0_;
   const double rate = static_cast<double>(view.state.step - step_0_) / elapsed;
-  const double done = view.state.t - t_0_, left = done > 0 ? elapsed * (t_end_ - view.state.t) / done : 0;
-  const std::string line = fmt::format("{:5.1f} %   t = {:.6g}   {:.3g} steps/s   {} left   {} closed", 100 * share,
-                                       view.state.t, rate, duration_words(left), view.report.closed);
+  const double left = done > 0 ? elapsed * (t_end_ - t) / done : 0;
+  const std::string line = fmt::format("{:5.1f} %   t = {:.6g}   {:.3g} steps/s   {} left   {} closed", 100 * share(t),
+                                       t, rate, duration_words(left), view.report.closed);
   if (terminal_)
     fmt::print(stderr, "\r{}\033[K", line);
   else

@@ -27,7 +27,10 @@ class EnergyWatch final : public Observer {
   }
   void finish(const StepView& view, RunStatus) override { sample(view); }
   std::string record_name() const override { return "energy watch"; }
-  void save(Record& record) override { record.set("bounds", {initial, largest}); }
+  void save(Record& record) override {
+    record.set("bounds", {initial, largest});
+    record.set_number("stride", static_cast<double>(every_));
+  }
   void restore(const Record& record, bool same_files) override;
 
   double initial = 0, final = 0, largest = 0;
@@ -41,7 +44,7 @@ class EnergyWatch final : public Observer {
 /// Progress on stderr: one line rewritten on a terminal, a line per tenth of the run otherwise.
 class Progress final : public Observer {
  public:
-  /// The simulated time of the whole run, of which this may be a part.
+  /// The simulated time of the whole run; a restart begins inside.
   Progress(double t_start, double t_end, bool terminal);
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
@@ -50,6 +53,8 @@ class Progress final : public Observer {
 
  private:
   void show(const StepView& view, std::chrono::steady_clock::time_point now);
+
+  double share(double t) const { return t_end_ > t_start_ ? (t - t_start_) / (t_end_ - t_start_) : 1.0; }
 
   double t_start_, t_end_;
   bool terminal_;

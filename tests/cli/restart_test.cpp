@@ -1,0 +1,654 @@
+// Restart: the same bytes as without it, also with a later end, other output or an edited model; what cannot be
+// continued is refused and left as it is.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "tests/cli/program.hpp"
+
+using namespace carom::cli_test;
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// All files of a directory with their contents.
+std::map<std::string, std::string> snapshot(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files[fs::relative(entry.path(), folder).string()] = read(entry.path());
+  return files;
+}
+
+fs::path newest(const fs::path& results) {
+  fs::path last;
+  for (const fs::directory_entry& entry : fs::directory_iterator(results / "checkpoint"))
+    last = std::max(last, entry.path());
+  REQUIRE(!last.empty());
+  return last;
+}
+
+/// Tables and pictures are the same bytes, and so is what the summaries count.
+void check_same_results(const fs::path& a, const fs::path& b) {
+  const auto results = [](const fs::path& folder) {
+    std::map<std::string, std::string> files = snapshot(folder);
+    std::erase_if(files, [](const auto& f) { return f.first.ends_with(".json") || f.first.ends_with(".cbor"); });
+    return files;
+  };
+  const auto x = results(a), y = results(b);
+  for (const auto& [name, content] : x) {
+    CAPTURE(name);
+    REQUIRE(y.contains(name));
+    CHECK((y.at(name) == content));
+  }
+  CHECK(x.size() == y.size());
+  nlohmann::json s = read_json(a / "summary.json"), t = read_json(b / "summary.json");
+  for (nlohmann::json* summary : {&s, &t}) {
+    for (const char* key : {"wall_seconds", "restarted_from"}) summary->erase(key);
+    (*summary)["linear"].erase("solves");  // columns known before are solved for once more
+  }
+  CHECK(s == t);
+}
+
+bool wait_for(const fs::path& path, Process& process) {
+  for (int i = 0; i < 6000 && process.running(); ++i) {
+    if (fs::exists(path)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    if (const std::size_t begin = line.find_first_not_of(' '); begin != std::string::npos)
+      lines.push_back(line.substr(begin));
+  return lines;
+}
+
+Words chain(const std::string& results, const Words& more = {}) {
+  return joined({"run", model_path("bead_chain"), "-q", "-o", results}, more);
+}
+Words brick(const std::string& results, const Words& more = {}) {
+  return joined({"run", model_path("brick"), "-o", results}, more);
+}
+
+}  // namespace
+
+// ---- the same bytes
+
+TEST_CASE("restart: an interrupted run goes on to the same bytes") {
+  const TemporaryDirectory directory;
+  const Words settings = {"--until", "0.8"};
+  REQUIRE(run_carom(directory, chain("whole", settings)).code == 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    fs::remove_all(directory / "r");
+    Process process(directory, chain("r", settings));
+    REQUIRE(wait_for(directory / "r/vtu/bead_chain_000003.vtu", process));
+    process.send(signal);
+    REQUIRE(process.wait().code == 130);
+    CHECK(read_json(directory / "r/status.json")["status"] == "interrupted");
+    const double stopped = read_json(directory / "r/summary.json")["time"]["end"];
+    CHECK(stopped < 0.8);
+    CHECK(series_times(directory / "r").back() == stopped);
+
+    const Outcome rest = run_carom(directory, joined(chain("r", settings), {"--restart", "last"}));
+    CHECK(rest.code == 0);
+    CHECK(rest.err.empty());
+    CHECK(read_json(directory / "r/status.json")["status"] == "completed");
+    CHECK(contains(read_json(directory / "r/summary.json")["restarted_from"], "r/checkpoint/"));
+    check_same_results(directory / "whole", directory / "r");
+  }
+}
+
+TEST_CASE("restart: a later end gives the same bytes as if it had been meant from the start") {
+  const TemporaryDirectory directory;
+  const Words settings = {"--set", "/output/energy={\"every\": 3}", "--set", "/output/vtu/every=7",
+                          "--set", "/output/probes_every=4"};
+  for (const std::string name : {"bead_chain", "heavy_top", "elastic_bar"}) {
+    CAPTURE(name);
+    const auto run = [&](const std::string& results, const Words& more) {
+      return run_carom(directory, joined(joined({"run", model_path(name), "-q", "-o", name + results}, settings), more))
+          .code;
+    };
+    REQUIRE(run("_whole", {"--until", "0.6"}) == 0);
+    REQUIRE(run("_r", {"--until", "0.2"}) == 0);
+    REQUIRE(run("_r", {"--until", "0.45", "--restart", "last"}) == 0);
+    REQUIRE(run("_r", {"--until", "0.6", "--restart", "last"}) == 0);
+    check_same_results(directory / (name + "_whole"), directory / (name + "_r"));
+  }
+}
+
+TEST_CASE("restart: strides that follow from the duration stay those of the first start") {
+  const TemporaryDirectory directory;
+  const Words settings = {"--set", "/output/vtu={}", "--set", "/integrator/step=1e-5"};
+  REQUIRE(run_carom(directory, brick("r", joined(settings, {"-q", "--until", "0.03"}))).code == 0);
+  REQUIRE(run_carom(directory, brick("r", joined(settings, {"-q", "--until", "0.06", "--restart", "last"}))).code == 0);
+  const Table energy = read_csv(directory / "r/energy.csv");
+  REQUIRE(energy.rows.size() == 2001);  // every third step
+  CHECK(energy.rows.back()[0] - energy.rows[1999][0] == doctest::Approx(3e-5).epsilon(1e-6));
+  CHECK(series_times(directory / "r").size() == 401);
+}
+
+TEST_CASE("restart: a run that had reached its end changes nothing") {
+  const TemporaryDirectory directory;
+  for (const char* until : {"0.1", "0.1003", "0"}) {
+    CAPTURE(until);
+    fs::remove_all(directory / "r");
+    fs::remove_all(directory / "whole");
+    const Words settings = {"--until", until, "--set", "/output/energy={\"every\": 7}"};
+    REQUIRE(run_carom(directory, chain("r", settings)).code == 0);
+    fs::copy(directory / "r", directory / "whole", fs::copy_options::recursive);
+    for (int i = 0; i < 2; ++i)
+      CHECK(run_carom(directory, joined(chain("r", settings), {"--restart", "last"})).code == 0);
+    check_same_results(directory / "whole", directory / "r");
+  }
+}
+
+TEST_CASE("restart: the number of threads may change") {
+  const TemporaryDirectory directory;
+  REQUIRE(run_carom(directory, chain("whole", {"--until", "0.3", "--set", "/output/energy={\"every\": 2}"})).code == 0);
+  const Words settings = {"--set", "/output/energy={\"every\": 2}"};
+  REQUIRE(run_carom(directory, joined(chain("r", settings), {"--until", "0.15", "--threads", "2"})).code == 0);
+  REQUIRE(run_carom(directory, joined(chain("r", settings), {"--until", "0.3", "--restart", "last"})).code == 0);
+  check_same_results(directory / "whole", directory / "r");
+}
+
+TEST_CASE("checkpoints: one at every step changes no byte of the results") {
+  const TemporaryDirectory directory;
+  for (const std::string& name : model_names()) {
+    CAPTURE(name);
+    const Words run = {"run", model_path(name), "-q", "--until", "0.1", "--set", "/integrator/newton/method=modified"};
+    REQUIRE(run_carom(directory, joined(run, {"-o", name, "--set", "/output/checkpoint/enabled=false"})).code == 0);
+    REQUIRE(run_carom(directory, joined(run, {"-o", name + "_every", "--set", "/output/checkpoint/every=1"})).code ==
+            0);
+    CHECK(fs::is_empty(directory / (name + "/checkpoint")));
+    check_same_results(directory / name, directory / (name + "_every"));
+  }
+}
+
+TEST_CASE("SIGUSR1 writes a checkpoint and a picture, and the run goes on with the same tables") {
+  const TemporaryDirectory directory;
+  const Words settings = {"--until", "0.8", "--set", "/output/checkpoint/enabled=false"};
+  REQUIRE(run_carom(directory, chain("whole", settings)).code == 0);
+  Process process(directory, chain("r", settings));
+  REQUIRE(wait_for(directory / "r/vtu/bead_chain_000002.vtu", process));
+  process.send(SIGUSR1);
+  CHECK(process.wait().code == 0);
+  for (const char* name : {"probes.csv", "events.csv", "energy.csv"})
+    CHECK((read(directory / "r" / name) == read(directory / "whole" / name)));
+  const std::size_t frames = series_times(directory / "whole").size();
+  const std::size_t more = series_times(directory / "r").size();
+  CHECK(more >= frames);  // the same, if the step was one with a picture
+  CHECK(more <= frames + 1);
+  newest(directory / "r");
+
+  // that checkpoint is one to go on from
+  CHECK(run_carom(directory, joined(chain("r", settings), {"--restart", "last"})).code == 0);
+  for (const char* name : {"probes.csv", "events.csv", "energy.csv"})
+    CHECK((read(directory / "r" / name) == read(directory / "whole" / name)));
+}
+
+TEST_CASE("a second signal ends the program at once, and the files are readable") {
+  const TemporaryDirectory directory;
+  Process process(directory, chain("r", {"--set", "/integrator/step=1e-6"}));
+  REQUIRE(wait_for(directory / "r/vtu/bead_chain_000001.vtu", process));
+  // both before it can do a step
+  for (const int signal : {SIGSTOP, SIGINT, SIGTERM, SIGCONT}) process.send(signal);
+  const int code = process.wait().code;
+  CHECK((code == 128 + SIGINT || code == 128 + SIGTERM));
+  CHECK(!fs::exists(directory / "r/summary.json"));
+  CHECK(read_json(directory / "r/status.json")["status"] == "running");
+  CHECK(series_times(directory / "r").size() >= 2);
+}
+
+TEST_CASE("status.json can be read at any time, and says how the run ended") {
+  const TemporaryDirectory directory;
+  {
+    Process process(directory, chain("r", {"--until", "0.6"}));
+    REQUIRE(wait_for(directory / "r/status.json", process));
+    int looks = 0;
+    while (process.running()) {
+      const nlohmann::json status = read_json(directory / "r/status.json");
+      const std::string word = status["status"];
+      CHECK((word == "running" || word == "completed"));
+      CHECK(status["time"]["end"] == 0.6);
+      ++looks;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(looks > 0);
+    CHECK(process.wait().code == 0);
+  }
+  const nlohmann::json status = read_json(directory / "r/status.json");
+  CHECK(status["status"] == "completed");
+  CHECK(status["share"] == 1);
+  CHECK(status["steps"] == 3000);
+  CHECK(status["seconds_left"] == 0);
+}
+
+// ---- other output
+
+TEST_CASE("restart: with other probes the earlier table is kept beside, also after a kill, and never overwritten") {
+  const TemporaryDirectory directory;
+  const std::string other = "/output/probes=[{\"name\": \"z\", \"of\": \"bead_3\", \"quantity\": \"position.z\"}]";
+  const std::string third = "/output/probes=[{\"name\": \"x\", \"of\": \"bead_4\", \"quantity\": \"position.x\"}]";
+  REQUIRE(run_carom(directory, chain("r", {"--until", "0.1"})).code == 0);
+  const std::string before = read(directory / "r/probes.csv");
+  fs::copy(directory / "r/checkpoint", directory / "kept", fs::copy_options::recursive);
+
+  const Words again = {"--until", "0.2", "--restart", "last", "--set", other};
+  const Outcome outcome = run_carom(directory, joined({"run", model_path("bead_chain"), "-o", "r"}, again));
+  REQUIRE(outcome.code == 0);
+  CHECK(contains(outcome.err, "note: /output/probes/0/name is now \"z\", was \"first\"\n"));
+  CHECK((read(directory / "r/probes.before.csv") == before));
+  const Table table = read_csv(directory / "r/probes.csv");
+  CHECK(table.names == Words{"t", "z"});
+  REQUIRE(table.rows.size() == 501);
+  CHECK(table.rows.front()[0] == doctest::Approx(0.1).epsilon(1e-12));
+  const std::string after = read(directory / "r/probes.csv");
+
+  // killed before its first checkpoint: only the old one is there
+  fs::remove_all(directory / "r/checkpoint");
+  fs::copy(directory / "kept", directory / "r/checkpoint");
+  REQUIRE(run_carom(directory, chain("r", again)).code == 0);
+  CHECK((read(directory / "r/probes.csv") == after));
+  CHECK((read(directory / "r/probes.before.csv") == before));
+
+  // and other ones once more
+  REQUIRE(run_carom(directory, chain("r", {"--until", "0.3", "--restart", "last", "--set", third})).code == 0);
+  CHECK((read(directory / "r/probes.before.csv") == before));
+  CHECK((read(directory / "r/probes.before2.csv") == after));
+}
+
+TEST_CASE("restart: into another directory leaves the first alone and writes what follows") {
+  const TemporaryDirectory directory;
+  REQUIRE(run_carom(directory, chain("whole", {"--until", "0.2"})).code == 0);
+  REQUIRE(run_carom(directory, chain("r", {"--until", "0.1"})).code == 0);
+  // an earlier run there, further than this one: its checkpoints are not this run's
+  REQUIRE(run_carom(directory, chain("other", {"--until", "0.5"})).code == 0);
+  const auto before = snapshot(directory / "r");
+  const std::string file = newest(directory / "r").string();
+  REQUIRE(run_carom(directory, chain("other", {"--until", "0.2", "--restart", file})).code == 0);
+  CHECK((snapshot(directory / "r") == before));
+  CHECK(newest(directory / "other").filename() == "000000001000.cbor");
+
+  const auto whole = lines_of(read(directory / "whole/probes.csv")),
+             rest = lines_of(read(directory / "other/probes.csv"));
+  REQUIRE(whole.size() == 1002);
+  REQUIRE(rest.size() == 502);
+  CHECK(rest[0] == whole[0]);
+  CHECK(std::equal(rest.begin() + 1, rest.end(), whole.begin() + 501));
+}
+
+TEST_CASE("restart: from an older checkpoint the newer ones go, since the tables are cut behind them") {
+  const TemporaryDirectory directory;
+  const Words settings = {"--set", "/output/checkpoint/every=100", "--set", "/output/checkpoint/keep=3",
+                          "--set", "/output/energy={\"every\": 1}"};
+  REQUIRE(run_carom(directory, joined(chain("whole", settings), {"--until", "0.1"})).code == 0);
+  REQUIRE(run_carom(directory, joined(chain("r", settings), {"--until", "0.1"})).code == 0);
+  REQUIRE(run_carom(directory,
+                    joined(chain("r", settings), {"--until", "0.07", "--restart", "r/checkpoint/000000000300.cbor"}))
+              .code == 0);
+  CHECK(newest(directory / "r").filename() == "000000000350.cbor");
+  REQUIRE(run_carom(directory, joined(chain("r", settings), {"--until", "0.1", "--restart", "last"})).code == 0);
+  check_same_results(directory / "whole", directory / "r");
+}
+
+TEST_CASE("restart: expectations are kept over it, and a new one behind its time is not invented") {
+  const TemporaryDirectory directory;
+  const auto expect = [](const std::string& probe, double value, double time) {
+    return "/expect=[{\"probe\": \"" + probe + "\", \"value\": " + std::to_string(value) +
+           ", \"tolerance\": 1e-3, \"time\": " + std::to_string(time) + "}]";
+  };
+  // free fall from 0.25 by g t^2/2
+  const std::string good = expect("middle.z", 0.25 - 0.5 * 9.81 * 0.0049 * 0.0049, 0.0049);
+  const std::string late = expect("first.z", 7, 0.0049);
+  REQUIRE(run_carom(directory, chain("r", {"--until", "0.01", "--set", good})).code == 0);
+  const Words on = {"run", model_path("bead_chain"), "-o", "r", "--restart", "last", "--until", "0.02", "--set"};
+  CHECK(run_carom(directory, joined(on, {good})).code == 0);
+  CHECK(read_json(directory / "r/summary.json")["expectations"][0]["status"] == "met");
+  const Outcome outcome = run_carom(directory, joined(on, {late}));
+  CHECK(outcome.code == 0);
+  CHECK(read_json(directory / "r/summary.json")["expectations"][0]["status"] == "not reached");
+  CHECK(contains(outcome.err, "before the restart"));
+}
+
+TEST_CASE("restart: the summary's energies are those of the whole run, with a ledger and without") {
+  const TemporaryDirectory directory;
+  for (const char* enabled : {"true", "false"}) {
+    CAPTURE(enabled);
+    const Words settings = {"--set", std::string("/output/energy/enabled=") + enabled};
+    const std::string whole = std::string("whole_") + enabled, r = std::string("r_") + enabled;
+    REQUIRE(run_carom(directory, joined(chain(whole, settings), {"--until", "0.2"})).code == 0);
+    REQUIRE(run_carom(directory, joined(chain(r, settings), {"--until", "0.1"})).code == 0);
+    REQUIRE(run_carom(directory, joined(chain(r, settings), {"--until", "0.2", "--restart", "last"})).code == 0);
+    CHECK(read_json(directory / r / "summary.json")["energy"]["initial"] ==
+          read_json(directory / whole / "summary.json")["energy"]["initial"]);
+  }
+}
+
+TEST_CASE("restart: tolerances that follow from the duration stay those of the first start") {
+  // nothing but a stretched spring moves the model: its scale of speed is its length over the duration
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1,
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "position": [0, 0, 0]},
+               {"name": "b", "type": "point_mass", "mass": 1, "position": [1, 0, 0]}],
+    "springs": [{"name": "s", "of": ["a", "b"], "stiffness": 10, "natural_length": 0.8}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.1}})");
+  const auto speed = [&](const Words& more) {
+    CHECK(run_carom(directory, joined({"run", "m.json", "-q", "-o", "r"}, more)).code == 0);
+    return read_json(directory / "r/summary.json")["scales"]["speed"].get<double>();
+  };
+  const double first = speed({});
+  CHECK(speed({"--until", "0.3", "--restart", "last"}) == first);
+  CHECK(speed({"--until", "0.4", "--restart", "last"}) == first);
+  CHECK(speed({"--until", "0.4"}) != first);
+}
+
+// ---- an edited model
+
+TEST_CASE("restart: an edited model is accepted where that makes sense, and the differences are listed") {
+  const TemporaryDirectory directory;
+  REQUIRE(run_carom(directory, brick("r", {"-q", "--until", "0.3"})).code == 0);
+  fs::copy(directory / "r", directory / "first", fs::copy_options::recursive);
+  const auto edited = [&](const std::string& set) {
+    fs::remove_all(directory / "r");
+    fs::copy(directory / "first", directory / "r", fs::copy_options::recursive);
+    const Outcome outcome = run_carom(directory, brick("r", {"--until", "0.6", "--restart", "last", "--set", set}));
+    CHECK(outcome.code == 0);
+    CHECK(contains(outcome.err, "note: goes on from r/checkpoint/000000000300.cbor at t = 0.3\n"));
+    return outcome.err;
+  };
+  CHECK(contains(edited("/contacts/0/restitution=0.25"), "note: /contacts/0/restitution is now 0.25, was "));
+  CHECK(contains(edited("/bodies/0/mass=7"), "note: /bodies/0/mass is now 7, was "));
+
+  // less gravity: the state's energy is another one, of which the ledger makes no error
+  CHECK(contains(edited("/gravity/2=-1"), "note: /gravity/2 is now -1, was "));
+  const nlohmann::json energy = read_json(directory / "r/summary.json")["energy"];
+  CHECK(std::abs(energy["closure"].get<double>()) < 1e-10 * energy["scale"].get<double>());
+
+  // another step: a new grid of time from the restart on, to the same end, also over a second restart
+  CHECK(contains(edited("/integrator/step=0.0005"), "note: /integrator/step is now 5e-04, was 0.001\n"));
+  CHECK(read_json(directory / "r/summary.json")["time"]["end"].get<double>() == doctest::Approx(0.6).epsilon(1e-13));
+  CHECK(read_csv(directory / "r/probes.csv").rows.size() == 901);
+  const Words half = {"-q", "--set", "/integrator/step=0.0005", "--restart", "last", "--until"};
+  CHECK(run_carom(directory, brick("r", joined(half, {"0.8"}))).code == 0);
+  CHECK(read_json(directory / "r/summary.json")["time"]["end"].get<double>() == doctest::Approx(0.8).epsilon(1e-13));
+  CHECK(read_csv(directory / "r/probes.csv").rows.size() == 1301);
+}
+
+TEST_CASE("restart: what it cannot change is refused by path, and nothing is touched") {
+  const TemporaryDirectory directory;
+  REQUIRE(run_carom(directory, brick("r", {"-q", "--until", "0.1"})).code == 0);
+  const auto before = snapshot(directory / "r");
+  const auto refused = [&](const Words& more) {
+    const Outcome outcome = run_carom(directory, joined(brick("r", {"--restart", "last"}), more));
+    CHECK(outcome.code == 3);
+    CHECK(outcome.out.empty());
+    CHECK((snapshot(directory / "r") == before));
+    return outcome.err;
+  };
+  const std::string place = refused({"--set", "/bodies/0/position/2=1.5"});
+  CHECK(contains(place, "/bodies/0/position/2: a restart cannot change the initial state (checkpoint: "));
+  CHECK(contains(refused({"--set", "/integrator/start_time=0.5"}),
+                 "/integrator/start_time: a restart cannot change the initial state"));
+  CHECK(contains(refused({"--set", "/bodies/0/name=stone", "--set", "/contacts=[]", "--set", "/output/probes=[]"}),
+                 "a restart cannot change bodies, joints or contacts in number or kind"));
+  CHECK(contains(refused({"--until", "0.05"}),
+                 "/integrator/duration: the run would end at t = 0.05, before the checkpoint's t = 0.1"));
+
+  // a checkpoint of another model
+  REQUIRE(run_carom(directory, chain("c", {"--until", "0.01"})).code == 0);
+  const Outcome other = run_carom(directory, brick("r", {"--restart", newest(directory / "c").string()}));
+  CHECK(other.code == 3);
+  CHECK(contains(other.err, "a restart cannot change bodies, joints or contacts in number or kind"));
+  CHECK((snapshot(directory / "r") == before));
+}
+
+// ---- files that cannot be used
+
+TEST_CASE("restart: a damaged, foreign or missing checkpoint ends with 5, and nothing is touched") {
+  const TemporaryDirectory directory;
+  REQUIRE(run_carom(directory, brick("r", {"-q", "--until", "0.1"})).code == 0);
+  const auto before = snapshot(directory / "r");
+  const std::string good = read(newest(directory / "r"));
+  const auto refused = [&](const std::string& content) {
+    write(directory / "x.cbor", content);
+    const Outcome outcome = run_carom(directory, brick("r", {"--restart", "x.cbor"}));
+    CHECK(outcome.out.empty());
+    CHECK(contains(outcome.err, "carom: x.cbor is "));
+    CHECK((snapshot(directory / "r") == before));
+    return outcome.code;
+  };
+  CHECK(refused("") == 5);
+  CHECK(refused("{\"format\": 1}") == 5);
+  CHECK(refused(std::string(5000000, '\x81')) == 5);  // an array of an array of an array...
+  CHECK(refused(std::string("\xa3\x64"
+                            "body") +
+                std::string(5000000, '\x81')) == 5);
+  CHECK(refused(good + "x") == 5);
+  for (const double share : {0.0001, 0.3, 0.9, 0.9999}) {
+    CAPTURE(share);
+    const std::size_t at = static_cast<std::size_t>(share * static_cast<double>(good.size()));
+    CHECK(refused(good.substr(0, at)) == 5);
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 4);
+    CHECK(refused(bad) == 5);
+  }
+  for (const char* name : {"missing.cbor", "."}) {
+    const Outcome outcome = run_carom(directory, brick("r", {"--restart", name}));
+    CHECK(outcome.code == 5);
+    CHECK(outcome.err.starts_with("carom: cannot read the checkpoint "));
+  }
+  CHECK((snapshot(directory / "r") == before));
+}
+
+TEST_CASE("restart: without a checkpoint `last` ends with 5") {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run_carom(directory, brick("r", {"--restart", "last"}));
+  CHECK(outcome.code == 5);
+  CHECK(outcome.err == "carom: there is no checkpoint in r/checkpoint\n");
+  CHECK(!fs::exists(directory / "r"));
+}
+
+TEST_CASE("restart: a table that is not what it was ends with 5, and keeps its rows") {
+  const TemporaryDirectory directory;
+  REQUIRE(run_carom(directory, brick("r", {"-q", "--until", "0.1"})).code == 0);
+  const std::string good = read(directory / "r/probes.csv");
+  const auto refused = [&](const std::string& content) {
+    write(directory / "r/probes.csv", content);
+    const Outcome outcome = run_carom(directory, brick("r", {"--restart", "last"}));
+    CHECK(outcome.code == 5);
+    CHECK((read(directory / "r/probes.csv") == content));
+    CHECK(read_json(directory / "r/status.json")["status"] == "stopped");
+    return outcome.err;
+  };
+  CHECK(contains(refused(good.substr(0, good.size() / 2)),
+                 "carom: cannot continue r/probes.csv: it is shorter than when the checkpoint was written"));
+  CHECK(contains(refused(good.substr(0, good.size() - 1) + "0\n"), "it has been changed since"));
+  CHECK(contains(refused("t,other\n" + good), "its columns are not those of the checkpoint"));
+  CHECK(contains(refused(""), "it cannot be read"));
+  fs::remove(directory / "r/probes.csv");
+  CHECK(run_carom(directory, brick("r", {"--restart", "last"})).code == 5);
+  write(directory / "r/probes.csv", good);
+  CHECK(run_carom(directory, brick("r", {"-q", "--restart", "last"})).code == 0);
+}
+
+// ---- a run that failed
+
+namespace {
+
+// The brick's impact at t = 0.4153 takes four iterations of the position correction.
+Words failing(const std::string& results, const Words& more = {}) {
+  return brick(results, joined({"--set", "/integrator/newton/max_iterations=3", "--set",
+                                "/integrator/max_subdivisions=0", "--until", "0.6"},
+                               more));
+}
+
+}  // namespace
+
+TEST_CASE("post-mortem: it tells the place, the residuals by the model's paths, and what to do") {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run_carom(directory, failing("r"));
+  REQUIRE(outcome.code == 4);
+  CHECK(read_json(directory / "r/status.json")["status"] == "failed");
+  CHECK(contains(outcome.err, "carom: post-mortem: r/postmortem/report.txt\n"));
+
+  const nlohmann::json report = read_json(directory / "r/postmortem/report.json");
+  CHECK(report["t"].get<double>() == doctest::Approx(0.415).epsilon(1e-12));
+  CHECK(report["h"] == 1e-3);
+  CHECK(report["step"] == 415);
+  CHECK(report["subproblem"] == "position");
+  REQUIRE(report["trials"].size() == 1);
+  CHECK(report["trials"][0]["iterations"] == 3);
+  const std::vector<double> residuals = report["trials"][0]["residuals"];
+  REQUIRE(residuals.size() == 4);
+  CHECK(residuals.back() > 1);
+  CHECK(residuals.back() < residuals.front());
+
+  // the largest residuals, each by a pointer into the model
+  const nlohmann::json& rows = report["largest_residuals"];
+  CHECK(!rows.empty());
+  CHECK(rows.size() <= 10);
+  const nlohmann::json model = read_json(directory / "r/run.json");
+  double last = 1;
+  for (const nlohmann::json& row : rows) {
+    CHECK(model.contains(nlohmann::json::json_pointer(row["pointer"].get<std::string>())));
+    CHECK(row["share"].get<double>() <= last);
+    last = row["share"];
+  }
+  CHECK(rows[0]["share"] == 1);
+
+  // both pieces of advice are true here
+  const std::vector<std::string> hints = report["hints"];
+  const auto advised = [&](const std::string& words) {
+    return std::any_of(hints.begin(), hints.end(), [&](const std::string& h) { return contains(h, words); });
+  };
+  CHECK(hints.size() == 2);
+  CHECK(advised("raise /integrator/newton/max_iterations"));
+  CHECK(advised("/integrator/max_subdivisions allows none"));
+  const std::string text = read(directory / "r/postmortem/report.txt");
+  for (const std::string& hint : hints) {
+    CHECK(contains(text, hint));
+    CHECK(contains(outcome.err, "carom: hint: " + hint + "\n"));
+  }
+  CHECK(series_times(directory / "r/postmortem") == std::vector<double>{report["t"].get<double>()});
+  CHECK(contains(read(directory / "r/postmortem/vtu/residual_000000.vtu"), "\"constraint_residual\""));
+}
+
+TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
+  const TemporaryDirectory directory;
+  const auto hints = [&](const std::string& model, const Words& more) {
+    const Words run = {"run", model_path(model), "-o", "r", "--set", "/integrator/max_subdivisions=0"};
+    const Outcome outcome = run_carom(directory, joined(run, more));
+    CHECK(outcome.code == 4);
+    std::string text;
+    for (const std::string& line : lines_of(outcome.err))
+      if (contains(line, "hint: ")) text += line + "\n";
+    return text;
+  };
+  // the top turns once in 0.04: at a step of 1 the tangent is singular, and neither joint nor mass is to blame
+  for (const char* step : {"0.3", "1"}) {
+    CAPTURE(step);
+    const std::string text = hints("heavy_top", {"--set", std::string("/integrator/step=") + step});
+    CHECK(contains(text, "use a smaller"));
+    CHECK(!contains(text, "constraints"));
+    CHECK(!contains(text, "max_iterations"));
+  }
+  CHECK(run_carom(directory, {"run", model_path("heavy_top"), "-q", "-o", "r", "--until", "0.1"}).code == 0);
+  CHECK(!fs::exists(directory / "r/postmortem"));
+
+  // one iteration is not enough for a rotating body, wherever it starts
+  const std::string deep = hints("brick", {"--set", "/bodies/0/position/2=-0.3", "--set",
+                                           "/integrator/newton/max_iterations=1", "--until", "0.01"});
+  CHECK(contains(deep, "raise /integrator/newton/max_iterations"));
+  CHECK(!contains(deep, "penetrat"));
+}
+
+TEST_CASE("post-mortem: its command repeats the failure with the same numbers") {
+  const TemporaryDirectory directory;
+  for (const char* subdivisions : {"0", "3"}) {
+    CAPTURE(subdivisions);
+    fs::remove_all(directory / "it's r");
+    // two iterations: not enough in parts of the step either
+    const Words more = {"--set", std::string("/integrator/max_subdivisions=") + subdivisions, "--set",
+                        "/integrator/newton/max_iterations=2"};
+    REQUIRE(run_carom(directory, failing("it's r", more)).code == 4);
+    const nlohmann::json report = read_json(directory / "it's r/postmortem/report.json");
+    CHECK(report["trials"].size() == static_cast<std::size_t>(std::stoi(subdivisions)) + 1);
+
+    // as a shell reads it
+    const std::string command = report["command"];
+    REQUIRE(command.starts_with("carom "));
+    const std::string line = "cd '" + directory.path().string() + "' && " + CAROM_PROGRAM + command.substr(5) +
+                             " >/dev/null 2>repeated.err; echo $? >code";
+    REQUIRE(std::system(line.c_str()) == 0);
+    CHECK(read(directory / "code") == "4\n");
+    const nlohmann::json again = read_json(directory / "it's r/repeated/postmortem/report.json");
+    for (const char* key : {"t", "h", "step", "subproblem", "reason", "largest_residuals"})
+      CHECK(again[key] == report[key]);
+    REQUIRE(again["trials"].size() == 1);
+    CHECK(again["trials"][0] == report["trials"].back());
+    const std::vector<std::string> hints = again["hints"];
+    CHECK(std::any_of(hints.begin(), hints.end(), [](const std::string& h) { return contains(h, "allows none"); }) ==
+          (std::string(subdivisions) == "0"));
+  }
+}
+
+TEST_CASE("post-mortem: its state goes on with more iterations or finer parts, in its directory and in another") {
+  const TemporaryDirectory directory;
+  const auto go_on = [&](const Words& first, const std::string& set, const std::string& results) {
+    fs::remove_all(directory / "r");
+    REQUIRE(run_carom(directory, failing("r", first)).code == 4);
+    const auto failed_at = read_json(directory / "r/summary.json")["steps"].get<std::size_t>();
+    const Words restart = {"--restart", "r/postmortem/state.cbor", "--set", set};
+    const Outcome outcome = run_carom(directory, failing(results, joined(first, restart)));
+    CHECK(outcome.code == 0);
+    CHECK(!contains(outcome.err, "hint"));
+    const nlohmann::json summary = read_json(directory / results / "summary.json");
+    CHECK(summary["status"] == "completed");
+    CHECK(summary["time"]["end"].get<double>() == doctest::Approx(0.6).epsilon(1e-12));
+    CHECK(summary["steps"] == 600);
+    const Table probes = read_csv(directory / results / "probes.csv");
+    CHECK(probes.rows.back()[0] == doctest::Approx(0.6).epsilon(1e-12));
+    CHECK(probes.rows.size() == (results == "r" ? 601 : 601 - failed_at));  // elsewhere it begins with the state given
+    CHECK(fs::exists(directory / "r/postmortem") == (results != "r"));
+    return summary;
+  };
+  const auto first = [](const char* subdivisions, const char* iterations) {
+    return Words{"--set", std::string("/integrator/max_subdivisions=") + subdivisions, "--set",
+                 std::string("/integrator/newton/max_iterations=") + iterations};
+  };
+  // the step that failed is counted once
+  const nlohmann::json summary = go_on(first("0", "3"), "/integrator/newton/max_iterations=20", "r");
+  CHECK(summary["subdivided_steps"] == 1);
+  CHECK(summary["rejected_steps"] == 1);
+  go_on(first("0", "3"), "/integrator/max_subdivisions=10", "r");
+  go_on(first("2", "2"), "/integrator/newton/max_iterations=20", "r");
+  go_on(first("2", "2"), "/integrator/newton/max_iterations=20", "other");
+
+  // inside a subdivided step too it goes on as a run that was allowed finer parts from the start
+  for (const char* subdivisions : {"1", "2", "3"}) {
+    CAPTURE(subdivisions);
+    go_on(first(subdivisions, "2"), "/integrator/max_subdivisions=10", "r");
+    REQUIRE(run_carom(directory, failing("whole", joined({"-q"}, first("10", "2")))).code == 0);
+    for (const char* name : {"probes.csv", "events.csv", "energy.csv"})
+      CHECK((read(directory / "r" / name) == read(directory / "whole" / name)));
+    CHECK(series_times(directory / "r") == series_times(directory / "whole"));
+  }
+}
