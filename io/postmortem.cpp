@@ -188,8 +188,11 @@ void PostMortem::find_hints(const StepView& view) {
     if (const double gap = system.row_gap(row, view.state.q, view.state.t); gap < smallest)
       smallest = gap, deepest = row;
   if (!smooth && deepest >= 0 && smallest < -1e-6 * model.scales.length)
-    hints_.push_back(fmt::format("{} penetrates by {:.3g} before the step{}", system.row_name(deepest), -smallest,
-                                 view.state.step > 0 ? "" : ": start without penetration"));
+    hints_.push_back(
+        fmt::format("{} penetrates by {:.3g} before the step{}", system.row_name(deepest), -smallest,
+                    view.state.step > 0
+                        ? ""
+                        : ": start without penetration, or let the model project its start (initial_state/project)"));
   // at a large step a tangent is taken for redundant that is only singular there
   if (last.redundant && !large_step)
     hints_.push_back("constraints are redundant: see carom check for those that repeat others");
