@@ -99,6 +99,8 @@ class Run final : public Command {
       for (const std::string& w : model->warnings) fmt::print(stderr, "note: {}\n", w);
       if (checkpoint) {
         fmt::print(stderr, "note: goes on from {} at t = {:.9g}\n", checkpoint->file.string(), checkpoint->state.t);
+        if (checkpoint->version != CAROM_VERSION)
+          fmt::print(stderr, "note: it was written by carom {}: the last digits may differ\n", checkpoint->version);
         for (const ModelDifference& d : differences)
           fmt::print(stderr, "note: {} is now {}, was {}\n", d.pointer, d.now.empty() ? "absent" : d.now,
                      d.was.empty() ? "absent" : d.was);

@@ -267,6 +267,7 @@ Checkpoint read_checkpoint(const fs::path& file) {
     const json body = json::from_cbor(inner);
     Checkpoint checkpoint;
     checkpoint.file = file;
+    checkpoint.version = body.at("version").get<std::string>();
     checkpoint.model = json::parse(body.at("model").get<std::string>());
     checkpoint.structure = body.at("structure").get<std::string>();
     const Vector scales = to_vector(body.at("scales"));

@@ -33,6 +33,7 @@ struct RunParts {
 /// A checkpoint as read from its file.
 struct Checkpoint {
   std::filesystem::path file;
+  std::string version;   ///< of the program that wrote it
   nlohmann::json model;  ///< resolved
   std::string structure;
   State state;

@@ -201,7 +201,7 @@ void CsvFile::add_row(std::string_view row) {
   const std::size_t left = page - size() % page;
   if (row.size() > left && row.size() <= page) buffer_.append(left, ' ');
   buffer_ += row;
-  if (buffer_.size() >= buffered) flush();
+  if (buffer_.size() >= buffered || std::chrono::steady_clock::now() - flushed_ > std::chrono::seconds(1)) flush();
 }
 
 void CsvFile::flush() {
@@ -216,6 +216,7 @@ void CsvFile::flush() {
   }
   written_ += buffer_.size();
   buffer_.clear();
+  flushed_ = std::chrono::steady_clock::now();
 }
 
 }  // namespace carom

@@ -4,6 +4,7 @@
 // the disk, so a power failure is another matter. Failures are FileError with the system's reason.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -89,6 +90,7 @@ class CsvFile {
   std::string columns_, row_, buffer_;
   bool row_begun_ = false;
   std::size_t written_ = 0;
+  std::chrono::steady_clock::time_point flushed_;  // who watches a slow run sees its rows within a second or so
   OutputFile file_;
 };
 
