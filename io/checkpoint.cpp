@@ -327,17 +327,37 @@ void check_restart(const Checkpoint& checkpoint, const Model& model, const std::
   if (same_structure && same_start) return;
   const char* const what = same_structure ? "a restart cannot change the initial state"
                                           : "a restart cannot change bodies, joints or contacts in number or kind";
+  // the differences that matter: parts that came, went or changed their kind, or places and velocities
+  const auto part = [&](const std::string& pointer) {
+    const std::size_t last = pointer.rfind('/'), second = pointer.find('/', 1);
+    const std::string key = pointer.substr(last + 1),
+                      section = pointer.substr(1, second == std::string::npos ? second : second - 1);
+    const auto any_of = [](const std::string& text, std::initializer_list<const char*> words) {
+      return std::any_of(words.begin(), words.end(), [&](const char* w) { return text == w; });
+    };
+    if (same_structure)
+      return any_of(section, {"ground", "initial_state"}) || pointer == "/integrator/start_time" ||
+             (section == "bodies" &&
+              (pointer.find("/position") != std::string::npos || pointer.find("velocity") != std::string::npos ||
+               pointer.find("/orientation") != std::string::npos || pointer.find("/from") != std::string::npos ||
+               pointer.find("/to") != std::string::npos));
+    if (!any_of(section, {"bodies", "joints", "contacts"})) return false;
+    return second == last || any_of(key, {"name", "type", "elements", "kinematics"}) ||
+           any_of(pointer.substr(0, last).substr(pointer.substr(0, last).rfind('/') + 1),
+                  {"on", "of", "between", "fixed"}) ||
+           any_of(key, {"on", "of", "between", "fixed"});
+  };
   bool told = false;
-  for (const ModelDifference& d : differences) {
-    if (d.only_outside || d.pointer.starts_with("/integrator/") || d.pointer.starts_with("/gravity")) continue;
-    document.add_issue(d.pointer, fmt::format("{} (checkpoint: {}, now: {})", what, shown(d.was), shown(d.now)));
-    told = true;
-  }
-  for (const ModelDifference& d : differences)
-    if (!told && d.pointer == "/integrator/start_time") {
+  for (const bool narrow : {true, false})
+    for (const ModelDifference& d : differences) {
+      const bool elsewhere = d.only_outside || d.pointer.starts_with("/gravity") || d.pointer == "/integrator/step";
+      if ((narrow && !part(d.pointer)) || elsewhere || (!narrow && told)) continue;
       document.add_issue(d.pointer, fmt::format("{} (checkpoint: {}, now: {})", what, shown(d.was), shown(d.now)));
-      told = true;
+      told = told || narrow;
     }
+  told = told || std::any_of(differences.begin(), differences.end(), [](const auto& d) {
+           return !d.only_outside && !d.pointer.starts_with("/gravity") && d.pointer != "/integrator/step";
+         });
   if (!told) document.add_issue("", std::string(what) + "; a file that the model names has changed");
 }
 
@@ -350,9 +370,15 @@ void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& di
     parts.state = checkpoint.state;
     if (only_outside(differences)) parts.integrator.restore(checkpoint.integrator);
     parts.simulation.restore(checkpoint.simulation, same_grid, t_end);
-    for (Observer* o : parts.observers)
-      for (const auto& [name, record] : checkpoint.observers)
-        if (name == o->record_name()) o->restore(record, same_files);
+    for (Observer* o : parts.observers) {
+      const auto known = std::find_if(checkpoint.observers.begin(), checkpoint.observers.end(),
+                                      [&](const auto& entry) { return entry.first == o->record_name(); });
+      if (known != checkpoint.observers.end())
+        o->restore(known->second, same_files);
+      else if (same_files && !o->record_name().empty())
+        // a table of before that was not written in between
+        keep_table(checkpoint.file.parent_path() / ".." / (o->record_name() + ".csv"));
+    }
   } catch (const std::invalid_argument& e) {
     throw FileError(checkpoint.file.string() + " does not fit this model or program: " + e.what());
   }

@@ -84,6 +84,21 @@ void append_number(std::string& text, double value) {
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
+void keep_table(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  fs::path kept = path;
+  kept.replace_extension(".before.csv");
+  for (int i = 2; fs::exists(kept, error); ++i) {
+    kept = path;
+    kept.replace_extension(".before" + std::to_string(i) + ".csv");
+  }
+  // a second name, so that there is a table at any moment
+  fs::create_hard_link(path, kept, error);
+  if (error) fs::copy_file(path, kept, error);
+  if (error) throw FileError("cannot keep " + path.string() + " as " + kept.string() + ": " + error.message());
+}
+
 bool CsvFile::open(const std::optional<Place>& resume) {
   if (!resume) {
     begin();
@@ -110,7 +125,7 @@ bool CsvFile::open(const std::optional<Place>& resume) {
     throw FileError("cannot continue " + path_.string() + ": it has been changed since the checkpoint was written");
   earlier.close();
   if (columns != columns_) {
-    keep_earlier();
+    keep_table(path_);
     begin();
     return false;
   }
@@ -135,20 +150,6 @@ void CsvFile::begin() {
     add_row(head);
     flush();
   }
-}
-
-void CsvFile::keep_earlier() const {
-  fs::path kept = path_;
-  kept.replace_extension(".before.csv");
-  std::error_code error;
-  for (int i = 2; fs::exists(kept, error); ++i) {
-    kept = path_;
-    kept.replace_extension(".before" + std::to_string(i) + ".csv");
-  }
-  // a second name, so that there is a table at any moment
-  fs::create_hard_link(path_, kept, error);
-  if (error) fs::copy_file(path_, kept, error);
-  if (error) throw FileError("cannot keep " + path_.string() + " as " + kept.string() + ": " + error.message());
 }
 
 void CsvFile::save(Record& record, std::size_t size) {

@@ -26,6 +26,9 @@ bool write_in_place(const std::filesystem::path& path, std::string content);
 /// The shortest text that reads back as the same number.
 void append_number(std::string& text, double value);
 
+/// Gives a table a second name beside, NAME.before.csv, or NAME.before2.csv and so on. Nothing if it is not there.
+void keep_table(const std::filesystem::path& path);
+
 /// A file open for writing at any place.
 class OutputFile {
  public:
@@ -83,7 +86,6 @@ class CsvFile {
 
  private:
   void begin();
-  void keep_earlier() const;
   void add_row(std::string_view row);
 
   std::filesystem::path path_;

@@ -581,11 +581,19 @@ class Builder {
     moved(model_->projection.velocity,
           "initial velocities were projected: changed by up to {:.3g}, angular velocities by up to {:.3g}");
     // contacts that start penetrating
-    for (int row = system.bilateral(); row < system.rows(); ++row) {
-      const double gap = system.row_gap(row, state.q, state.t);
-      if (gap < -1e-9 * length)
-        model_->warnings.push_back(fmt::format(
-            "contact {} starts with a penetration of {:.6g}; the first step corrects it", system.row_name(row), -gap));
+    for (const RowGroup& contact : model_->contacts) {
+      double deepest = 0;
+      int deepest_row = -1, count = 0;
+      for (const int row : contact.rows) {
+        const double gap = system.row_gap(row, state.q, state.t);
+        if (gap < -1e-9 * length) ++count;
+        if (gap < deepest) deepest = gap, deepest_row = row;
+      }
+      if (count == 0) continue;
+      const std::string others = count > 1 ? fmt::format(", the deepest of {},", count) : "";
+      model_->warnings.push_back(
+          fmt::format("contact {}{} starts with a penetration of {:.6g}; the first step corrects it",
+                      system.row_name(deepest_row), others, -deepest));
     }
     // joints that start open
     if (system.bilateral() > 0) {

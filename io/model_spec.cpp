@@ -262,14 +262,16 @@ Node output_spec() {
 Node expect_spec() {
   return list(
       "expectations",
-      object("expectation",
-             {
-                 required("probe", string(), "a column of probes.csv, as in \"x.z\" of a vector"),
-                 required("value", number(), "what it should be"),
-                 required("tolerance", number().at_least(0), "how far it may be off"),
-                 optional("time", number("time"),
-                          "when (default: at the end of the run, also one by --until); between steps interpolated"),
-             }));
+      object(
+          "expectation",
+          {
+              required("probe", string(), "a column of probes.csv, as in \"x.z\" of a vector"),
+              required("value", number(), "what it should be"),
+              required("tolerance", number().at_least(0), "how far it may be off"),
+              optional(
+                  "time", number("time"),
+                  "when (default: at the end of the model's duration, also with --until); between steps interpolated"),
+          }));
 }
 
 // ---- The model

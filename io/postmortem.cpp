@@ -77,7 +77,7 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
   json report = {{"t", last.t},
                  {"h", last.h},
                  {"nominal_step", view.nominal_step},
-                 {"step", view.state.step},
+                 {"step", view.state.step + 1},
                  {"subproblem", sub != nullptr ? sub->name : ""},
                  {"reason", last.reason},
                  {"trials", json::array()},

@@ -175,8 +175,7 @@ std::string contacts_text(const Stock& s) {
   std::string out = heading("contacts at the start");
   Table table({"contact", "candidates", "touching", "penetrating", "impacts", "smallest gap", "at", "fastest approach"},
               {6});
-  const auto places = shown(s.contacts.size(),
-                            [&](std::size_t i) { return s.contacts[i].penetrating > 0 || s.contacts[i].touching > 0; });
+  const auto places = shown(s.contacts.size(), [&](std::size_t i) { return s.contacts[i].penetrating > 0; });
   for (const std::size_t i : places) {
     const Stock::Contact& c = s.contacts[i];
     table.add({c.name, std::to_string(c.candidates), std::to_string(c.touching), std::to_string(c.penetrating),

@@ -253,10 +253,15 @@ std::string closing_table(const Model& model, const RunAccount& account) {
                             account.energy_final, account.energy_max));
   if (account.ledger) {
     const EnergyBalance& b = *account.ledger;
-    const std::pair<const char*, double> parts[] = {
-        {"loads", b.loads},         {"drivers", b.drivers},         {"damping", b.damping},
-        {"numerical", b.numerical}, {"impacts", b.impacts},         {"contacts", b.contacts},
-        {"position", b.position},   {"constraints", b.constraints}, {"forces", b.corrections}};
+    const std::pair<const char*, double> parts[] = {{"loads", b.loads},
+                                                    {"drivers", b.drivers},
+                                                    {"damping", b.damping},
+                                                    {"numerical", b.numerical},
+                                                    {"impacts", b.impacts},
+                                                    {"contacts", b.contacts},
+                                                    {"position_correction", b.position},
+                                                    {"constraints", b.constraints},
+                                                    {"force_correction", b.corrections}};
     std::string words;
     for (const auto& [name, work] : parts)
       if (std::abs(work) > 1e-12 * b.scale) words += fmt::format("{}{} {:.4g}", words.empty() ? "" : ", ", name, work);
@@ -264,9 +269,12 @@ std::string closing_table(const Model& model, const RunAccount& account) {
     row("  closure", fmt::format("{:.2g} of {:.3g}", b.scale > 0 ? b.largest_closure / b.scale : 0.0, b.scale));
   }
   if (!account.expectations.empty()) {
-    const auto met = std::count_if(account.expectations.begin(), account.expectations.end(),
-                                   [](const Expectation& e) { return e.met(); });
-    row("expectations", fmt::format("{} of {} met", met, account.expectations.size()));
+    const auto& all = account.expectations;
+    const auto met = std::count_if(all.begin(), all.end(), [](const Expectation& e) { return e.met(); });
+    const auto missed = std::count_if(all.begin(), all.end(), [](const Expectation& e) { return e.found && !e.met(); });
+    const long open = static_cast<long>(all.size()) - met - missed;
+    row("expectations",
+        fmt::format("{} met, {} missed{}", met, missed, open > 0 ? fmt::format(", {} not reached", open) : ""));
   }
   return t;
 }

@@ -46,7 +46,7 @@ TEST_CASE("expect: what is found within the tolerance ends with 0, and the accou
                                            {"probe": "x.x", "value": 0, "tolerance": 1e-12, "time": 0})");
   CHECK(outcome.code == 0);
   CHECK(outcome.err == "");
-  CHECK(outcome.out.find("4 of 4 met") != std::string::npos);
+  CHECK(outcome.out.find("4 met, 0 missed") != std::string::npos);
   const nlohmann::json list = entries(directory);
   REQUIRE(list.size() == 4);
   for (const nlohmann::json& e : list) CHECK(e["status"] == "met");

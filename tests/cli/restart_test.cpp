@@ -514,7 +514,7 @@ TEST_CASE("post-mortem: it tells the place, the residuals by the model's paths, 
   const nlohmann::json report = read_json(directory / "r/postmortem/report.json");
   CHECK(report["t"].get<double>() == doctest::Approx(0.415).epsilon(1e-12));
   CHECK(report["h"] == 1e-3);
-  CHECK(report["step"] == 415);
+  CHECK(report["step"] == 416);
   CHECK(report["subproblem"] == "position");
   REQUIRE(report["trials"].size() == 1);
   CHECK(report["trials"][0]["iterations"] == 3);
