@@ -200,7 +200,7 @@ class Run final : public Command {
       resume(*task.checkpoint, task.differences, parts, t_end, same_files);
       account.restarted_from = task.checkpoint->file.string();
     }
-    prepare(directory, task.model_text, same_files ? model.state.step : -1);
+    prepare(directory, task.model_text, same_files);
     simulation.stop_on(&interrupted);
     account.wall.setup = seconds_since(task.begin);
 
@@ -224,14 +224,14 @@ class Run final : public Command {
     return met ? exit_done : exit_expectation;
   }
 
-  /// The directory of the results, without what an earlier run left and this one does not go on from: checkpoints after
-  /// the step `keep`, the account of how it ended. Nothing is touched before the run is known to be possible.
-  static void prepare(const std::filesystem::path& directory, const std::string& model_text, long keep) {
+  /// The directory of the results, without what an earlier run left and this one does not go on from: how it ended and,
+  /// of another run, its checkpoints. Nothing is touched before the run is known to be possible.
+  static void prepare(const std::filesystem::path& directory, const std::string& model_text, bool same_files) {
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
     write_atomically(directory / "run.json", model_text);
-    remove_checkpoints(directory, keep);
+    if (!same_files) remove_checkpoints(directory);
     std::filesystem::remove(directory / "summary.json", code);
   }
 

@@ -49,6 +49,8 @@ Row unit_row(const SparseRow& given, const std::vector<int>& places) {
   for (const Entry& e : row) sum += e.second * e.second;
   if (!(sum > 0)) return {};
   for (Entry& e : row) e.second /= std::sqrt(sum);
+  // what is rounding is no pivot
+  std::erase_if(row, [](const Entry& e) { return std::abs(e.second) < rounding; });
   return row;
 }
 

@@ -485,7 +485,7 @@ void NsgaDecoupled::commit(const System& system, State& state, double h, StepRep
 // f_* at the end of the step, for the balance of energy
 void NsgaDecoupled::jump_force(const System& system, const State& state, Out f, Out scratch) const {
   set_zero(f);
-  if (!options_.force_corrections || !jumped_) return;
+  if (!options_.force_corrections || !jumped_ || (!moved_ && !system.velocity_dependent())) return;
   const double t = state.t;
   system.forces(state.q, state.v, t, force_all, f);
   system.add_reactions(state.q, t, state.lambda, RowSet::bilateral, f);

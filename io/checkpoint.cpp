@@ -147,11 +147,17 @@ fs::path folder_of(const fs::path& results) { return results / "checkpoint"; }
 // Names in the order of steps; -1 is before them all.
 std::string file_name(long step) { return step < 0 ? "" : fmt::format("{:012}.cbor", step); }
 
+// What has another name is the user's.
+bool is_file_name(const std::string& name) {
+  return name.size() == 12 + 5 && name.ends_with(".cbor") &&
+         std::all_of(name.begin(), name.begin() + 12, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::vector<fs::path> checkpoints_in(const fs::path& results) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator it(folder_of(results), error), end; !error && it != end; it.increment(error))
-    if (it->path().extension() == ".cbor") files.push_back(it->path());
+    if (is_file_name(it->path().filename().string())) files.push_back(it->path());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -394,6 +400,8 @@ void CheckpointWriter::start(const StepView& view) {
   std::error_code error;
   fs::create_directories(folder_of(results_), error);
   if (error) throw FileError("cannot create " + folder_of(results_).string() + ": " + error.message());
+  // those of another future; all tables could be continued, so that the run is possible
+  remove_checkpoints(results_, view.state.step);
   written_ = checkpoints_in(results_);
   // what a killed process was about to write
   for (fs::directory_iterator it(folder_of(results_), error), end; !error && it != end; it.increment(error))

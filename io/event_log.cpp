@@ -62,6 +62,8 @@ void EventLog::after_step(const StepView& view) {
       write(view, row, false, release_time(view, row, contact), contact);
     }
   }
+  // they are rare: who watches sees them at once
+  if (report.impacts > 0 || report.releases > 0) file_.flush();
   closed_ = state.closed;
   v_smooth_ = view.integrator.stages().v_smooth;
   h_ = report.h;

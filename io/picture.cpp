@@ -31,6 +31,8 @@ void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
 
 Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
     : model_(model), directory_(directory), name_(name) {
+  start_time_ = model.state_at_start.t;
+
   // strides: by steps, by time, or about 200 frames
   const double steps = model.simulation.duration / model.simulation.step;
   if (model.output.vtu_interval)
@@ -104,13 +106,11 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
 
 void Picture::start(const StepView& view) {
   if (!restored_ || !same_interval_) next_ = view.state.t + interval_;
-  if (!restored_) start_time_ = view.state.t;
   series_.emplace(directory_, name_, resume_);
   if (series_->frames() == 0) write_regular(view);
 }
 
 void Picture::save(Record& record) {
-  record.set_number("start", start_time_);
   record.set_number("next", next_);
   record.set_number("last", last_regular_);
   record.set("stride", {static_cast<double>(every_), interval_, model_.simulation.step});
@@ -124,7 +124,6 @@ void Picture::restore(const Record& record, bool same_files) {
     every_ = static_cast<long>((*stride)[0]);
   same_interval_ = known && (*stride)[1] == interval_;
   next_ = record.number("next");
-  start_time_ = record.number("start");
   restored_ = true;
   if (same_files) resume_ = last_regular_ = last_written_ = record.number("last");
 }
@@ -137,7 +136,9 @@ void Picture::after_step(const StepView& view) {
   }
   if (view.state.t < next_ - 1e-9 * interval_) return;
   write_regular(view);
-  while (next_ <= view.state.t + 1e-9 * interval_) next_ += interval_;
+  // the next multiple; every step where the interval is below the rounding of time
+  const double next = next_ + (std::floor((view.state.t - next_) / interval_ + 1e-9) + 1) * interval_;
+  next_ = std::isfinite(next) && next > view.state.t ? next : view.state.t;
 }
 
 void Picture::finish(const StepView& view, RunStatus) {

@@ -16,6 +16,7 @@ using nlohmann::json;
 namespace {
 
 std::string duration_words(double seconds) {
+  if (!(seconds < 1e9)) return "decades";
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);
   if (seconds < 3600)
     return fmt::format("{}:{:02} min", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);

@@ -103,7 +103,8 @@ TEST_CASE("flat box: starts closed and stays") {
 TEST_CASE("flat box: an initial penetration is reported, corrected in the first step and leaves no speed") {
   for (const double yaw : {0.0, 0.7}) {
     Case c = box(-1e-3, yaw, 0.3);
-    CHECK(c.model().warnings.size() == 4);
+    REQUIRE(c.model().warnings.size() == 1);
+    CHECK(c.model().warnings[0].find("the deepest of 4") != std::string::npos);
     REQUIRE(c.run_for(c.h()) == RunStatus::completed);
     CHECK(c.position("box").z() == doctest::Approx(0.15).epsilon(1e-14));
     const Rest worst = rest(c, 2);
