@@ -15,7 +15,7 @@ constexpr double derivative_tolerance = 1e-9, rounding = 1e-12, range_tolerance 
 
 class Fixture {
  public:
-  explicit Fixture(const ElementCase& c) : random(17) {
+  explicit Fixture(const ElementCase& c) : random(17), place_(c.place) {
     c.build(system);
     system.finalize();
     REQUIRE(system.elements().size() == 1);
@@ -29,7 +29,12 @@ class Fixture {
   int items() const { return topology().items; }
   std::size_t m() const { return at(topology().local_size); }
   Range all() const { return {0, items()}; }
-  Motion motion() { return random_motion(system, random); }
+  Motion motion() {
+    if (!place_) return random_motion(system, random);
+    Motion m = random_motion(system, random, 0);
+    place_(system, random, m);
+    return m;
+  }
   Vector local(const Vector& global) const { return gathered(system, topology(), global); }
 
   // Local results of the whole block. Velocities are given only to blocks that say they want them.
@@ -77,6 +82,9 @@ class Fixture {
 
   System system;
   Random random;
+
+ private:
+  std::function<void(const System&, Random&, Motion&)> place_;
 };
 
 // Every check runs at several states; a failure names the case.
