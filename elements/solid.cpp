@@ -142,37 +142,24 @@ class Block final : public SolidBlock {
     return sum;
   }
 
-  std::vector<OutputField> output_fields() const override { return {{"stress", 6}, {"von_mises", 1}}; }
+  std::vector<OutputField> output_fields() const override { return {{"stress", 6, true}, {"von_mises", 1, true}}; }
 
-  // Means over the Gauss points.
   void output(std::string_view field, Range range, const ElementInput& in, double* values) const override {
     for_groups(range, [&](const Group& group) {
-      Lanes points[Shape::points][6], mean[6] = {};
-      stresses(group, in, points);
-      for (const auto& stress : points)
-        for (int c = 0; c < 6; ++c) mean[c] += stress[c] / static_cast<double>(Shape::points);
-      for (int l = 0; l < group.count; ++l) {
-        double one[6];
-        for (int c = 0; c < 6; ++c) one[c] = mean[c][l];
-        if (field == "von_mises")
-          *values++ = von_mises(one);
-        else
-          values = std::copy(one, one + 6, values);
-      }
-    });
-  }
-
-  void nodal_stresses(Range range, const ElementInput& in, double* values) const override {
-    for_groups(range, [&](const Group& group) {
+      Kernel kernel(law_);
+      place(kernel, group, in);
       Lanes points[Shape::points][6];
-      stresses(group, in, points);
+      kernel.stresses(points);
       for (int l = 0; l < group.count; ++l)
-        for (int a = 0; a < nodes; ++a)
-          for (int c = 0; c < 6; ++c) {
-            double sum = 0;
-            for (int p = 0; p < Shape::points; ++p) sum += extrapolation(a, p) * points[p][c][l];
-            *values++ = sum;
-          }
+        for (int a = 0; a < nodes; ++a) {
+          double stress[6] = {};
+          for (int p = 0; p < Shape::points; ++p)
+            for (int c = 0; c < 6; ++c) stress[c] += extrapolation(a, p) * points[p][c][l];
+          if (field == "von_mises")
+            *values++ = von_mises(stress);
+          else
+            values = std::copy(stress, stress + 6, values);
+        }
     });
   }
 
@@ -290,11 +277,6 @@ class Block final : public SolidBlock {
     }
   }
 
-  void stresses(const Group& group, const ElementInput& in, Lanes (*points)[6]) const {
-    Kernel kernel(law_);
-    place(kernel, group, in);
-    kernel.stresses(points);
-  }
   /// Factor of the value at a Gauss point in the value at a node.
   static double extrapolation(int node, int point) {
     if constexpr (nodes == 8) {

@@ -7,6 +7,8 @@
 // 4.4), compressible neo-Hookean, corotational linear. Damping of Rayleigh's kind: alpha M v, and the viscous stress
 // S = beta C : E' (E' rate of Green-Lagrange strain, C the elasticities), which is beta K v at the undeformed
 // configuration and, unlike that, gives nothing in a rigid motion. Elements are evaluated four at a time.
+// Output: Cauchy stress (of the corotational law: its stress, turned with the element) xx, yy, zz, xy, yz, xz and von
+// Mises' equivalent at the nodes, extrapolated from the Gauss points by the function that is linear between them.
 // Limits: a plain hexahedron is too stiff in bending, by 1 + (G/E)(a/h)^2 for nu = 0 with one element of length a over
 // the height h, and for nu near 1/2; `incompatible_modes` is the cure. A tetrahedron is too stiff always.
 #pragma once
@@ -48,9 +50,6 @@ class SolidBlock : public ElementBlock {
   using ElementBlock::ElementBlock;
 
   virtual SolidShape shape() const = 0;
-  /// Cauchy stress xx, yy, zz, xy, xz, yz at the elements' nodes, extrapolated from the Gauss points by the function
-  /// that is linear between them: nodes_per_element * 6 values per element.
-  virtual void nodal_stresses(Range range, const ElementInput& in, double* values) const = 0;
   /// Reference volume of an element.
   virtual double volume(int element) const = 0;
 };
@@ -58,7 +57,7 @@ class SolidBlock : public ElementBlock {
 std::unique_ptr<SolidBlock> make_solid(std::string name, SolidMesh mesh, const SolidMaterial& material,
                                        const SolidOptions& options);
 
-/// von Mises' equivalent of a stress xx, yy, zz, xy, xz, yz.
+/// von Mises' equivalent of a stress xx, yy, zz, xy, yz, xz.
 double von_mises(const double* stress);
 
 /// The least determinant dX/dxi at the Gauss points and nodes of an element over the mean edge length cubed: 1 for a

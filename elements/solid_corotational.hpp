@@ -96,7 +96,7 @@ class CorotationalKernel {
     linear_.small_stresses(points);
     for (int p = 0; p < Shape::points; ++p) {
       Lanes* s = points[p];
-      const Matrix3 local = {{s[0], s[3], s[4]}, {s[3], s[1], s[5]}, {s[4], s[5], s[2]}};
+      const Matrix3 local = {{s[0], s[3], s[5]}, {s[3], s[1], s[4]}, {s[5], s[4], s[2]}};
       Matrix3 half;
       for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) half[i][j] = dot3(R_[i], local[j]);

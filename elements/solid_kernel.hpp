@@ -67,8 +67,8 @@ inline Lanes mode_gradients(const Lanes (&X)[Shape::nodes][3], int p, const Matr
   return table_of<Shape>.weight * det;
 }
 
-/// xx, yy, zz, xy, xz, yz
-constexpr int stress_row[6] = {0, 1, 2, 0, 0, 1}, stress_column[6] = {0, 1, 2, 1, 2, 2};
+/// xx, yy, zz, xy, yz, xz, the order of VTK
+constexpr int stress_row[6] = {0, 1, 2, 0, 1, 0}, stress_column[6] = {0, 1, 2, 1, 2, 2};
 
 template <class Shape, class Law, int extra>
 class HyperelasticKernel {
@@ -102,7 +102,7 @@ class HyperelasticKernel {
     if constexpr (stiffness && extra > 0) condense();
   }
 
-  /// Cauchy stress P F^T/J xx, yy, zz, xy, xz, yz at the Gauss points.
+  /// Cauchy stress P F^T/J at the Gauss points.
   void stresses(Lanes (*points)[6]) {
     Lanes g[modes][3];
     Matrix3 F, cof;

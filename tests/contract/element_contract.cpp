@@ -282,7 +282,7 @@ void check_ranges(const ElementCase& c) {
 
     // fields for output
     for (const OutputField& field : f.block().output_fields()) {
-      const std::size_t n = static_cast<std::size_t>(field.components);
+      const std::size_t n = static_cast<std::size_t>(field.components) * (field.nodal ? f.topology().slots.size() : 1);
       Vector values(at(f.items()) * n, 1e300), one(n);
       f.block().output(field.name, f.all(), {s.q.data(), v.data(), s.t}, values.data());
       for (int item = 0; item < f.items(); ++item) {
