@@ -323,11 +323,25 @@ class References {
                    "expected the name of a contact, or of one of its points as in \"floor[3]\", got " + in_quotes(of));
           return;
         }
+        const std::vector<std::string> stops = stop_names();
+        if (std::find(stops.begin(), stops.end(), of) != stops.end()) return;
         return check_member(pointer, of.substr(0, bracket), "contact", "contacts");
       }
       case Quantity::Of::nothing:
         return;
     }
+  }
+
+  /// "hinge.upper" of a joint with stops.
+  std::vector<std::string> stop_names() const {
+    std::vector<std::string> names;
+    for (const json& joint : list_of(model_, "joints"))
+      for (const auto& [key, prefix] : {std::pair("stops", "."), std::pair("angle_stops", ".angle_")}) {
+        if (!joint.is_object() || !joint.contains(key) || !joint[key].is_object()) continue;
+        for (const char* limit : {"lower", "upper"})
+          if (joint[key].contains(limit)) names.push_back(text_of(joint, "name") + prefix + limit);
+      }
+    return names;
   }
 
   void check_member(const std::string& pointer, const std::string& name, const std::string& noun, const char* list) {
