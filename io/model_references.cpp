@@ -269,9 +269,7 @@ class References {
                    "expected the name of a contact, or of one of its points as in \"floor[3]\", got " + in_quotes(of));
           return;
         }
-        const std::vector<std::string> stops = stop_names();
-        if (std::find(stops.begin(), stops.end(), of) != stops.end()) return;
-        return check_member(pointer, of.substr(0, bracket), "contact", "contacts");
+        return check_member(pointer, of.substr(0, bracket), "contact", "contacts", stop_names());
       }
       case Quantity::Of::nothing:
         return;
@@ -290,8 +288,11 @@ class References {
     return names;
   }
 
-  void check_member(const std::string& pointer, const std::string& name, const std::string& noun, const char* list) {
-    const std::vector<std::string> names = names_of(list_of(model_, list));
+  /// The name of a list's entry, or one of `more`.
+  void check_member(const std::string& pointer, const std::string& name, const std::string& noun, const char* list,
+                    const std::vector<std::string>& more = {}) {
+    std::vector<std::string> names = names_of(list_of(model_, list));
+    names.insert(names.end(), more.begin(), more.end());
     if (std::find(names.begin(), names.end(), name) == names.end() && !is_broken("/" + noun + "s"))
       complain(pointer, "no " + noun + " named " + in_quotes(name) +
                             (names.empty() ? "; the model has no " + noun + "s" : suggest(name, names)));

@@ -289,15 +289,15 @@ TEST_CASE("joints: a driver prescribes an angle over many turns, exactly at ever
 }
 
 TEST_CASE("joints: the ledger of a driven joint closes, and its work is the gain of energy") {
-  Case c = Case::from_text(rotor(R"("driver": {"angle": "1.5*t + 0.3*(1 - cos(2*t))"})"));
+  Case c = Case::from_text(rotor(R"_("driver": {"angle": "1.5*t + 0.3*(1 - cos(2*t))"})_"));
   EnergyLedger ledger;
-Simulation simulation(c.model().system, c.integrator(), c.model().state, c.model().simulation);
-simulation.add_observer(ledger);
-CHECK(simulation.run() == RunStatus::completed);
-const EnergyBalance& b = ledger.balance();
-CHECK(b.largest_closure < 1e-10 * b.scale);
-const double rate = 1.5 + 0.6 * std::sin(20.0);
-CHECK(b.drivers == doctest::Approx(rate * rate - 1.5 * 1.5).epsilon(1e-4));
+  Simulation simulation(c.model().system, c.integrator(), c.model().state, c.model().simulation);
+  simulation.add_observer(ledger);
+  CHECK(simulation.run() == RunStatus::completed);
+  const EnergyBalance& b = ledger.balance();
+  CHECK(b.largest_closure < 1e-10 * b.scale);
+  const double rate = 1.5 + 0.6 * std::sin(20.0);
+  CHECK(b.drivers == doctest::Approx(rate * rate - 1.5 * 1.5).epsilon(1e-4));
 }
 
 TEST_CASE("joints: a driven length pulls a mass along, a distance keeps it on its circle") {
