@@ -1,5 +1,6 @@
 #include "io/joint_builder.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -24,12 +25,12 @@ void JointBuilder::read() {
     joint.json = &list[i];
     joint.pointer = "/joints/" + std::to_string(i);
     joint.name = text(list[i]["name"]);
-    if (!read_ends(joint, kind)) continue;
     Item item;
+    item.first = sizes();
+    if (!read_ends(joint, kind)) continue;
     item.info.name = joint.name;
     item.info.a = joint.a;
     item.info.point = joint.b;
-    item.first = sizes();
     rows_.angle.reset();
     rows_.displacement.reset();
     kind.build(context_, joint, rows_);
@@ -41,12 +42,71 @@ void JointBuilder::read() {
   add_blocks();
 }
 
+// A point, or the frame of a set of points.
+AttachedPoint JointBuilder::read_end(const JointSource& joint, int side) {
+  const json& of = (*joint.json)["of"][static_cast<std::size_t>(side)];
+  const std::string reference = text(of);
+  const std::size_t dot = reference.find('.');
+  const BodyInfo* body = context_.model.find_body(reference.substr(0, dot));
+  if (body != nullptr && dot != std::string::npos)
+    if (const auto set = body->sets.find(reference.substr(dot + 1)); set != body->sets.end())
+      return frame_of_set(joint, side, set->second);
+  return context_.point(of, joint.pointer + "/of/" + std::to_string(side));
+}
+
+// A frame without mass at the centre of the points, which are held as if they were fixed in it. It starts with the
+// velocities of the rigid motion nearest to theirs.
+AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, const PointSet& set) {
+  const std::string pointer = joint.pointer + "/of/" + std::to_string(side),
+                    reference = text((*joint.json)["of"][static_cast<std::size_t>(side)]);
+  const auto n = static_cast<double>(set.points.size());
+  Vec3 center = Vec3::Zero(), velocity = Vec3::Zero(), momentum = Vec3::Zero();
+  for (const AttachedPoint& p : set.points) {
+    center += context_.initial_place(p) / n;
+    velocity += context_.velocities()[static_cast<std::size_t>(p.node)].first / n;
+  }
+  Mat3 spread = Mat3::Zero();
+  bool one_node = true;
+  for (const AttachedPoint& p : set.points) {
+    const Vec3 arm = context_.initial_place(p) - center;
+    spread += arm * arm.transpose();
+    momentum += arm.cross(context_.velocities()[static_cast<std::size_t>(p.node)].first);
+    one_node = one_node && p.node == set.points.front().node;
+  }
+  if (one_node) {
+    context_.error(pointer, "expected one point, got " + in_quotes(reference) + ", which is several of one rigid body");
+    return {};
+  }
+  const Vec3 extent = Eigen::SelfAdjointEigenSolver<Mat3>(spread).eigenvalues();
+  if (!(extent[1] > 1e-12 * extent[2])) {
+    context_.error(pointer, "expected points that are not all on one line, about which they could turn, got " +
+                                in_quotes(reference));
+    return {};
+  }
+  const Vec3 omega = (spread.trace() * Mat3::Identity() - spread).inverse() * momentum;
+  const double q[7] = {center[0], center[1], center[2], 1, 0, 0, 0};
+  const int frame = context_.add_node(NodeKind::frame, q, joint.name + "." + reference, velocity, omega);
+  for (std::size_t i = 0; i < set.points.size(); ++i) {
+    const AttachedPoint& p = set.points[i];
+    Coincidence c;
+    c.name = joint.name + "[" + set.labels[i] + "]";
+    c.node_a = frame;
+    c.node_b = p.node;
+    c.offset_a = context_.initial_place(p) - center;
+    c.offset_b = p.offset;
+    rows_.points.push_back(std::move(c));
+  }
+  return {frame, Vec3::Zero()};
+}
+
 // Where the ends are at the start; false after a complaint.
 bool JointBuilder::read_ends(JointSource& joint, const JointKind& kind) {
   const json& of = (*joint.json)["of"];
   const std::string pointer = joint.pointer + "/of";
-  joint.a = context_.point(of[0], pointer + "/0");
-  joint.b = context_.point(of[1], pointer + "/1");
+  const std::size_t issues = context_.document.issues.size();
+  joint.a = read_end(joint, 0);
+  joint.b = read_end(joint, 1);
+  if (context_.document.issues.size() > issues) return false;
   if (joint.a.node == joint.b.node) {
     context_.error(pointer, joint.a.node < 0
                                 ? "expected a point of a body, got two points of the ground, which do not move"

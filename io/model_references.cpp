@@ -44,7 +44,9 @@ class References {
       case Target::point:
         return check_point(reference.pointer, reference.text, false);
       case Target::point_or_ground:
-        return check_point(reference.pointer, reference.text, true);
+        // a joint may hold a set of nodes as one
+        return check_point(reference.pointer, reference.text, true,
+                           reference.pointer.starts_with("/joints/") ? PointUse::several : PointUse::one);
       case Target::point_or_points:
         return check_point(reference.pointer, reference.text, false, PointUse::several);
       case Target::own_point:
@@ -76,7 +78,7 @@ class References {
         const std::string text = of[k].is_string() ? of[k].get<std::string>() : "";
         const auto found = bodies_.find(text.substr(0, text.find('.')));
         bodies.push_back(found == bodies_.end() ? nullptr : found->second);
-        if (bodies.back() == nullptr || !holds_rotations(joints[i], k)) continue;
+        if (bodies.back() == nullptr || !holds_rotations(joints[i], k) || !is_single(text)) continue;
         if (const BodyKind* kind = kind_of(*bodies.back()); kind != nullptr && !kind->rotates)
           complain(here + "/" + std::to_string(k),
                    "a " + text_of(joints[i], "type") + " joint holds rotations too: expected a point of " +
@@ -136,6 +138,13 @@ class References {
   }
 
  private:
+  /// One node, rather than a set of them, which has a rotation.
+  static bool is_single(const std::string& reference) {
+    const std::size_t dot = reference.find('.');
+    const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
+    return part.empty() || part == "start" || part == "end" || part.starts_with("node.");
+  }
+
   /// Whether a joint needs rotations of a side.
   static bool holds_rotations(const json& joint, std::size_t side) {
     const std::string type = text_of(joint, "type");

@@ -91,7 +91,7 @@ Node joints_spec() {
       required("name", name(), "name of the joint"),
       required("of", two_points(),
                "the points it connects; \"ground\" is the ground where the other point starts, \"ground.NAME\" one of "
-               "its points"),
+               "its points; a group of a solid's nodes, \"block.top\", is held as one rigid frame at its centre"),
   };
   std::vector<Variant> variants;
   for (const JointKind& kind : joint_kinds()) {

@@ -110,6 +110,9 @@ std::pair<Vec3, Vec3> joint_reaction(const StepView& v, const JointInfo& joint) 
     for (const int row : *rows) {
       const System::RowPlace place = system.row_place(row);
       const ConstraintBlock& block = *system.constraints()[at(place.block)];
+      // not those that hold a set of nodes in the frame of a side
+      const Topology& t = block.topology();
+      if (t.node(place.item, 0) != joint.a.node || t.node(place.item, 1) != joint.point.node) continue;
       std::array<double, 3> s{};
       s[at(place.row)] = v.state.lambda[at(row)] + v.state.impulse[at(row)] / v.state.last_h;
       block.add_reaction({place.item, place.item + 1}, {v.state.q.data(), nullptr, v.state.t}, s.data(), f.data());
