@@ -126,6 +126,12 @@ const BeamBlock::Turned* BeamBlock::turned(int e) const {
   return i < 0 ? nullptr : &turned_[at(i)];
 }
 
+Mat3 BeamBlock::section_axes(int e, int end) const {
+  const Turned* t = turned(e);
+  if (t == nullptr) return Mat3::Identity();
+  return end == 0 ? t->R_a : t->R_b;
+}
+
 BeamBlock::Ends BeamBlock::ends(const ElementInput& in, int e) const {
   const double *a = configuration(in, e, 0), *b = configuration(in, e, 1);
   Quaternion p_a(a[3], a[4], a[5], a[6]), p_b(b[3], b[4], b[5], b[6]);

@@ -55,6 +55,11 @@ class BeamBlock final : public ElementBlock {
   std::vector<OutputField> output_fields() const override;
   void output(std::string_view field, Range range, const ElementInput& in, double* values) const override;
 
+  double length(int e) const { return element(e).length; }
+  /// From section axes to node axes at end 0 or 1 of an element.
+  Mat3 section_axes(int e, int end) const;
+  std::string item_name(int item) const override { return name() + ".element." + std::to_string(item); }
+
   /// Section frame at the fraction s in [0, 1] of an element: on the helix between its ends.
   se3::Frame<double> frame_at(const ElementInput& in, int element, double s) const;
 

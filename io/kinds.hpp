@@ -41,6 +41,7 @@ struct BodyKind {
 };
 /// Keys that bodies share.
 spec::Key body_name();
+spec::Node orientation_spec();
 const std::vector<spec::Word>& translation_words();
 /// point_error of lines, whose points are "start", "end" and "node.K", sets "nodes", elements "element.K"; `noun` as in
 /// "a bar", `elements` their number if it is known.
@@ -52,6 +53,7 @@ std::optional<std::int64_t> element_count(const nlohmann::json& body);
 BodyKind rigid_kind();
 BodyKind point_mass_kind();
 BodyKind bar_kind();
+BodyKind beam_kind();
 const std::vector<BodyKind>& body_kinds();
 /// Null if there is no such kind.
 const BodyKind* find_body_kind(const std::string& type);

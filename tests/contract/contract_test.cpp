@@ -131,7 +131,12 @@ std::array<TimeFunction, 3> varying_load() {
 void loads(System& s, Load::Kind kind, bool body_axes, NodeKind on, const std::array<TimeFunction, 3>& value) {
   std::vector<Load> list;
   for (int i = 0; i < 3; ++i)
-    list.push_back({.kind = kind, .node = node(s, on), .offset = i * arm_a, .body_axes = body_axes, .value = value});
+    list.push_back({.kind = kind,
+                    .node = node(s, on),
+                    .offset = i * arm_a,
+                    .body_axes = body_axes,
+                    .value = value,
+                    .factor = so3::exp(Vec3(0.3 * i, -0.2 * i, 0.5 * i)) * (1 - 0.3 * i)});
   s.add(std::make_unique<LoadBlock>("loads", list, on == F));
 }
 
