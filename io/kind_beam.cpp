@@ -230,7 +230,7 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 
 BodyKind beam_kind() {
   return {"beam",
-          "a beam that bends, twists, stretches and shears, in space",
+          "a beam",
           true,
           beam_spec,
           build,
