@@ -105,9 +105,8 @@ void build_one(BuildContext& context, const BodySource& source) {
   const json& material = context.material(text(body["material"]));
   const double area = section_area(context.section(text(body["section"])));
   if (area == 0) {
-    context.error(source.pointer + "/section",
-                  "expected a section with an area for a bar, got " + in_quotes(text(body["section"])) +
-                      ", which is given by matrices");
+    context.error(source.pointer + "/section", "expected a section with an area for a bar, got " +
+                                                   in_quotes(text(body["section"])) + ", which is given by matrices");
     return;
   }
   const double density = material["density"].get<double>() * area;

@@ -186,8 +186,8 @@ class References {
   void check_beam(const FoundReference& reference) {
     const json* body = find_body(reference.pointer, reference.text);
     if (body == nullptr || kind_of(*body) == nullptr || text_of(*body, "type") == "beam") return;
-    complain(reference.pointer, "expected a beam, got " + in_quotes(reference.text) + " of type " +
-                                    in_quotes(text_of(*body, "type")));
+    complain(reference.pointer,
+             "expected a beam, got " + in_quotes(reference.text) + " of type " + in_quotes(text_of(*body, "type")));
   }
 
   static const BodyKind* kind_of(const json& body) { return find_body_kind(text_of(body, "type")); }

@@ -86,28 +86,27 @@ Node loads_spec() {
   };
   return list(
       "loads",
-      tagged("load",
-             {
-                 {"force",
-                  "a force at a point",
-                  {load_name, required("on", reference("point", Target::point), "the point it acts at"),
-                   required("value", components("force"), "its components as functions of time"), frame}},
-                 {"torque",
-                  "a free torque",
-                  {load_name,
-                   required("on", reference("point", Target::rotating_point), "the body or node of a beam it acts on"),
-                   required("value", components("torque"), "its components as functions of time"), frame}},
-                 {"line_force",
-                  "a force distributed evenly along a beam",
-                  {load_name, required("on", reference("beam", Target::beam), "the beam it acts on"),
-                   required("value", components("force per length"), "its components as functions of time"),
-                   line_frame}},
-                 {"line_torque",
-                  "a torque distributed evenly along a beam",
-                  {load_name, required("on", reference("beam", Target::beam), "the beam it acts on"),
-                   required("value", components("torque per length"), "its components as functions of time"),
-                   line_frame}},
-             }));
+      tagged(
+          "load",
+          {
+              {"force",
+               "a force at a point",
+               {load_name, required("on", reference("point", Target::point), "the point it acts at"),
+                required("value", components("force"), "its components as functions of time"), frame}},
+              {"torque",
+               "a free torque",
+               {load_name,
+                required("on", reference("point", Target::rotating_point), "the body or node of a beam it acts on"),
+                required("value", components("torque"), "its components as functions of time"), frame}},
+              {"line_force",
+               "a force distributed evenly along a beam",
+               {load_name, required("on", reference("beam", Target::beam), "the beam it acts on"),
+                required("value", components("force per length"), "its components as functions of time"), line_frame}},
+              {"line_torque",
+               "a torque distributed evenly along a beam",
+               {load_name, required("on", reference("beam", Target::beam), "the beam it acts on"),
+                required("value", components("torque per length"), "its components as functions of time"), line_frame}},
+          }));
 }
 
 // ---- Bodies and contacts
@@ -327,7 +326,8 @@ const std::vector<Quantity>& quantities() {
       {"velocity", true, Of::point, "m/s", "velocity of a point"},
       {"acceleration", true, Of::point, "m/s^2", "acceleration of a point, without the jumps"},
       {"rotation", true, Of::rotating_point, "rad", "rotation vector of a rigid body or a beam's node"},
-      {"angular_velocity", true, Of::rotating_point, "rad/s", "angular velocity of a rigid body or a beam's node, body axes"},
+      {"angular_velocity", true, Of::rotating_point, "rad/s",
+       "angular velocity of a rigid body or a beam's node, body axes"},
       {"axial_force", false, Of::element, "N", "axial force of an element, positive in tension"},
       {"section_force", true, Of::element, "N", "of a beam's element, section axes: axial force, two shear forces"},
       {"section_moment", true, Of::element, "N m", "of a beam's element, section axes: torque, two bending moments"},

@@ -104,8 +104,9 @@ TEST_CASE("flexible pendulum: every step size of the paper finishes, contacts ho
     }) == RunStatus::completed);
     const RunStatistics& s = c.statistics();
     MESSAGE("h " << h << ": smooth " << s.mean_iterations(0) << " (" << s.iterations[0].max << "), position "
-                 << s.mean_iterations(1) << " (" << s.iterations[1].max << "), velocity " << s.mean_iterations(2) << " ("
-                 << s.iterations[2].max << "), subdivided " << s.subdivided_steps << ", highest energy " << highest);
+                 << s.mean_iterations(1) << " (" << s.iterations[1].max << "), velocity " << s.mean_iterations(2)
+                 << " (" << s.iterations[2].max << "), subdivided " << s.subdivided_steps << ", highest energy "
+                 << highest);
     CHECK(gap < 1e-10);
     CHECK(rate < 1e-9);
     CHECK(penetration < 1e-10);
