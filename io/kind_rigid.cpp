@@ -14,6 +14,7 @@ namespace carom {
 using nlohmann::json;
 using namespace spec;
 
+// Of rigid bodies and solids.
 Node orientation_spec() {
   return object(
              "orientation",
