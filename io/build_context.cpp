@@ -79,10 +79,14 @@ Vec3 BuildContext::initial_place(const AttachedPoint& p) const {
   return model.place(p, model.system.initial_configuration());
 }
 
-Mat3 BuildContext::initial_rotation(const AttachedPoint& p) const {
-  if (!is_frame(p)) return Mat3::Identity();
+Quaternion BuildContext::initial_quaternion(const AttachedPoint& p) const {
+  if (!is_frame(p)) return {1, 0, 0, 0};
   const double* q = model.system.initial_configuration().data() + model.system.dofs().configuration_offset(p.node);
-  return so3::quaternion_to_matrix(Quaternion(q[3], q[4], q[5], q[6]));
+  return {q[3], q[4], q[5], q[6]};
+}
+
+Mat3 BuildContext::initial_rotation(const AttachedPoint& p) const {
+  return so3::quaternion_to_matrix(initial_quaternion(p));
 }
 
 const json& BuildContext::material(const std::string& name) const {
@@ -92,18 +96,11 @@ const json& BuildContext::material(const std::string& name) const {
   return none;
 }
 
-double BuildContext::section_area(const std::string& name) const {
-  for (const json& s : root()["sections"]) {
-    if (s["name"] != name) continue;
-    const std::string type = text(s["type"]);
-    const auto value = [&](const char* key) { return s[key].get<double>(); };
-    if (type == "rectangle") return value("width") * value("height");
-    if (type == "circle") return M_PI * value("radius") * value("radius");
-    if (type == "tube")
-      return M_PI * (value("outer_radius") * value("outer_radius") - value("inner_radius") * value("inner_radius"));
-    return value("area");
-  }
-  return 0;
+const json& BuildContext::section(const std::string& name) const {
+  static const json none;
+  for (const json& s : root()["sections"])
+    if (s["name"] == name) return s;
+  return none;
 }
 
 }  // namespace carom

@@ -13,6 +13,7 @@
 #include "contact/projection.hpp"
 #include "core/state.hpp"
 #include "core/system.hpp"
+#include "elements/joint_coordinate.hpp"
 #include "integrators/integrator.hpp"
 #include "integrators/simulation.hpp"
 #include "io/model_document.hpp"
@@ -63,12 +64,20 @@ struct BodyInfo {
   void add_node_set();
 };
 
-/// The rows of a contact or joint.
+/// The rows of a contact, joint or stop.
 struct RowGroup {
   std::string name;
   std::vector<int> rows;
   bool unilateral = false;
   AttachedPoint point;  ///< of a joint: its second point
+};
+
+/// A joint: what it holds, what it leaves free, and what acts along that.
+struct JointInfo : RowGroup {
+  AttachedPoint a;                                     ///< its first point
+  std::vector<int> stops;                              ///< rows of its stops
+  std::optional<JointCoordinate> angle, displacement;  ///< free coordinates
+  int angle_driver = -1, displacement_driver = -1;     ///< rows
 };
 
 struct ObstacleInfo {
@@ -119,7 +128,9 @@ struct Model {
   double weight = 1;  ///< a typical force
   OutputSettings output;
   std::vector<BodyInfo> bodies;
-  std::vector<RowGroup> contacts, joints;
+  std::vector<RowGroup> contacts;
+  std::vector<JointInfo> joints;
+  std::vector<RowGroup> stops;  ///< of joints: "hinge.upper"
   std::vector<std::pair<AttachedPoint, AttachedPoint>> springs;
   double total_mass = 0;
   std::vector<ObstacleInfo> obstacles;

@@ -6,6 +6,7 @@
 
 #include "contact/prescribed_motion.hpp"
 #include "core/body_point.hpp"
+#include "io/element_field.hpp"
 
 namespace carom {
 
@@ -83,8 +84,12 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
   }
   for (const auto& block : model.system.constraints())
     if (block->traits().unilateral)
-      for (int item = 0; item < block->topology().items; ++item)
-        contact_nodes_.insert(contact_nodes_.end(), at(block->rows()), block->topology().node(item, 0));
+      for (int item = 0; item < block->topology().items; ++item) {
+        // a stop's first side may be the ground
+        const int first = block->topology().node(item, 0);
+        contact_nodes_.insert(contact_nodes_.end(), at(block->rows()),
+                              first < 0 ? block->topology().node(item, 1) : first);
+      }
   first_contact_point_ = piece_.point_count();
   SurfaceMesh vertex;
   vertex.points = {Vec3::Zero()};
@@ -231,7 +236,6 @@ void Picture::fill_body(const StepView& view, const Part& part) {
 }
 
 void Picture::fill_element_fields(const StepView& view, const Part& part) {
-  const ElementInput in{view.state.q.data(), nullptr, view.state.t};
   for (const auto& [field, place] : element_fields_) {
     const std::size_t width = at(field.components), stride = width + 1;
     bool found = false;
@@ -242,7 +246,8 @@ void Picture::fill_element_fields(const StepView& view, const Part& part) {
         continue;
       found = true;
       const Topology& topology = elements.block->topology();
-      elements.block->output(field.name, elements.range, in, element_values_.data());
+      read_element_field(view.system, *elements.block, field.name, elements.range, view.state, velocities_,
+                         element_values_.data());
       const double* value = element_values_.data();
       if (!field.nodal) {
         double* to = piece_.cell_fields[place].values.data() + width * (part.first_cell + elements.first_cell);

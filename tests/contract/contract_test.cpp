@@ -9,7 +9,9 @@
 #include "contact/point_contact.hpp"
 #include "contact/sphere_contact.hpp"
 #include "elements/bar.hpp"
+#include "elements/beam.hpp"
 #include "elements/joint.hpp"
+#include "elements/joint_coordinate.hpp"
 #include "elements/load.hpp"
 #include "elements/point_mass.hpp"
 #include "elements/rigid_body.hpp"
@@ -74,6 +76,35 @@ void linear_bars(System& s, int axis, MassKind mass) {
 }
 void bars(System& s, MassKind mass) { s.add(std::make_unique<BarBlock>("bars", chain_of_bars(s, false), mass)); }
 
+// A chain of beams of two sections with full matrices, curved and twisted; `turned`: section axes differ from the
+// nodes'.
+void beams(System& s, double damping, bool turned, bool plain_section = false) {
+  Random random(8);
+  std::vector<BeamSection> sections(2);
+  for (int i = 0; i < 2; ++i) {
+    BeamSection& section = sections[at(i)];
+    if (plain_section) {
+      section = homogeneous_section(rectangle_section(0.2 + 0.1 * i, 0.4), 50, 0.3, 2);
+      continue;
+    }
+    Mat6 root;
+    for (int j = 0; j < 6; ++j) root.col(j) << random.vector(), random.vector();
+    section.stiffness = root * root.transpose();
+    section.line_density = 0.7 + i;
+    section.inertia = random.inertia();
+  }
+  std::vector<Beam> list;
+  int last = frame(s);
+  for (int i = 0; i < 4; ++i) {
+    Beam beam{.node_a = last, .node_b = frame(s), .section = i % 2, .length = 0.8 + 0.2 * i};
+    beam.d_0 << beam.length, 0, 0, 0.1 * i, -0.2, 0.3;
+    if (turned && i > 0) beam.R_a = random.rotation_matrix(), beam.R_b = random.rotation_matrix();
+    list.push_back(beam);
+    last = beam.node_b;
+  }
+  s.add(std::make_unique<BeamBlock>("beams", sections, list, damping));
+}
+
 // Two springs of the same kind of attachment; a frame's point has an offset. Ground: a place outside the nodes' box.
 enum class End { frame, point, ground };
 void springs(System& s, End a, End b, double damping, double natural_length) {
@@ -102,10 +133,76 @@ std::array<TimeFunction, 3> varying_load() {
 void loads(System& s, Load::Kind kind, bool body_axes, NodeKind on, const std::array<TimeFunction, 3>& value) {
   std::vector<Load> list;
   for (int i = 0; i < 3; ++i)
-    list.push_back({.kind = kind, .node = node(s, on), .offset = i * arm_a, .body_axes = body_axes, .value = value});
+    list.push_back({.kind = kind,
+                    .node = node(s, on),
+                    .offset = i * arm_a,
+                    .body_axes = body_axes,
+                    .value = value,
+                    .factor = so3::exp(Vec3(0.3 * i, -0.2 * i, 0.5 * i)) * (1 - 0.3 * i)});
   s.add(std::make_unique<LoadBlock>("loads", list, on == F));
 }
 
+// The ends of a joint at nodes of given kinds; ground is given by no kind.
+struct Ends {
+  int node_a, node_b;
+  Vec3 offset_a, offset_b;
+};
+template <class MakeA, class MakeB>
+Ends ends(System& s, const MakeA& a, const MakeB& b) {
+  Ends e{a(s), b(s), arm_a, arm_b};
+  if (e.node_a < 0) e.offset_a = Vec3(0.3, 0.4, -0.5);
+  if (e.node_b < 0) e.offset_b = Vec3(-0.3, 0.1, 0.2);
+  return e;
+}
+int ground(System&) { return -1; }
+
+// ---- coordinates of joints
+
+using Coordinate = JointCoordinate::Kind;
+
+// Two coordinates of one kind between nodes of given kinds.
+template <class MakeA, class MakeB>
+std::vector<JointCoordinate> coordinates(System& s, Coordinate kind, const MakeA& a, const MakeB& b) {
+  Random random(11);
+  std::vector<JointCoordinate> list;
+  for (int i = 0; i < 2; ++i) {
+    const Ends e = ends(s, a, b);
+    JointCoordinate c{kind, e.node_a, e.node_b, e.offset_a, e.offset_b, random.direction()};
+    const Quaternion q_A = so3::exp_quaternion(Vec3(0.6 * random.direction())),
+                     q_B = so3::exp_quaternion(Vec3(0.6 * random.direction()));
+    set_angle_frames(c, random.direction(), q_A, q_B);
+    list.push_back(c);
+  }
+  return list;
+}
+template <class MakeA, class MakeB>
+void coordinate_rows(System& s, Coordinate kind, const MakeA& a, const MakeB& b, const ConstraintTraits& traits) {
+  std::vector<CoordinateRow> rows;
+  for (const JointCoordinate& c : coordinates(s, kind, a, b)) {
+    CoordinateRow row;
+    row.coordinate = c;
+    row.value = traits.moving ? TimeFunction::formula("0.2 + 0.4*sin(1.5*t)") : TimeFunction::constant(0.3);
+    row.sign = rows.empty() ? -1 : 1;
+    row.restitution = traits.unilateral ? 0.4 : 0;
+    rows.push_back(row);
+  }
+  s.add(std::make_unique<CoordinateBlock>("coordinates", rows, traits));
+}
+template <class MakeA, class MakeB>
+void coordinate_springs(System& s, Coordinate kind, const MakeA& a, const MakeB& b, double damping) {
+  std::vector<CoordinateSpring> springs;
+  for (const JointCoordinate& c : coordinates(s, kind, a, b))
+    springs.push_back({.coordinate = c, .stiffness = 2.5, .damping = springs.empty() ? 0 : damping, .rest = 0.4});
+  s.add(std::make_unique<CoordinateSpringBlock>("springs", springs));
+}
+// B turned against A by less than would make the twist undefined.
+void near_start(const System& s, Random& random, Motion& m) {
+  for (int node = 0; node < s.dofs().nodes(); ++node) {
+    if (s.dofs().kind(node) != NodeKind::frame) continue;
+    Eigen::Map<Quaternion> q(m.q.data() + s.dofs().configuration_offset(node) + 3);
+    q = so3::exp_quaternion(Vec3(0.5 * random.direction()));
+  }
+}
 // A row of distorted hexahedra, or of the tetrahedra at their corners.
 void solids(System& s, SolidShape shape, int count, const SolidOptions& options) {
   Random random(5);
@@ -165,6 +262,7 @@ std::vector<ElementCase> solid_cases() {
 
 std::vector<ElementCase> elements() {
   constexpr MassKind consistent = MassKind::consistent, lumped = MassKind::lumped;
+  constexpr Coordinate along = Coordinate::displacement, apart = Coordinate::distance, about = Coordinate::angle;
   using K = Load::Kind;
   std::vector<ElementCase> list = {
       {"rigid bodies, full inertia", [](System& s) { rigid_bodies(s, false); }, true},
@@ -177,6 +275,11 @@ std::vector<ElementCase> elements() {
       {"linear bars along z, lumped mass", [](System& s) { linear_bars(s, 2, lumped); }},
       {"bars, consistent mass", [](System& s) { bars(s, consistent); }, true},
       {"bars, lumped mass", [](System& s) { bars(s, lumped); }, true},
+      {"beams of rectangular section", [](System& s) { beams(s, 0, false, true); }, true},
+      {"beams", [](System& s) { beams(s, 0, false); }, true},
+      {"beams, section axes turned", [](System& s) { beams(s, 0, true); }, true},
+      {"damped beams", [](System& s) { beams(s, 0.3, false); }, true},
+      {"damped beams, section axes turned", [](System& s) { beams(s, 0.3, true); }, true},
       {"springs, frame to frame", [](System& s) { springs(s, End::frame, End::frame, 0, 0.6); }, true},
       {"springs, frame to ground", [](System& s) { springs(s, End::frame, End::ground, 0, 0.6); }},
       {"springs, ground to frame", [](System& s) { springs(s, End::ground, End::frame, 0, 0.6); }},
@@ -191,6 +294,14 @@ std::vector<ElementCase> elements() {
       {"dampers, point to point", [](System& s) { springs(s, End::point, End::point, 1.3, 0.6); }},
       {"dampers, point to frame", [](System& s) { springs(s, End::point, End::frame, 1.3, 0); }},
       {"dampers, point to ground", [](System& s) { springs(s, End::point, End::ground, 1.3, 0); }},
+      {"springs of displacements", [](System& s) { coordinate_springs(s, along, frame, frame, 0); }, true},
+      {"dampers of displacements", [](System& s) { coordinate_springs(s, along, frame, frame, 1.3); }, true},
+      {"dampers of displacements, ground to point",
+       [](System& s) { coordinate_springs(s, along, ground, point, 1.3); }},
+      {"dampers of distances", [](System& s) { coordinate_springs(s, apart, frame, point, 1.3); }},
+      {"springs of angles", [](System& s) { coordinate_springs(s, about, frame, frame, 0); }, true},
+      {"dampers of angles", [](System& s) { coordinate_springs(s, about, frame, frame, 1.3); }, true},
+      {"dampers of angles, frame to ground", [](System& s) { coordinate_springs(s, about, frame, ground, 1.3); }},
       {"dead force on frames", [](System& s) { loads(s, K::force, false, F, constant_load()); }},
       {"dead force on points", [](System& s) { loads(s, K::force, false, P, constant_load()); }},
       {"varying force on frames", [](System& s) { loads(s, K::force, false, F, varying_load()); }},
@@ -205,20 +316,6 @@ std::vector<ElementCase> elements() {
 }
 
 // ---- joints
-
-// Two coincidences between nodes of given kinds; ground is given by no kind.
-struct Ends {
-  int node_a, node_b;
-  Vec3 offset_a, offset_b;
-};
-template <class MakeA, class MakeB>
-Ends ends(System& s, const MakeA& a, const MakeB& b) {
-  Ends e{a(s), b(s), arm_a, arm_b};
-  if (e.node_a < 0) e.offset_a = Vec3(0.3, 0.4, -0.5);
-  if (e.node_b < 0) e.offset_b = Vec3(-0.3, 0.1, 0.2);
-  return e;
-}
-int ground(System&) { return -1; }
 
 template <class MakeA, class MakeB>
 void coincidences(System& s, const MakeA& a, const MakeB& b, bool rotating) {
@@ -370,7 +467,9 @@ void sphere_pairs(System& s, NodeKind a, NodeKind b) {
 }
 
 std::vector<ConstraintCase> constraints() {
-  constexpr Reaction force = Reaction::force, moment = Reaction::moment, contact = Reaction::contact;
+  constexpr Reaction force = Reaction::force, moment = Reaction::moment, contact = Reaction::contact,
+                     none = Reaction::none;
+  constexpr Coordinate along = Coordinate::displacement, apart = Coordinate::distance, about = Coordinate::angle;
   std::vector<ConstraintCase> list = {
       {"coincidence, frame to frame", [](System& s) { coincidences(s, frame, frame, true); }, force},
       {"coincidence, frame to ground", [](System& s) { coincidences(s, frame, ground, true); }, force},
@@ -383,6 +482,26 @@ std::vector<ConstraintCase> constraints() {
       {"orthogonality, frame to ground", [](System& s) { orthogonalities(s, frame, ground); }, moment, make_orthogonal},
       {"orthogonality, ground to frame", [](System& s) { orthogonalities(s, ground, frame); }, moment, make_orthogonal},
       {"orthogonality, anywhere", [](System& s) { orthogonalities(s, frame, frame); }, Reaction::none},
+      {"displacement, frame to frame", [](System& s) { coordinate_rows(s, along, frame, frame, {}); }, contact},
+      {"displacement, frame to ground", [](System& s) { coordinate_rows(s, along, frame, ground, {}); }, contact},
+      {"displacement, ground to frame", [](System& s) { coordinate_rows(s, along, ground, frame, {}); }, contact},
+      {"displacement, frame to point", [](System& s) { coordinate_rows(s, along, frame, point, {}); }, contact},
+      {"displacement, ground to point", [](System& s) { coordinate_rows(s, along, ground, point, {.linear = true}); },
+       contact},
+      {"driven displacement", [](System& s) { coordinate_rows(s, along, frame, frame, {.moving = true}); }, contact},
+      {"stop of a displacement", [](System& s) { coordinate_rows(s, along, frame, frame, {.unilateral = true}); },
+       contact},
+      {"distance, frame to frame", [](System& s) { coordinate_rows(s, apart, frame, frame, {}); }, contact},
+      {"distance, point to frame", [](System& s) { coordinate_rows(s, apart, point, frame, {}); }, contact},
+      {"distance, ground to point", [](System& s) { coordinate_rows(s, apart, ground, point, {}); }, contact},
+      {"driven distance", [](System& s) { coordinate_rows(s, apart, frame, point, {.moving = true}); }, contact},
+      {"stop of a distance", [](System& s) { coordinate_rows(s, apart, point, point, {.unilateral = true}); }, contact},
+      {"angle, frame to frame", [](System& s) { coordinate_rows(s, about, frame, frame, {}); }, none, near_start},
+      {"angle, frame to ground", [](System& s) { coordinate_rows(s, about, frame, ground, {}); }, none, near_start},
+      {"angle, ground to frame", [](System& s) { coordinate_rows(s, about, ground, frame, {}); }, none, near_start},
+      {"driven angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.moving = true}); }, none, near_start},
+      {"stop of an angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.unilateral = true}); }, none,
+       near_start},
       {"parallel frames", [](System& s) { parallels(s, false); }, Reaction::none},
       {"parallel frames, one of them ground", [](System& s) { parallels(s, true); }, Reaction::none},
       {"spheres, frame against frame", [](System& s) { sphere_pairs(s, F, F); }, contact, {}, true},
