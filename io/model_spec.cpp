@@ -291,7 +291,10 @@ Node whole_model() {
                                         "bodies are moved as little as possible, in the same metric, so that the "
                                         "joints fit and no contact penetrates"},
                                        {"all", "positions, then velocities"}}),
-                               "none", "what of the start is made to fit the joints")});
+                               "none", "what of the start is made to fit the joints"),
+                        preset("equilibrium", boolean(), false,
+                               "whether a run begins in static equilibrium: with the loads, joints and contacts as they "
+                               "are at its beginning, found from the given positions; velocities are as given")});
   return object(
       "model", {
                    optional("$schema", string(), "address of the JSON Schema, for editors"),
