@@ -16,12 +16,16 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 using Clock = std::chrono::steady_clock;
 
 constexpr double rounding = std::numeric_limits<double>::epsilon();
-constexpr double largest_rotation = 1.0;     // of a frame in one iteration, rad
-constexpr double largest_move = 1.0;         // of a node in one iteration, times the length scale
-constexpr double smallest_step = 1.0 / 512;  // of the damping
-constexpr double shift = 10;                 // sigma times mass and length over the residual
-constexpr double smallest_shift = 1e-7;      // sigma times mass over the stiffness
-constexpr int transient_patience = 4;        // iterations with sigma, times those of Newton
+constexpr double largest_rotation = 1.0;      // of a frame in one iteration, rad
+constexpr double largest_move = 1.0;          // of a node in one iteration, times the length scale
+constexpr double smallest_step = 1.0 / 512;   // of the damping
+constexpr double transient_move = 0.2;        // with sigma: times the length scale
+constexpr double transient_rotation = 0.5;    // rad
+constexpr double shift = 10;                  // of the first sigma: times mass and length over the residual
+constexpr double smallest_shift = 1e-12;      // sigma times mass over the stiffness
+constexpr double smallest_load_shift = 1e-4;  // and times length over the loads
+constexpr double no_direction = 100;          // a correction so large is one of a singular matrix: lengths, rad
+constexpr int transient_patience = 4;         // iterations with sigma, times those of Newton
 
 bool contacts_linear(const System& system) {
   return std::all_of(system.constraints().begin(), system.constraints().end(),
@@ -138,6 +142,7 @@ bool StaticEquilibrium::solve(const System& system, State& state, double t, doub
   contacts_.reset();
   std::copy_n(lambda_.begin() + static_cast<std::ptrdiff_t>(n_b), n_u, contacts_.multipliers().begin());
   bool transient = false;
+  double sigma = 0, share = 0;  // of the shift, and of the largest motion that it should allow
   int last_change = 0, beginning = 0;
   for (;;) {
     // gaps, active set and residual
@@ -165,40 +170,45 @@ bool StaticEquilibrium::solve(const System& system, State& state, double t, doub
     if (sub.iterations - std::max(last_change, beginning) >= limit ||
         sub.iterations >= transient_patience * options_.max_iterations +
                               4 * static_cast<int>(std::min<std::size_t>(n_u, 100000)) + beginning)
-      return fail(system, report, transient ? "nothing holds the loads" : "no convergence");
+      return fail(system, report, share >= 0.5 ? "nothing holds the loads" : "no convergence");
 
-    // the correction, of the shifted matrix once the plain one was singular
-    double sigma = 0;
-    const auto shifted = [&] {
-      return std::max(shift * residual_norm_ / (mass * length), smallest_shift * stiffness_ / mass);
-    };
-    if (transient) sigma = shifted();
-    if (!factorise(system, t, factor, sigma)) {
+    // the correction, of the shifted matrix once the plain one was singular, if only but for rounding
+    const double smallest_sigma =
+        std::max(smallest_shift * stiffness_, smallest_load_shift * system.force_norm(loads_, length) / length) / mass;
+    const std::size_t n_A = active.size();
+    double moved = 0, turned = 0;
+    for (bool known = false; !known;) {
+      SaddlePoint& saddle = transient ? shifted_ : saddle_;
+      known = factorise(system, t, factor, sigma);
+      if (known) {
+        saddle.set_active(system, active, q_, t, nullptr);
+        known = saddle.solve(r_, g_b, In(c_A_).first(n_A), dx_, dl_b_, Out(dl_A_).first(n_A));
+        moved = system.speed(dx_, length) / length;
+        turned = system.largest_angular_velocity(dx_);
+        if (!transient && !constant_) known = known && moved < no_direction && turned < no_direction;
+      }
+      if (known && saddle.regularised()) report.redundant = true;
+      if (known) break;
       if (transient) return fail(system, report, "singular matrix");
       transient = true;
       beginning = sub.iterations;
-      sigma = shifted();
-      if (!factorise(system, t, factor, sigma)) return fail(system, report, "singular matrix");
+      sigma = std::max(shift * residual_norm_ / (mass * length), smallest_sigma);
     }
-    SaddlePoint& saddle = transient ? shifted_ : saddle_;
-    saddle.set_active(system, active, q_, t, nullptr);
-    const std::size_t n_A = active.size();
-    if (!saddle.solve(r_, g_b, In(c_A_).first(n_A), dx_, dl_b_, Out(dl_A_).first(n_A)))
-      return fail(system, report, "not finite");
-    if (saddle.regularised()) report.redundant = true;
     ++sub.iterations;
 
     // the step
-    const double moved = system.speed(dx_, length) / length, turned = system.largest_angular_velocity(dx_);
     double step = 1;
-    if (!constant_ || transient) {
-      if (moved > largest_move) step = largest_move / moved;
-      if (turned > largest_rotation) step = std::min(step, largest_rotation / turned);
-    }
     if (!constant_ && !transient) {
+      step = 1 / std::max({1.0, moved / largest_move, turned / largest_rotation});
       if (!damp(system, t, factor, step)) return fail(system, report, "line search");
     } else {
-      // multipliers follow whole: they are what the constraints need at this place
+      if (transient) {
+        // sigma falls as the motion dies, and grows where it would be too large; the multipliers follow whole: they are
+        // what the constraints need at this place
+        share = std::max(moved / transient_move, turned / transient_rotation);
+        step = 1 / std::max(1.0, share);
+        sigma = std::max(smallest_sigma, sigma * std::clamp(share, 0.1, 10.0));
+      }
       scale_into(step, dx_, dx_next_);
       system.retract(q_, dx_next_, q_);
       axpy(1.0, dl_b_, Out(lambda_).first(n_b));

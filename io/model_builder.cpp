@@ -411,6 +411,8 @@ class Builder {
     projection.velocities = wanted == "velocities" || wanted == "all";
     projection.equilibrium = root_["initial_state"]["equilibrium"].get<bool>();
     if (!projection.positions && !projection.velocities && !projection.equilibrium) return;
+    if (projection.equilibrium && text(root_["integrator"]["type"]) == "static")
+      return error("/initial_state/equilibrium", "expected false in a static run, whose steps find the equilibria");
     System& system = model_->system;
     State& state = model_->state;
     const Scales given = scales();
@@ -510,8 +512,6 @@ class Builder {
     simulation.step = in["step"].get<double>();
     simulation.duration = in["duration"].get<double>();
     simulation.max_subdivisions = in["max_subdivisions"].get<int>();
-    if (text(in["type"]) == "static" && model_->projection.equilibrium)
-      error("/initial_state/equilibrium", "expected false in a static run, whose steps find the equilibria");
     if (simulation.duration / simulation.step > 1e15)
       error("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
     const json& start = in["start_time"];
