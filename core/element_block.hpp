@@ -61,10 +61,12 @@ struct ElementTangent {
   MassKind mass = MassKind::consistent;
 };
 
-/// A named field for output: values per element or per local node, filled by ElementBlock::output.
+/// A named field for output, filled by ElementBlock::output: values per element, or, of nodal fields, per node of every
+/// element (slot after slot), which are averaged over the elements that share a node.
 struct OutputField {
   std::string name;
   int components = 1;
+  bool nodal = false;
 };
 
 class ElementBlock {
@@ -93,7 +95,8 @@ class ElementBlock {
   /// A stable name of an element for messages.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
 
-  /// Fields per element for output, and their values (range.size() * components, element after element).
+  /// Fields for output, and their values (range.size() * components, times the slots of nodal ones, element after
+  /// element). in.v may be null.
   virtual std::vector<OutputField> output_fields() const { return {}; }
   virtual void output(std::string_view field, Range range, const ElementInput& in, double* values) const {
     (void)field, (void)range, (void)in, (void)values;

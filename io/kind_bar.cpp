@@ -36,7 +36,7 @@ Node bar_spec() {
                                 {"lumped", "half of each element's mass at its nodes"}}),
                         "consistent", "the mass matrix"),
                  preset("velocity", vector3("velocity"), json::array({0, 0, 0}), "initial velocity of all nodes"),
-                 preset("fixed", list("points of the bar", reference("point of the bar", Target::node_of_bar)).unique(),
+                 preset("fixed", list("points of the bar", reference("point of the bar", Target::own_point)).unique(),
                         json::array(), "nodes that cannot move: \"start\", \"end\", \"node.3\""),
              })
       .with([](const json& bar, std::string& where) -> std::string {
@@ -90,6 +90,10 @@ void build_one(BuildContext& context, const BodySource& source) {
     for (int c = 0; linear && c < 3; ++c)
       if (c != axis) system.fix(node, c);
   }
+  info.add_node_set();
+  info.mesh.points.assign(info.nodes.size(), Vec3::Zero());
+  info.mesh_nodes = info.nodes;
+  for (int k = 0; k < elements; ++k) info.mesh.add_cell(CellType::line, {k, k + 1});
   info.points["start"] = {info.nodes.front(), Vec3::Zero()};
   info.points["end"] = {info.nodes.back(), Vec3::Zero()};
   for (const json& fixed : body["fixed"])
@@ -109,9 +113,9 @@ void build_one(BuildContext& context, const BodySource& source) {
     bars.push_back({info.nodes[k], info.nodes[k + 1], (linear ? (to - from)[axis] : length) / elements,
                     material["young"].get<double>() * area, density});
   if (linear)
-    info.elements = &system.add(std::make_unique<LinearBarBlock>(info.name, bars, axis, mass));
+    info.elements = {{&system.add(std::make_unique<LinearBarBlock>(info.name, bars, axis, mass)), {0, elements}}};
   else
-    info.elements = &system.add(std::make_unique<BarBlock>(info.name, std::move(bars), mass));
+    info.elements = {{&system.add(std::make_unique<BarBlock>(info.name, std::move(bars), mass)), {0, elements}}};
   context.total_mass += density * length;
   context.size = std::max(context.size, length);
 }
@@ -122,6 +126,15 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 
 }  // namespace
 
-BodyKind bar_kind() { return {"bar", "a straight bar that takes axial forces", bar_spec, build}; }
+BodyKind bar_kind() {
+  return {"bar",
+          "a straight bar that takes axial forces",
+          false,
+          bar_spec,
+          build,
+          [](const json& body, const std::string* point, PointUse use) {
+            return line_point_error(body, point, use, "a bar", element_count(body));
+          }};
+}
 
 }  // namespace carom

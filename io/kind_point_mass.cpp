@@ -5,6 +5,7 @@
 #include "elements/point_mass.hpp"
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
+#include "io/lookup.hpp"
 
 namespace carom {
 
@@ -36,7 +37,12 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
     mass.node = context.add_node(NodeKind::point, {x.data(), 3}, info.name, vec3(body["velocity"]));
     info.nodes = {mass.node};
     info.radius = body["radius"].get<double>();
-    if (info.radius > 0) info.mesh = make_sphere(info.radius);
+    if (info.radius > 0) {
+      info.mesh = make_sphere(info.radius);
+    } else {
+      info.mesh.points = {Vec3::Zero()};
+      info.mesh.add_cell(CellType::vertex, {0});
+    }
     for (const json& fixed : body["fixed"]) context.model.system.fix(mass.node, text(fixed)[0] - 'x');
     context.total_mass += mass.mass;
     context.size = std::max(context.size, info.radius);
@@ -45,8 +51,17 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
   context.model.system.add(std::make_unique<PointMassBlock>("point masses", masses));
 }
 
+std::string point_error(const json& body, const std::string* point, PointUse use) {
+  const std::string name = text_of(body, "name");
+  if (use == PointUse::element) return "a point mass has no elements";
+  if (point == nullptr) return {};
+  return "a point mass has no points: expected " + in_quotes(name) + ", got " + in_quotes(name + "." + *point);
+}
+
 }  // namespace
 
-BodyKind point_mass_kind() { return {"point_mass", "a mass without rotation", point_mass_spec, build}; }
+BodyKind point_mass_kind() {
+  return {"point_mass", "a mass without rotation", false, point_mass_spec, build, point_error};
+}
 
 }  // namespace carom

@@ -7,6 +7,7 @@
 #include "elements/rigid_body.hpp"
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
+#include "io/lookup.hpp"
 
 namespace carom {
 
@@ -158,7 +159,11 @@ struct ShapeData {
 
 ShapeData box_shape(const json& shape, BodyInfo& info) {
   const Vec3 a = vec3(shape["size"]), s = a.cwiseProduct(a) / 12;
-  info.box = a;
+  for (int v = 0; v < 8; ++v) {
+    const Vec3 sign((v & 1) != 0 ? 0.5 : -0.5, (v & 2) != 0 ? 0.5 : -0.5, (v & 4) != 0 ? 0.5 : -0.5);
+    info.sets["vertices"].points.push_back({-1, sign.cwiseProduct(a)});
+    info.sets["vertices"].labels.push_back("vertex." + std::to_string(v));
+  }
   return {make_box(a), a.prod(), Vec3(s[1] + s[2], s[0] + s[2], s[0] + s[1]).asDiagonal()};
 }
 
@@ -234,6 +239,8 @@ RigidBody build_one(BuildContext& context, const BodySource& source) {
   const double q[7] = {x[0], x[1], x[2], p[0], p[1], p[2], p[3]};
   rigid.node = context.add_node(NodeKind::frame, q, info.name, vec3(body["velocity"]), vec3(body["angular_velocity"]));
   info.nodes = {rigid.node};
+  for (auto& [name, set] : info.sets)
+    for (AttachedPoint& point : set.points) point.node = rigid.node;
   info.points["center"] = {rigid.node, Vec3::Zero()};
   for (const json& point : body["points"]) info.points[text(point["name"])] = {rigid.node, vec3(point["at"])};
   fix_components(context.model.system, rigid.node, body["fixed"]);
@@ -252,8 +259,27 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
   context.model.system.add(std::make_unique<RigidBodyBlock>("rigid bodies", std::move(rigid)));
 }
 
+std::string point_error(const json& body, const std::string* point, PointUse use) {
+  const std::string name = text_of(body, "name");
+  if (use == PointUse::element) return "a rigid body has no elements";
+  if (point == nullptr) return {};
+  const bool several = use == PointUse::several;
+  std::vector<std::string> points = names_of(list_of(body, "points"));
+  if (std::find(points.begin(), points.end(), "center") == points.end()) points.emplace_back("center");
+  // A shape that is not known may be a box.
+  const std::string shape = body.contains("shape") ? text_of(body["shape"], "type") : "none";
+  const bool is_box = shape != "none" && shape != "sphere" && shape != "cylinder" && shape != "mesh";
+  if (*point == "vertices" && is_box) {
+    if (several) return {};
+    return "expected one point, got " + in_quotes(name + ".vertices") + ", which is several";
+  }
+  if (several && is_box) points.emplace_back("vertices");
+  if (std::find(points.begin(), points.end(), *point) != points.end()) return {};
+  return "body " + in_quotes(name) + " has no point " + in_quotes(*point) + suggestion(*point, points);
+}
+
 }  // namespace
 
-BodyKind rigid_kind() { return {"rigid", "a rigid body", rigid_spec, build}; }
+BodyKind rigid_kind() { return {"rigid", "a rigid body", true, rigid_spec, build, point_error}; }
 
 }  // namespace carom

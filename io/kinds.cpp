@@ -1,10 +1,18 @@
 #include "io/kinds.hpp"
 
+#include <algorithm>
+
 namespace carom {
 
 const std::vector<BodyKind>& body_kinds() {
   static const std::vector<BodyKind> kinds = {rigid_kind(), point_mass_kind(), bar_kind()};
   return kinds;
+}
+
+const BodyKind* find_body_kind(const std::string& type) {
+  const auto& kinds = body_kinds();
+  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const BodyKind& k) { return k.type == type; });
+  return kind == kinds.end() ? nullptr : &*kind;
 }
 
 const std::vector<JointKind>& joint_kinds() {

@@ -4,8 +4,10 @@
 // line in kinds.cpp.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,20 +26,35 @@ struct BodySource {
   BodyInfo* info;  ///< name and type are set; the kind fills the rest
 };
 
+/// What a reference to a body may mean: one point; several ("arm.nodes"); an element ("arm.element.3").
+enum class PointUse { one, several, element };
+
 struct BodyKind {
   std::string type, help;
+  bool rotates;  ///< its nodes are frames
   spec::Node (*keys)();
   /// Builds all bodies of the kind: nodes, fixed components, elements.
   void (*build)(BuildContext& context, const std::vector<BodySource>& bodies);
+  /// What is wrong with "body.point", null for a bare "body"; empty when nothing is, or when only building can tell.
+  /// The body's other keys may be missing or wrong.
+  std::string (*point_error)(const nlohmann::json& body, const std::string* point, PointUse use);
 };
 /// Keys that bodies share.
 spec::Key body_name();
 const std::vector<spec::Word>& translation_words();
+/// point_error of lines, whose points are "start", "end" and "node.K", sets "nodes", elements "element.K"; `noun` as in
+/// "a bar", `elements` their number if it is known.
+std::string line_point_error(const nlohmann::json& body, const std::string* point, PointUse use,
+                             const std::string& noun, std::optional<std::int64_t> elements);
+/// The number under "elements", if it can be read.
+std::optional<std::int64_t> element_count(const nlohmann::json& body);
 
 BodyKind rigid_kind();
 BodyKind point_mass_kind();
 BodyKind bar_kind();
 const std::vector<BodyKind>& body_kinds();
+/// Null if there is no such kind.
+const BodyKind* find_body_kind(const std::string& type);
 
 // ---- joints
 

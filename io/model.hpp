@@ -29,19 +29,36 @@ struct AttachedPoint {
   Vec3 offset = Vec3::Zero();
 };
 
+/// Several points of a body under one name: "nodes", the vertices of a box, a group of a mesh.
+struct PointSet {
+  std::vector<AttachedPoint> points;
+  std::vector<std::string> labels;  ///< names of the points within the body: "node.3"
+};
+
+/// Elements of a body, and the cells of its mesh by which they are drawn: cells_per_element each, in order.
+struct BodyElements {
+  const ElementBlock* block = nullptr;
+  Range range;  ///< which of the block's elements are this body's
+  std::size_t first_cell = 0;
+  std::size_t cells_per_element = 1;
+};
+
 /// What the picture and the probes know of a body.
 struct BodyInfo {
   std::string name, type;
-  std::vector<int> nodes;                       ///< one, or all of a line in order
-  bool is_line = false;                         ///< drawn as a line through its nodes
+  std::vector<int> nodes;                       ///< one, or all of its mesh; those of a line in order
+  bool is_line = false;                         ///< a line through its nodes, which has a length
   std::map<std::string, AttachedPoint> points;  ///< by name
-  std::optional<Vec3> box;                      ///< edge lengths of a box
+  std::map<std::string, PointSet> sets;         ///< by name
   double radius = 0;                            ///< of a sphere or point mass
-  SurfaceMesh mesh;                             ///< surface in body axes; empty for lines
-  const ElementBlock* elements = nullptr;       ///< the block of a line
+  SurfaceMesh mesh;                             ///< what is drawn, in the axes of the nodes it moves with
+  std::vector<int> mesh_nodes;                  ///< the node of each point of the mesh; empty: the body's only one
+  std::vector<BodyElements> elements;           ///< of a flexible body, counted through: "element.K"
 
   /// A named point or "node.K"; "" is the only node's place. nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& point) const;
+  /// The set of all nodes, "nodes".
+  void add_node_set();
 };
 
 /// The rows of a contact or joint.

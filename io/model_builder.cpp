@@ -184,25 +184,16 @@ class Builder {
     std::string label;
   };
 
-  // A point, all nodes of a bar, the vertices of a box, or a body: its sphere or its centre.
+  // A point, a set of points, or a body: its sphere or its centre.
   std::vector<TouchingPoint> touching_points(const std::string& reference, const std::string& pointer) {
     const std::size_t dot = reference.find('.');
     const BodyInfo* body = model_->find_body(reference.substr(0, dot));
     const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
     std::vector<TouchingPoint> points;
-    if (body != nullptr && part == "nodes") {
-      for (std::size_t k = 0; k < body->nodes.size(); ++k)
-        points.push_back({{body->nodes[k], Vec3::Zero()}, 0, body->name + ".node." + std::to_string(k)});
-    } else if (body != nullptr && part == "vertices") {
-      if (!body->box) {
-        error(pointer, "expected a box, since only boxes offer \"vertices\"; \"" + body->name + "\" is none");
-        return points;
-      }
-      for (int v = 0; v < 8; ++v) {
-        const Vec3 sign((v & 1) != 0 ? 0.5 : -0.5, (v & 2) != 0 ? 0.5 : -0.5, (v & 4) != 0 ? 0.5 : -0.5);
-        points.push_back(
-            {{body->nodes[0], sign.cwiseProduct(*body->box)}, 0, body->name + ".vertex." + std::to_string(v)});
-      }
+    if (body != nullptr && body->sets.contains(part)) {
+      const PointSet& set = body->sets.at(part);
+      for (std::size_t k = 0; k < set.points.size(); ++k)
+        points.push_back({set.points[k], 0, body->name + "." + set.labels[k]});
     } else if (const auto p = model_->find_point(reference)) {
       points.push_back({*p, body != nullptr && part.empty() ? body->radius : 0.0, reference});
     } else {
@@ -650,6 +641,14 @@ std::optional<AttachedPoint> BodyInfo::find_point(const std::string& point) cons
   if (!point.starts_with("node.")) return std::nullopt;
   const std::size_t k = std::strtoul(point.c_str() + 5, nullptr, 10);
   return k < nodes.size() ? std::optional(AttachedPoint{nodes[k]}) : std::nullopt;
+}
+
+void BodyInfo::add_node_set() {
+  PointSet& set = sets["nodes"];
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    set.points.push_back({nodes[k], Vec3::Zero()});
+    set.labels.push_back("node." + std::to_string(k));
+  }
 }
 
 std::optional<AttachedPoint> Model::find_point(const std::string& reference) const {

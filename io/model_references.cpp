@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "io/json_source.hpp"
+#include "io/kinds.hpp"
+#include "io/lookup.hpp"
 #include "io/model_spec.hpp"
 
 namespace carom {
@@ -17,34 +19,6 @@ using spec::suggestion;
 using spec::Target;
 
 namespace {
-
-/// A member of an object that is a string; empty otherwise.
-std::string text_of(const json& object, const char* key) {
-  if (!object.is_object()) return {};
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-/// A list of the model; empty when it is none.
-const json& list_of(const json& model, const char* key) {
-  static const json empty = json::array();
-  if (!model.is_object()) return empty;
-  const auto found = model.find(key);
-  return found != model.end() && found->is_array() ? *found : empty;
-}
-
-std::vector<std::string> names_of(const json& list) {
-  std::vector<std::string> names;
-  for (const json& item : list) {
-    std::string name = text_of(item, "name");
-    if (!name.empty()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
-bool is_number_word(std::string_view s) {
-  return !s.empty() && s.size() < 10 && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 class References {
  public:
@@ -63,24 +37,20 @@ class References {
         return check_name(reference, "material", materials_, used_materials_);
       case Target::section:
         return check_name(reference, "section", sections_, used_sections_);
-      case Target::rigid_body:
-        if (const json* body = find_body(reference.pointer, reference.text)) {
-          const std::string type = text_of(*body, "type");
-          if (type == "bar" || type == "point_mass")
-            complain(reference.pointer, "expected the name of a rigid body, got " + in_quotes(reference.text) +
-                                            ", which has no rotation (type " + in_quotes(type) + ")");
-        }
-        return;
+      case Target::rotating_point:
+        return check_rotating_point(reference.pointer, reference.text);
       case Target::sphere:
         return check_sphere(reference);
       case Target::point:
-        return check_point(reference.pointer, reference.text, false, false);
+        return check_point(reference.pointer, reference.text, false);
       case Target::point_or_ground:
-        return check_point(reference.pointer, reference.text, true, false);
+        return check_point(reference.pointer, reference.text, true);
       case Target::point_or_points:
-        return check_point(reference.pointer, reference.text, false, true);
-      case Target::node_of_bar:
-        return check_own_node(reference);
+        return check_point(reference.pointer, reference.text, false, PointUse::several);
+      case Target::own_point:
+        return check_own_point(reference, PointUse::one);
+      case Target::own_points:
+        return check_own_point(reference, PointUse::several);
       case Target::probed:
       case Target::none:
         return;
@@ -107,11 +77,10 @@ class References {
         const auto found = bodies_.find(text.substr(0, text.find('.')));
         bodies.push_back(found == bodies_.end() ? nullptr : found->second);
         if (bodies.back() == nullptr || text_of(joints[i], "type") != "fixed") continue;
-        const std::string type = text_of(*bodies.back(), "type");
-        if (type == "bar" || type == "point_mass")
-          complain(here + "/" + std::to_string(k),
-                   "a fixed joint holds rotations too: expected a point of a rigid body, got " + in_quotes(text) +
-                       " of a body of type " + in_quotes(type));
+        if (const BodyKind* kind = kind_of(*bodies.back()); kind != nullptr && !kind->rotates)
+          complain(here + "/" + std::to_string(k), "a fixed joint holds rotations too: expected a point of " +
+                                                       rotating_kinds() + ", got " + in_quotes(text) +
+                                                       " of a body of type " + in_quotes(kind->type));
       }
       if (bodies.size() == 2 && bodies[0] != nullptr && bodies[0] == bodies[1] &&
           text_of(*bodies[0], "type") == "rigid")
@@ -135,9 +104,10 @@ class References {
         continue;
       }
       if (!has_of) {
-        const char* noun = quantity->of == Quantity::Of::contact ? "contact"
-                           : quantity->of == Quantity::Of::joint ? "joint"
-                                                                 : "point or body";
+        const char* noun = quantity->of == Quantity::Of::contact   ? "contact"
+                           : quantity->of == Quantity::Of::joint   ? "joint"
+                           : quantity->of == Quantity::Of::element ? "element"
+                                                                   : "point or body";
         complain(here, "missing key \"of\": expected the name of a " + std::string(noun) + " for " +
                            in_quotes(quantity->name));
       } else if (probes[i]["of"].is_string()) {
@@ -205,14 +175,24 @@ class References {
     bool is_sphere = true;
     if (type == "rigid") is_sphere = body->contains("shape") && text_of((*body)["shape"], "type") == "sphere";
     if (type == "point_mass") is_sphere = !body->contains("radius") || (*body)["radius"] != 0;
-    if (type == "bar" || !is_sphere)
+    if ((type != "rigid" && type != "point_mass" && find_body_kind(type) != nullptr) || !is_sphere)
       complain(reference.pointer,
                "expected a rigid body with the shape of a sphere or a point mass with a radius > 0, got " +
                    in_quotes(reference.text));
   }
 
+  static const BodyKind* kind_of(const json& body) { return find_body_kind(text_of(body, "type")); }
+
+  /// "a rigid body", or what else has rotations.
+  static std::string rotating_kinds() {
+    std::string words;
+    for (const BodyKind& kind : body_kinds())
+      if (kind.rotates) words += (words.empty() ? "" : " or ") + kind.help;
+    return words;
+  }
+
   /// "body", "body.point", "body.node.3", "ground", "ground.point".
-  void check_point(const std::string& pointer, const std::string& text, bool ground, bool several) {
+  void check_point(const std::string& pointer, const std::string& text, bool ground, PointUse use = PointUse::one) {
     if (text == "ground" || text.starts_with("ground.")) {
       if (!ground) return complain(pointer, "expected a point of a body, got " + in_quotes(text));
       const bool named = text != "ground";
@@ -225,91 +205,48 @@ class References {
       return;
     }
     const std::size_t dot = text.find('.');
-    const std::string name = text.substr(0, dot);
-    const json* body = find_body(pointer, name);
+    const json* body = find_body(pointer, text.substr(0, dot));
     if (body == nullptr) return;
-    const std::string type = text_of(*body, "type");
+    const BodyKind* kind = kind_of(*body);
+    if (kind == nullptr) return;
     const std::string point = dot == std::string::npos ? "" : text.substr(dot + 1);
-    if (type == "bar")
-      return check_bar_point(pointer, text, *body, dot == std::string::npos ? nullptr : &point, several);
-    if (dot == std::string::npos) return;
-    if (type == "rigid") return check_rigid_point(pointer, text, *body, point, several);
-    if (type == "point_mass")
-      complain(pointer, "a point mass has no points: expected " + in_quotes(name) + ", got " + in_quotes(text));
-  }
-
-  void check_rigid_point(const std::string& pointer, const std::string& text, const json& body,
-                         const std::string& point, bool several) {
-    std::vector<std::string> points = names_of(list_of(body, "points"));
-    if (std::find(points.begin(), points.end(), "center") == points.end()) points.emplace_back("center");
-    // A shape that is not known may be a box.
-    const std::string shape = body.contains("shape") ? text_of(body["shape"], "type") : "none";
-    const bool is_box = shape != "none" && shape != "sphere" && shape != "cylinder" && shape != "mesh";
-    if (point == "vertices" && is_box) {
-      if (!several) complain(pointer, "expected one point, got " + in_quotes(text) + ", which is several");
-      return;
-    }
-    if (several && is_box) points.emplace_back("vertices");
-    if (std::find(points.begin(), points.end(), point) == points.end())
-      complain(pointer, "body " + in_quotes(text_of(body, "name")) + " has no point " + in_quotes(point) +
-                            suggestion(point, points));
-  }
-
-  void check_bar_point(const std::string& pointer, const std::string& text, const json& body, const std::string* point,
-                       bool several) {
-    const std::string name = text_of(body, "name");
-    if (point == nullptr) {
-      complain(pointer, in_quotes(text) + " is a bar: expected one of its points, " + in_quotes(name + ".start") +
-                            ", " + in_quotes(name + ".end") + " or " + in_quotes(name + ".node.0") + " and so on" +
-                            (several ? ", or all of them, " + in_quotes(name + ".nodes") : ""));
-      return;
-    }
-    if (*point == "nodes") {
-      if (!several) complain(pointer, "expected one point, got " + in_quotes(text) + ", which is several");
-      return;
-    }
-    const std::string message = node_message(body, *point, several);
+    const std::string message = kind->point_error(*body, dot == std::string::npos ? nullptr : &point, use);
     if (!message.empty()) complain(pointer, message);
   }
 
-  /// What is wrong with "start", "end" or "node.3" of a bar; empty when nothing is.
-  static std::string node_message(const json& body, const std::string& point, bool several) {
-    if (point == "start" || point == "end") return {};
-    std::string message = "body " + in_quotes(text_of(body, "name")) + " has no point " + in_quotes(point);
-    if (!point.starts_with("node.") || !is_number_word(std::string_view(point).substr(5))) {
-      std::vector<std::string> words = {"start", "end", "node.0"};
-      if (several) words.emplace_back("nodes");
-      const std::string nearest = suggestion(point, words);
-      if (nearest.starts_with("; did") || !body.contains("elements") || !body["elements"].is_number_integer())
-        return message + nearest;
-      return message + "; its points are \"start\", \"end\" and \"node.0\" to \"node." + body["elements"].dump() +
-             "\"" + (several ? ", all of them \"nodes\"" : "");
-    }
-    if (!body.contains("elements") || !body["elements"].is_number_integer()) return {};
-    const auto last = body["elements"].get<std::int64_t>();
-    if (std::stol(point.substr(5)) <= last || last < 1) return {};
-    return message + "; its nodes are node.0 to node." + std::to_string(last);
+  void check_rotating_point(const std::string& pointer, const std::string& text) {
+    const auto body = bodies_.find(text.substr(0, text.find('.')));
+    const BodyKind* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
+    if (kind != nullptr && !kind->rotates)
+      complain(pointer, "expected a point of " + rotating_kinds() + ", got " + in_quotes(text) +
+                            ", which has no rotation (type " + in_quotes(kind->type) + ")");
+    else
+      check_point(pointer, text, false);
   }
 
-  /// A bar's own node: the pointer is /bodies/I/fixed/K.
-  void check_own_node(const FoundReference& reference) {
-    const json::json_pointer body_pointer(reference.pointer.substr(0, reference.pointer.find('/', 8)));
-    const std::string message = node_message(model_.at(body_pointer), reference.text, false);
+  /// A point or points of the body in which the reference stands, at /bodies/I/...
+  void check_own_point(const FoundReference& reference, PointUse use) {
+    const json& body = model_.at(json::json_pointer(reference.pointer.substr(0, reference.pointer.find('/', 8))));
+    const BodyKind* kind = kind_of(body);
+    const std::string message = kind == nullptr ? "" : kind->point_error(body, &reference.text, use);
     if (!message.empty()) complain(reference.pointer, message);
   }
 
   void check_probed(const Quantity& quantity, const std::string& pointer, const std::string& of) {
     switch (quantity.of) {
       case Quantity::Of::point:
-        return check_point(pointer, of, false, false);
+      case Quantity::Of::element_node:
+        return check_point(pointer, of, false);
+      case Quantity::Of::element:
+        return check_point(pointer, of, false, PointUse::element);
       case Quantity::Of::rotating_point: {
         const auto body = bodies_.find(of.substr(0, of.find('.')));
-        const std::string type = body == bodies_.end() ? "" : text_of(*body->second, "type");
-        if (type == "bar" || type == "point_mass")
-          complain(pointer, in_quotes(quantity.name) + " needs a rigid body, got " + in_quotes(of) + " of type " +
-                                in_quotes(type));
+        const BodyKind* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
+        if (kind != nullptr && !kind->rotates)
+          complain(pointer, in_quotes(quantity.name) + " needs " + rotating_kinds() + ", got " + in_quotes(of) +
+                                " of type " + in_quotes(kind->type));
         else
-          check_point(pointer, of, false, false);
+          check_point(pointer, of, false);
         return;
       }
       case Quantity::Of::joint:

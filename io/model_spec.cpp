@@ -115,8 +115,9 @@ Node loads_spec() {
                   {load_name, required("on", reference("point", Target::point), "the point it acts at"),
                    required("value", components("force"), "its components as functions of time"), frame}},
                  {"torque",
-                  "a free torque on a rigid body",
-                  {load_name, required("on", reference("rigid body", Target::rigid_body), "the body it acts on"),
+                  "a free torque",
+                  {load_name,
+                   required("on", reference("point", Target::rotating_point), "the body or node of a beam it acts on"),
                    required("value", components("torque"), "its components as functions of time"), frame}},
              }));
 }
@@ -339,6 +340,7 @@ const std::vector<Quantity>& quantities() {
       {"acceleration", true, Of::point, "m/s^2", "acceleration of a point, without the jumps"},
       {"rotation", true, Of::rotating_point, "rad", "rotation vector of a rigid body"},
       {"angular_velocity", true, Of::rotating_point, "rad/s", "angular velocity of a rigid body, body axes"},
+      {"axial_force", false, Of::element, "N", "axial force of an element, positive in tension"},
       {"gap", false, Of::contact, "m", "distance of a contact, negative when penetrating"},
       {"gap_velocity", false, Of::contact, "m/s", "rate of the gap"},
       {"contact_force", false, Of::contact, "N", "impulse of a step over its length, summed over the contact's points"},

@@ -17,7 +17,9 @@ const spec::Node& model_spec();
 
 /// What a probe can record.
 struct Quantity {
-  enum class Of { nothing, point, rotating_point, contact, joint };
+  /// Of an element: a field of its block (ElementBlock::output_fields) by the quantity's first word; of a node of
+  /// elements: a nodal one.
+  enum class Of { nothing, point, rotating_point, element, element_node, contact, joint };
   std::string name;  ///< without component
   bool is_vector;
   Of of;

@@ -15,6 +15,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A line from the centre to each named point outside the body's surface, so that arms and pins can be seen.
 void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
+  if (body.nodes.size() != 1) return;
   Vec3 extent = Vec3::Zero();
   for (const Vec3& p : mesh.points) extent = extent.cwiseMax(p.cwiseAbs());
   for (const auto& [name, point] : body.points) {
@@ -43,6 +44,7 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
 
   // topology: every part once
   const auto add_part = [&](Part part) {
+    part.first_cell = piece_.cell_count();
     part.first_point = piece_.append(part.mesh);
     parts_.push_back(std::move(part));
   };
@@ -56,10 +58,7 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
     Part part;
     part.body = &body;
     part.mesh = body.mesh;
-    if (body.is_line) {
-      part.mesh.points.assign(body.nodes.size(), Vec3::Zero());
-      for (int k = 0; k + 1 < static_cast<int>(body.nodes.size()); ++k) part.mesh.add_cell(CellType::line, {k, k + 1});
-    } else if (part.mesh.points.empty()) {
+    if (part.mesh.points.empty()) {
       part.mesh.points = {Vec3::Zero()};
       part.mesh.add_cell(CellType::vertex, {0});
     }
@@ -99,9 +98,29 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
   piece_.add_point_field("gap", 1);
   piece_.add_cell_field("kind", 1);
   piece_.add_cell_field("body", 1);
-  piece_.add_cell_field("axial_force", 1);
   piece_.cell_fields[kind].values = kinds;
   piece_.cell_fields[body_number].values = numbers;
+  add_element_fields();
+}
+
+// Fields of one name are one field, whatever body they are of.
+void Picture::add_element_fields() {
+  std::size_t most = 0, widest = 0;
+  for (const BodyInfo& body : model_.bodies)
+    for (const BodyElements& elements : body.elements)
+      for (const OutputField& field : elements.block->output_fields()) {
+        const std::size_t per_element =
+            at(field.components) * (field.nodal ? elements.block->topology().slots.size() : 1);
+        most = std::max(most, per_element * at(elements.range.size()));
+        if (field.nodal) widest = std::max(widest, at(field.components) + 1);
+        if (std::any_of(element_fields_.begin(), element_fields_.end(),
+                        [&](const ElementField& f) { return f.field.name == field.name; }))
+          continue;
+        element_fields_.push_back({field, field.nodal ? piece_.add_point_field(field.name, field.components)
+                                                      : piece_.add_cell_field(field.name, field.components)});
+      }
+  element_values_.resize(most);
+  node_sums_.resize(widest * at(model_.system.dofs().nodes()));
 }
 
 void Picture::start(const StepView& view) {
@@ -163,14 +182,12 @@ std::vector<int> Picture::point_nodes() const {
   std::vector<int> nodes(piece_.point_count(), -1);
   for (const Part& part : parts_) {
     if (part.body == nullptr) continue;
-    for (std::size_t i = 0; i < part.mesh.points.size(); ++i)
-      nodes[part.first_point + i] = part.body->is_line ? part.body->nodes[i] : part.body->nodes[0];
+    for (std::size_t i = 0; i < part.mesh.points.size(); ++i) nodes[part.first_point + i] = part.node(i);
   }
   return nodes;
 }
 
 const VtuPiece& Picture::fill(const StepView& view) {
-  std::size_t cell = 0;
   for (const Part& part : parts_) {
     if (part.obstacle != nullptr) {
       if (part.obstacle->motion != nullptr)
@@ -182,14 +199,8 @@ const VtuPiece& Picture::fill(const StepView& view) {
       fill_point(part.first_point + 1, material_point(view, part.spring->second.node, part.spring->second.offset));
     } else {
       fill_body(view, part);
-      if (part.body->elements != nullptr) {
-        const int elements = part.body->elements->topology().items;
-        const ElementInput in{view.state.q.data(), nullptr, view.state.t};
-        part.body->elements->output("axial_force", {0, elements}, in,
-                                    piece_.cell_fields[axial_force].values.data() + cell);
-      }
+      fill_element_fields(view, part);
     }
-    cell += part.mesh.cell_count();
   }
   fill_contacts(view);
   filled_ = true;
@@ -215,10 +226,44 @@ void Picture::fill_moving_obstacle(const StepView& view, const Part& part) {
 }
 
 void Picture::fill_body(const StepView& view, const Part& part) {
-  const BodyInfo& body = *part.body;
   for (std::size_t i = 0; i < part.mesh.points.size(); ++i)
-    fill_point(part.first_point + i,
-               material_point(view, body.is_line ? body.nodes[i] : body.nodes[0], part.mesh.points[i]));
+    fill_point(part.first_point + i, material_point(view, part.node(i), part.mesh.points[i]));
+}
+
+void Picture::fill_element_fields(const StepView& view, const Part& part) {
+  const ElementInput in{view.state.q.data(), nullptr, view.state.t};
+  for (const auto& [field, place] : element_fields_) {
+    const std::size_t width = at(field.components), stride = width + 1;
+    bool found = false;
+    if (field.nodal) std::fill(node_sums_.begin(), node_sums_.end(), 0.0);
+    for (const BodyElements& elements : part.body->elements) {
+      const auto fields = elements.block->output_fields();
+      if (std::none_of(fields.begin(), fields.end(), [&](const OutputField& f) { return f.name == field.name; }))
+        continue;
+      found = true;
+      const Topology& topology = elements.block->topology();
+      elements.block->output(field.name, elements.range, in, element_values_.data());
+      const double* value = element_values_.data();
+      if (!field.nodal) {
+        double* to = piece_.cell_fields[place].values.data() + width * (part.first_cell + elements.first_cell);
+        for (int e = elements.range.first; e < elements.range.last; ++e, value += width)
+          for (std::size_t cell = 0; cell < elements.cells_per_element; ++cell) to = std::copy_n(value, width, to);
+        continue;
+      }
+      for (int e = elements.range.first; e < elements.range.last; ++e)
+        for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot) {
+          double* sum = node_sums_.data() + stride * at(topology.node(e, slot));
+          for (std::size_t c = 0; c < width; ++c) sum[c] += *value++;
+          sum[width] += 1;
+        }
+    }
+    if (!field.nodal || !found) continue;
+    double* to = piece_.point_fields[place].values.data() + width * part.first_point;
+    for (std::size_t i = 0; i < part.mesh.points.size(); ++i) {
+      const double* sum = node_sums_.data() + stride * at(part.node(i));
+      for (std::size_t c = 0; c < width; ++c) *to++ = sum[width] > 0 ? sum[c] / sum[width] : 0.0;
+    }
+  }
 }
 
 void Picture::fill_point(std::size_t point, const MaterialPoint& p) {

@@ -1,10 +1,11 @@
-// Picture: the VTU series of a run. Bodies by their shape with lines to their named points, bars as lines, obstacles,
-// and a vertex per contact candidate.
+// Picture: the VTU series of a run. Bodies by their shape with lines to their named points, flexible ones by their
+// elements, obstacles, and a vertex per contact candidate.
 //
 // Point fields: displacement since the start and velocity (of a contact: of the body's point that touches),
-// contact_force (vector, zero off contacts), gap (zero off contacts).
-// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring), body (number in the model file, -1 otherwise),
-// axial_force.
+// contact_force (vector, zero off contacts), gap (zero off contacts), and the nodal output fields of the elements,
+// averaged over those that share a node (zero elsewhere).
+// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring), body (number in the model file, -1 otherwise), and the
+// other output fields of the elements (zero elsewhere).
 #pragma once
 
 #include <filesystem>
@@ -40,21 +41,32 @@ class Picture final : public Observer {
 
  private:
   struct Part {
-    std::size_t first_point = 0;
+    std::size_t first_point = 0, first_cell = 0;
     const BodyInfo* body = nullptr;
     const ObstacleInfo* obstacle = nullptr;
     const std::pair<AttachedPoint, AttachedPoint>* spring = nullptr;
-    SurfaceMesh mesh;  // in the frame of its body or obstacle
+    SurfaceMesh mesh;  // in the frames of its body's nodes, or of its obstacle
+
+    /// The node that a point of a body moves with; arms and single nodes: the body's first.
+    int node(std::size_t i) const { return i < body->mesh_nodes.size() ? body->mesh_nodes[i] : body->nodes[0]; }
   };
   struct MaterialPoint {
     Vec3 x, displacement, velocity;
   };
   enum PointField { displacement, velocity, contact_force, gap };
-  enum CellField { kind, body_number, axial_force };
+  enum CellField { kind, body_number };
+
+  /// A field of some of the elements; `place` is that in piece_.cell_fields or, for nodal ones, piece_.point_fields.
+  struct ElementField {
+    OutputField field;
+    std::size_t place;
+  };
 
   void write_regular(const StepView& view);
   void fill_moving_obstacle(const StepView& view, const Part& part);
   void fill_body(const StepView& view, const Part& part);
+  void add_element_fields();
+  void fill_element_fields(const StepView& view, const Part& part);
   void fill_point(std::size_t point, const MaterialPoint& p);
   void fill_contacts(const StepView& view);
   MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
@@ -65,6 +77,8 @@ class Picture final : public Observer {
   std::optional<VtuSeries> series_;
   VtuPiece piece_;
   std::vector<Part> parts_;
+  std::vector<ElementField> element_fields_;
+  Vector element_values_, node_sums_;  // node_sums_: of one field, per node; then the number of contributions
   std::size_t first_contact_point_ = 0;
   std::vector<int> contact_nodes_;  // the first node of each unilateral row
   long every_ = 0;

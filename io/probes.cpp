@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/body_point.hpp"
+#include "io/model_spec.hpp"
 
 namespace carom {
 
@@ -107,6 +108,67 @@ Evaluate joint_probe(int component, const RowGroup& joint) {
   });
 }
 
+// Where a field can be read: elements of blocks, and for nodal fields the slot of a node.
+struct FieldSource {
+  const ElementBlock* block;
+  int element, slot;
+};
+
+// A field of one element, or the mean of a nodal one over the elements at a node.
+Evaluate field_probe(const OutputField& field, int component, const std::vector<FieldSource>& sources) {
+  const std::size_t width = at(field.components);
+  std::size_t slots = 1;
+  for (const FieldSource& s : sources)
+    if (field.nodal) slots = std::max(slots, s.block->topology().slots.size());
+  return [field, component, sources, width, values = Vector(width * slots)](const StepView& v, double* out) mutable {
+    const ElementInput in{v.state.q.data(), nullptr, v.state.t};
+    const std::size_t first = component < 0 ? 0 : at(component), count = component < 0 ? width : 1;
+    std::fill_n(out, count, 0.0);
+    for (const FieldSource& s : sources) {
+      s.block->output(field.name, {s.element, s.element + 1}, in, values.data());
+      const double* value = values.data() + (field.nodal ? width * at(s.slot) : 0) + first;
+      for (std::size_t c = 0; c < count; ++c) out[c] += value[c] / static_cast<double>(sources.size());
+    }
+  };
+}
+
+// The field of that name and where "body.element.3" or, if nodal, "body.point" offers it.
+std::optional<OutputField> find_field(const Model& model, const std::string& name, const std::string& of, bool nodal,
+                                      std::vector<FieldSource>& sources) {
+  const BodyInfo* body = model.find_body(of.substr(0, of.find('.')));
+  if (body == nullptr) return std::nullopt;
+  const auto point = nodal ? model.find_point(of) : std::nullopt;
+  if (nodal && !point) return std::nullopt;
+  const std::string word = body->name + ".element.";
+  long number = of.starts_with(word) ? std::strtol(of.c_str() + word.size(), nullptr, 10) : -1;
+  std::optional<OutputField> found;
+  for (const BodyElements& elements : body->elements) {
+    const auto fields = elements.block->output_fields();
+    const auto field = std::find_if(fields.begin(), fields.end(),
+                                    [&](const OutputField& f) { return f.name == name && f.nodal == nodal; });
+    const Topology& topology = elements.block->topology();
+    if (field != fields.end() && nodal) {
+      for (int e = elements.range.first; e < elements.range.last; ++e)
+        for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot)
+          if (topology.node(e, slot) == point->node) sources.push_back({elements.block, e, slot});
+    } else if (field != fields.end() && number >= 0 && number < elements.range.size()) {
+      sources.push_back({elements.block, elements.range.first + static_cast<int>(number), 0});
+    }
+    if (field != fields.end()) found = *field;
+    number -= elements.range.size();
+  }
+  return sources.empty() ? std::nullopt : found;
+}
+
+// Component of "section_force.x", "stress.xy" (in VTK's order); -1 for all.
+int field_component(const std::string& suffix) {
+  static const char* const words[] = {"xx", "yy", "zz", "xy", "yz", "xz"};
+  if (suffix.size() == 1) return suffix[0] - 'x';
+  for (int i = 0; i < 6; ++i)
+    if (suffix == words[i]) return i;
+  return -1;
+}
+
 Evaluate model_probe(const std::string& quantity, int component) {
   if (quantity.starts_with("momentum.")) {
     const bool angular = quantity == "momentum.angular";
@@ -175,6 +237,20 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
         continue;
       }
       probe.evaluate = joint_probe(component, *joint);
+    } else if (const Quantity* known = find_quantity(settings.quantity);
+               known != nullptr && (known->of == Quantity::Of::element || known->of == Quantity::Of::element_node)) {
+      is_vector = known->is_vector;
+      const std::size_t dot = settings.quantity.find('.');
+      const std::string field_name = settings.quantity.substr(0, dot);
+      std::vector<FieldSource> sources;
+      const bool nodal = known->of == Quantity::Of::element_node;
+      const auto field = find_field(model, field_name, settings.of, nodal, sources);
+      if (!field) {
+        unknown((nodal ? "node with the quantity \"" : "element with the quantity \"") + field_name + "\"");
+        continue;
+      }
+      component = dot == std::string::npos ? -1 : field_component(settings.quantity.substr(dot + 1));
+      probe.evaluate = field_probe(*field, component, sources);
     } else {
       const auto point = model.find_point(settings.of);
       const bool rotation = quantity == "rotation" || quantity == "angular_velocity";

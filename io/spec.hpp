@@ -47,12 +47,13 @@ enum class Target {
   none,
   material,
   section,
-  rigid_body,
+  rotating_point,
   sphere,
   point,
   point_or_ground,
   point_or_points,
-  node_of_bar,
+  own_point,
+  own_points,
   probed
 };
 

@@ -99,8 +99,9 @@ class StockTaking {
 
     // lines have blocks of their own: one count for all of a type
     for (const auto& block : system_.elements()) {
-      const auto body = std::find_if(model_.bodies.begin(), model_.bodies.end(),
-                                     [&](const BodyInfo& b) { return b.elements == block.get(); });
+      const auto body = std::find_if(model_.bodies.begin(), model_.bodies.end(), [&](const BodyInfo& b) {
+        return std::any_of(b.elements.begin(), b.elements.end(), [&](const auto& e) { return e.block == block.get(); });
+      });
       const std::string kind = body == model_.bodies.end() ? block->name() : body->type;
       auto found = std::find_if(stock_.elements.begin(), stock_.elements.end(),
                                 [&](const Stock::Count& c) { return c.what == kind; });

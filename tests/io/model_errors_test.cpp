@@ -214,7 +214,7 @@ const std::vector<WrongValue> wrong_values = {
 {R"_(/loads/0/frame)_", R"_("local")_",
  R"_(/loads/0/frame: expected "inertial" or "body", got "local")_"},
 {R"_(/loads/0)_", R"_({"name":"turn","type":"torque","on":"ball","value":[0,0,1]})_",
- R"_(/loads/0/on: expected the name of a rigid body, got "ball", which has no rotation (type "point_mass"))_"},
+ R"_(/loads/0/on: expected a point of a rigid body, got "ball", which has no rotation (type "point_mass"))_"},
 {R"_(/contacts/0/on)_", R"_([])_",
  R"_(/contacts/0/on: expected the name of a point or body or a list of points, not empty, got [])_"},
 {R"_(/contacts/0/on)_", R"_("brick.corner")_",
