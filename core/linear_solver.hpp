@@ -54,6 +54,8 @@ struct LinearCounters {
   long refactorisations = 0;  // those of them that reused the pivots of an earlier one (KLU)
   long solves = 0;            // right-hand sides solved
   long fallbacks = 0;         // factorisations that needed another method than the chosen one
+  long cg_solves = 0;         // right-hand sides solved by conjugate gradients (SaddlePoint), not among `solves`
+  long cg_iterations = 0;     // their iterations
 };
 
 enum class FactorStatus { ok, singular };
@@ -104,6 +106,9 @@ class LinearSolver {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Multiplications that LDL^T of a symmetric square pattern takes in minimum-degree order.
+double factorisation_operations(const SparsePattern& pattern);
 
 // What the files linear_solver_*.cpp implement and linear_solver.cpp chooses from; not for other code.
 namespace detail {
