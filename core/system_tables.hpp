@@ -89,7 +89,11 @@ struct System::ThreadScratch {
 struct System::Workspace {
   static constexpr int buffer = 4096;  // doubles per chunk: fits the first-level cache
 
-  int chunk(int entries_per_item) const { return std::max(1, buffer / std::max(1, entries_per_item)); }
+  // whole groups of four items, which kernels evaluate side by side
+  int chunk(int entries_per_item) const {
+    const int items = std::max(1, buffer / std::max(1, entries_per_item));
+    return items < 4 ? items : items / 4 * 4;
+  }
   int constraint_chunk(int local_size) const { return std::max(1, buffer / std::max(1, local_size)); }
 
   void build(const std::vector<std::unique_ptr<ElementBlock>>& elements,

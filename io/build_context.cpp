@@ -58,8 +58,17 @@ std::array<TimeFunction, 3> BuildContext::time_functions(const json& value, cons
 
 AttachedPoint BuildContext::point(const json& reference, const std::string& pointer) {
   if (const auto p = model.find_point(text(reference))) return *p;
-  error(pointer, "no point named \"" + text(reference) + "\"");
+  error(pointer, unknown_point(text(reference)));
   return {};
+}
+
+std::string BuildContext::unknown_point(const std::string& reference) const {
+  const std::size_t dot = reference.find('.');
+  const BodyInfo* body = dot == std::string::npos ? nullptr : model.find_body(reference.substr(0, dot));
+  if (body == nullptr) return "no point named \"" + reference + "\"";
+  const std::string part = reference.substr(dot + 1);
+  if (body->sets.contains(part)) return "expected one point, got \"" + reference + "\", which is several";
+  return body->unknown_point(part);
 }
 
 bool BuildContext::is_frame(const AttachedPoint& p) const {

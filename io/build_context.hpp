@@ -38,6 +38,8 @@ class BuildContext {
 
   /// A point by its reference; an unknown one is an error at the pointer.
   AttachedPoint point(const nlohmann::json& reference, const std::string& pointer);
+  /// The message that there is no such point, or that it is several.
+  std::string unknown_point(const std::string& reference) const;
   bool is_frame(const AttachedPoint& point) const;
   Vec3 initial_place(const AttachedPoint& point) const;
   Mat3 initial_rotation(const AttachedPoint& point) const;

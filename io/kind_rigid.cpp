@@ -14,6 +14,28 @@ namespace carom {
 using nlohmann::json;
 using namespace spec;
 
+// Of rigid bodies and solids.
+Node orientation_spec() {
+  return object(
+             "orientation",
+             {
+                 optional("axis", nonzero_vector3("number"), "axis of a rotation, of any length"),
+                 optional("angle", number("angle"), "its angle"),
+                 optional("quaternion",
+                          list("numbers", number()).of_length({4}).with([](const json& q, std::string&) -> std::string {
+                            double largest = 0.0;
+                            for (const json& x : q) largest = std::max(largest, std::abs(x.get<double>()));
+                            if (largest == 0.0) return "expected a quaternion that is not zero, got " + brief(q);
+                            if (largest >= 1e-150 && largest <= 1e150) return {};
+                            return "expected a quaternion whose largest component is between 1e-150 and 1e150, got " +
+                                   brief(q);
+                          }),
+                          "[w, x, y, z]; it is normalised"),
+                 optional("rotation_vector", vector3("angle"), "axis times angle"),
+             })
+      .exactly_one({{"axis", "angle"}, {"quaternion"}, {"rotation_vector"}});
+}
+
 namespace {
 
 // ---- keys
@@ -43,27 +65,6 @@ Node shape_spec() {
                      {required("file", string("path").with(check_path), "the file, relative to the model"),
                       preset("scale", number().above(0), 1, "factor of its coordinates")}},
                 });
-}
-
-Node orientation_spec() {
-  return object(
-             "orientation",
-             {
-                 optional("axis", nonzero_vector3("number"), "axis of a rotation, of any length"),
-                 optional("angle", number("angle"), "its angle"),
-                 optional("quaternion",
-                          list("numbers", number()).of_length({4}).with([](const json& q, std::string&) -> std::string {
-                            double largest = 0.0;
-                            for (const json& x : q) largest = std::max(largest, std::abs(x.get<double>()));
-                            if (largest == 0.0) return "expected a quaternion that is not zero, got " + brief(q);
-                            if (largest >= 1e-150 && largest <= 1e150) return {};
-                            return "expected a quaternion whose largest component is between 1e-150 and 1e150, got " +
-                                   brief(q);
-                          }),
-                          "[w, x, y, z]; it is normalised"),
-                 optional("rotation_vector", vector3("angle"), "axis times angle"),
-             })
-      .exactly_one({{"axis", "angle"}, {"quaternion"}, {"rotation_vector"}});
 }
 
 /// What a homogeneous body can have: moments >= 0 that obey the triangle inequality.

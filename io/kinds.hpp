@@ -42,6 +42,7 @@ struct BodyKind {
 /// Keys that bodies share.
 spec::Key body_name();
 const std::vector<spec::Word>& translation_words();
+spec::Node orientation_spec();
 /// point_error of lines, whose points are "start", "end" and "node.K", sets "nodes", elements "element.K"; `noun` as in
 /// "a bar", `elements` their number if it is known.
 std::string line_point_error(const nlohmann::json& body, const std::string* point, PointUse use,
@@ -52,6 +53,7 @@ std::optional<std::int64_t> element_count(const nlohmann::json& body);
 BodyKind rigid_kind();
 BodyKind point_mass_kind();
 BodyKind bar_kind();
+BodyKind solid_kind();
 const std::vector<BodyKind>& body_kinds();
 /// Null if there is no such kind.
 const BodyKind* find_body_kind(const std::string& type);

@@ -57,6 +57,8 @@ struct BodyInfo {
 
   /// A named point or "node.K"; "" is the only node's place. nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& point) const;
+  /// The message that there is no such point, with the nearest one or all there are.
+  std::string unknown_point(const std::string& point) const;
   /// The set of all nodes, "nodes".
   void add_node_set();
 };

@@ -197,7 +197,7 @@ class Builder {
     } else if (const auto p = model_->find_point(reference)) {
       points.push_back({*p, body != nullptr && part.empty() ? body->radius : 0.0, reference});
     } else {
-      error(pointer, "no point named \"" + reference + "\"");
+      error(pointer, context_.unknown_point(reference));
     }
     return points;
   }
@@ -641,6 +641,13 @@ std::optional<AttachedPoint> BodyInfo::find_point(const std::string& point) cons
   if (!point.starts_with("node.")) return std::nullopt;
   const std::size_t k = std::strtoul(point.c_str() + 5, nullptr, 10);
   return k < nodes.size() ? std::optional(AttachedPoint{nodes[k]}) : std::nullopt;
+}
+
+std::string BodyInfo::unknown_point(const std::string& point) const {
+  std::vector<std::string> words;
+  for (const auto& [word, p] : points) words.push_back(word);
+  for (const auto& [word, set] : sets) words.push_back(word);
+  return "body \"" + name + "\" has no point \"" + point + "\"" + spec::suggestion(point, words);
 }
 
 void BodyInfo::add_node_set() {

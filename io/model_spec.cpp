@@ -129,10 +129,17 @@ std::string check_size(const json& bodies, std::string& where) {
   constexpr std::int64_t most = 1000000;
   std::int64_t elements = 0;
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    if (!bodies[i].contains("elements")) continue;
-    elements += bodies[i]["elements"].get<std::int64_t>();
+    const json& body = bodies[i];
+    const bool is_box = body.contains("mesh") && body["mesh"].contains("divisions");
+    if (is_box) {
+      std::int64_t product = 1;
+      for (const json& n : body["mesh"]["divisions"]) product *= n.get<std::int64_t>();
+      elements += product;
+    } else if (body.contains("elements")) {
+      elements += body["elements"].get<std::int64_t>();
+    }
     if (elements <= most) continue;
-    where = "/" + std::to_string(i) + "/elements";
+    where = "/" + std::to_string(i) + (is_box ? "/mesh/divisions" : "/elements");
     return "expected at most " + std::to_string(most) + " elements in all bodies, got " + std::to_string(elements) +
            " up to this one";
   }
@@ -301,7 +308,7 @@ Node whole_model() {
                    optional("parameters", parameters(), "numbers by name, for \"=formula\" values and formulas of t"),
                    preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
                    optional("scales", scales, "what tolerances are relative to"),
-                   preset("materials", materials_spec(), json::array(), "materials of bars"),
+                   preset("materials", materials_spec(), json::array(), "materials of flexible bodies"),
                    preset("sections", sections_spec(), json::array(), "cross sections of bars"),
                    required("bodies", bodies_spec(), "what moves"),
                    preset("ground", ground_spec(), json::array(), "named points of the ground, for springs and joints"),
@@ -340,6 +347,14 @@ const std::vector<Quantity>& quantities() {
       {"acceleration", true, Of::point, "m/s^2", "acceleration of a point, without the jumps"},
       {"rotation", true, Of::rotating_point, "rad", "rotation vector of a rigid body"},
       {"angular_velocity", true, Of::rotating_point, "rad/s", "angular velocity of a rigid body, body axes"},
+      {"stress.xx", false, Of::element_node, "Pa", "Cauchy stress at a node of a solid, averaged over its elements"},
+      {"stress.yy", false, Of::element_node, "Pa", "likewise"},
+      {"stress.zz", false, Of::element_node, "Pa", "likewise"},
+      {"stress.xy", false, Of::element_node, "Pa", "likewise"},
+      {"stress.yz", false, Of::element_node, "Pa", "likewise"},
+      {"stress.xz", false, Of::element_node, "Pa", "likewise"},
+      {"von_mises", false, Of::element_node, "Pa",
+       "von Mises' equivalent stress at a node of a solid, averaged likewise"},
       {"axial_force", false, Of::element, "N", "axial force of an element, positive in tension"},
       {"gap", false, Of::contact, "m", "distance of a contact, negative when penetrating"},
       {"gap_velocity", false, Of::contact, "m/s", "rate of the gap"},

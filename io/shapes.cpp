@@ -278,8 +278,8 @@ std::span<const int> SurfaceMesh::cell(std::size_t i) const {
   return std::span(connectivity).subspan(begin, static_cast<std::size_t>(offsets[i]) - begin);
 }
 
-void SurfaceMesh::add_cell(CellType type, std::initializer_list<int> nodes) {
-  connectivity.insert(connectivity.end(), nodes);
+void SurfaceMesh::add_cell(CellType type, std::span<const int> nodes) {
+  connectivity.insert(connectivity.end(), nodes.begin(), nodes.end());
   offsets.push_back(to_index(connectivity.size()));
   types.push_back(static_cast<unsigned char>(type));
 }

@@ -18,7 +18,7 @@
 namespace carom {
 
 /// Kinds of cells, with VTK's numbers.
-enum class CellType : unsigned char { vertex = 1, line = 3, triangle = 5, quad = 9, hexahedron = 12 };
+enum class CellType : unsigned char { vertex = 1, line = 3, triangle = 5, quad = 9, tetrahedron = 10, hexahedron = 12 };
 
 /// Points and cells.
 struct SurfaceMesh {
@@ -29,7 +29,10 @@ struct SurfaceMesh {
 
   std::size_t cell_count() const { return types.size(); }
   std::span<const int> cell(std::size_t i) const;
-  void add_cell(CellType type, std::initializer_list<int> nodes);
+  void add_cell(CellType type, std::initializer_list<int> nodes) {
+    add_cell(type, std::span(nodes.begin(), nodes.size()));
+  }
+  void add_cell(CellType type, std::span<const int> nodes);
 };
 
 /// A box of edge lengths `size` as one hexahedron. Point i lies at +x when bit 0 of i is set, +y for bit 1, +z for

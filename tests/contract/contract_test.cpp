@@ -13,6 +13,7 @@
 #include "elements/load.hpp"
 #include "elements/point_mass.hpp"
 #include "elements/rigid_body.hpp"
+#include "elements/solid.hpp"
 #include "elements/spring_damper.hpp"
 #include "tests/contract/constraint_contract.hpp"
 #include "tests/contract/element_contract.hpp"
@@ -105,10 +106,67 @@ void loads(System& s, Load::Kind kind, bool body_axes, NodeKind on, const std::a
   s.add(std::make_unique<LoadBlock>("loads", list, on == F));
 }
 
+// A row of distorted hexahedra, or of the tetrahedra at their corners.
+void solids(System& s, SolidShape shape, int count, const SolidOptions& options) {
+  Random random(5);
+  std::vector<Vec3> places;
+  for (int layer = 0; layer <= count; ++layer)
+    for (const Vec3& corner : {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(1, 1, 0), Vec3(0, 1, 0)}) {
+      places.emplace_back(corner + Vec3(0, 0, 0.9 * layer) + random.in_box(0.12));
+      s.add_node(NodeKind::point, std::span(places.back().data(), 3), "node");
+    }
+  SolidMesh mesh;
+  mesh.shape = shape;
+  for (int e = 0; e < count; ++e)
+    for (int k : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      constexpr int corner[8] = {0, 1, 3, 4, 4, 5, 6, 7};
+      if (shape == SolidShape::tetrahedra && k > 3) break;
+      const int node = 4 * e + (shape == SolidShape::tetrahedra ? corner[k] : k);
+      mesh.nodes.push_back(node);
+      mesh.reference.push_back(places[at(node)]);
+    }
+  s.add(make_solid("solid", mesh, {2.5, 0.3, 0.7}, options));
+}
+// Turned by any rotation and strained, but no element inverted.
+void deform_solid(const System& s, Random& random, Motion& m) {
+  const Mat3 R = random.rotation_matrix();
+  for (int node = 0; node < s.dofs().nodes(); ++node) {
+    const int i = s.dofs().configuration_offset(node);
+    const Vec3 X(s.initial_configuration().data() + i);
+    Eigen::Map<Vec3>(m.q.data() + i) = R * (X + random.in_box(0.12)) + Vec3(0.3, -0.2, 0.5);
+  }
+}
+std::vector<ElementCase> solid_cases() {
+  std::vector<ElementCase> list;
+  for (const auto& [law, law_name] : {std::pair{SolidLaw::saint_venant_kirchhoff, "Saint Venant-Kirchhoff"},
+                                      {SolidLaw::neo_hookean, "neo-Hookean"},
+                                      {SolidLaw::corotational, "corotational"}})
+    for (const auto& [shape, modes, shape_name] : {std::tuple{SolidShape::hexahedra, false, "hexahedra"},
+                                                   {SolidShape::hexahedra, true, "hexahedra with incompatible modes"},
+                                                   {SolidShape::tetrahedra, false, "tetrahedra"}})
+      for (const double mass_damping : {0.0, 0.4})
+        for (const double stiffness_damping : {0.0, 0.7}) {
+          SolidOptions options;
+          options.law = law;
+          options.incompatible_modes = modes;
+          options.mass_damping = mass_damping;
+          options.stiffness_damping = stiffness_damping;
+          const bool damped = mass_damping + stiffness_damping > 0;
+          if (damped) options.mass = MassKind::lumped;
+          std::string name = std::string(shape_name) + ", " + law_name;
+          if (mass_damping > 0) name += ", mass damped";
+          if (stiffness_damping > 0) name += ", stiffness damped";
+          // damping by the mass is the resistance of a medium at rest
+          list.push_back({name, [=, s = shape](System& system) { solids(system, s, damped ? 2 : 5, options); },
+                          mass_damping == 0, deform_solid});
+        }
+  return list;
+}
+
 std::vector<ElementCase> elements() {
   constexpr MassKind consistent = MassKind::consistent, lumped = MassKind::lumped;
   using K = Load::Kind;
-  return {
+  std::vector<ElementCase> list = {
       {"rigid bodies, full inertia", [](System& s) { rigid_bodies(s, false); }, true},
       {"rigid bodies, isotropic inertia", [](System& s) { rigid_bodies(s, true); }, true},
       {"point masses, one of them zero", [](System& s) { point_masses(s); }, true},
@@ -142,6 +200,8 @@ std::vector<ElementCase> elements() {
       {"varying torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, varying_load()); }},
       {"torque in body axes", [](System& s) { loads(s, K::torque, true, F, varying_load()); }},
   };
+  for (ElementCase& c : solid_cases()) list.push_back(std::move(c));
+  return list;
 }
 
 // ---- joints

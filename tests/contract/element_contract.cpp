@@ -15,7 +15,7 @@ constexpr double derivative_tolerance = 1e-9, rounding = 1e-12, range_tolerance 
 
 class Fixture {
  public:
-  explicit Fixture(const ElementCase& c) : random(17) {
+  explicit Fixture(const ElementCase& c) : random(17), place_(c.place) {
     c.build(system);
     system.finalize();
     REQUIRE(system.elements().size() == 1);
@@ -29,7 +29,12 @@ class Fixture {
   int items() const { return topology().items; }
   std::size_t m() const { return at(topology().local_size); }
   Range all() const { return {0, items()}; }
-  Motion motion() { return random_motion(system, random); }
+  Motion motion() {
+    if (!place_) return random_motion(system, random);
+    Motion m = random_motion(system, random, 0);
+    place_(system, random, m);
+    return m;
+  }
   Vector local(const Vector& global) const { return gathered(system, topology(), global); }
 
   // Local results of the whole block. Velocities are given only to blocks that say they want them.
@@ -77,6 +82,9 @@ class Fixture {
 
   System system;
   Random random;
+
+ private:
+  std::function<void(const System&, Random&, Motion&)> place_;
 };
 
 // Every check runs at several states; a failure names the case.
@@ -274,7 +282,7 @@ void check_ranges(const ElementCase& c) {
 
     // fields for output
     for (const OutputField& field : f.block().output_fields()) {
-      const std::size_t n = static_cast<std::size_t>(field.components);
+      const std::size_t n = static_cast<std::size_t>(field.components) * (field.nodal ? f.topology().slots.size() : 1);
       Vector values(at(f.items()) * n, 1e300), one(n);
       f.block().output(field.name, f.all(), {s.q.data(), v.data(), s.t}, values.data());
       for (int item = 0; item < f.items(); ++item) {

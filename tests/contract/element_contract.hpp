@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/system.hpp"
+#include "tests/contract/differences.hpp"
 
 namespace carom::test {
 
@@ -14,6 +15,8 @@ struct ElementCase {
   /// Adds nodes and one element block.
   std::function<void(System&)> build;
   bool free = false;  ///< attached to nothing fixed in space: internal forces follow a rigid motion
+  /// Moves a state whose nodes stand anywhere to where the element can be; not needed by most.
+  std::function<void(const System&, Random&, Motion&)> place = {};
 };
 
 void check_stiffness_is_derivative(const ElementCase& c);

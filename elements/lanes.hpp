@@ -1,0 +1,34 @@
+// Four doubles side by side: a kernel written with Lanes evaluates four elements at once, one per lane.
+//
+// Every operation acts on each lane alone, so an element's result has the same bits in whichever lane and beside
+// whichever companions it is evaluated. Without AVX the compiler takes two halves; the code is the same.
+#pragma once
+
+#include <cmath>
+
+// passing 32-byte vectors by value needs AVX for a stable binary interface; here everything is inlined
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace carom {
+
+constexpr int lane_count = 4;
+using Lanes = double __attribute__((vector_size(lane_count * sizeof(double))));
+
+inline Lanes lanes(double x) { return Lanes{} + x; }
+
+inline Lanes log(const Lanes& x) { return Lanes{std::log(x[0]), std::log(x[1]), std::log(x[2]), std::log(x[3])}; }
+inline Lanes sqrt(const Lanes& x) { return Lanes{std::sqrt(x[0]), std::sqrt(x[1]), std::sqrt(x[2]), std::sqrt(x[3])}; }
+inline Lanes abs(const Lanes& x) { return x < 0.0 ? -x : x; }
+inline Lanes max(const Lanes& x, const Lanes& y) { return x > y ? x : y; }
+
+/// Rows become columns: entry l of what was x_i is entry i of what becomes x_l.
+inline void transpose(Lanes& x0, Lanes& x1, Lanes& x2, Lanes& x3) {
+  const Lanes a = __builtin_shufflevector(x0, x1, 0, 4, 2, 6), b = __builtin_shufflevector(x0, x1, 1, 5, 3, 7);
+  const Lanes c = __builtin_shufflevector(x2, x3, 0, 4, 2, 6), d = __builtin_shufflevector(x2, x3, 1, 5, 3, 7);
+  x0 = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  x1 = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  x2 = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  x3 = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+}  // namespace carom
