@@ -15,6 +15,7 @@ namespace {
 constexpr int dense_limit = 24;
 constexpr int well_filled_limit = 128;  // dense when half of L and U or more fills
 constexpr int band_limit = 8;
+constexpr int chain_mean_size = 3;
 constexpr double solid_operations_per_entry = 40;
 constexpr int patience = 3;  // fallbacks in a row until the replacement stays
 
@@ -71,6 +72,9 @@ detail::Backend LinearSolver::Impl::choose() {
     case LinearMethod::banded:
       if (properties.symmetric) return choose_banded(true);
       return detail::make_klu(pattern, operations_per_entry);
+    case LinearMethod::block_chain:
+      if (auto chain = detail::make_block_chain(pattern, 1)) return chain;
+      return detail::make_klu(pattern, operations_per_entry);
     case LinearMethod::klu:
       return detail::make_klu(pattern, operations_per_entry);
     case LinearMethod::umfpack:
@@ -84,6 +88,7 @@ detail::Backend LinearSolver::Impl::choose() {
   if (definite)
     if (auto banded = choose_banded(false)) return banded;
   if (pattern->rows <= dense_limit) return detail::make_dense(*pattern, properties);
+  if (auto chain = detail::make_block_chain(pattern, chain_mean_size)) return chain;
   auto klu = detail::make_klu(pattern, operations_per_entry);
   if (pattern->rows <= well_filled_limit && 2 * klu->facts().fill >= 1.0 * pattern->rows * pattern->rows)
     return detail::make_dense(*pattern, properties);
@@ -94,7 +99,7 @@ detail::Backend LinearSolver::Impl::choose() {
 
 detail::Backend LinearSolver::Impl::choose_replacement() const {
   double unused = 0;
-  if (chosen->name() == "banded") return detail::make_klu(pattern, unused);
+  if (chosen->name() == "banded" || chosen->name() == "block_chain") return detail::make_klu(pattern, unused);
   return detail::make_umfpack(pattern);
 }
 

@@ -9,18 +9,22 @@
 //      narrower, and n > 24 or (n > 6 and 4 w <= n): banded LDL^T without pivoting;
 //   2. n <= 24, or n <= 128 and half of the factors predicted to fill: dense; LDL^T (Bunch-Kaufman) when symmetric,
 //      else LU with partial pivoting;
-//   3. minimum degree (AMD, behind block triangular form) predicts fewer than 40 operations per entry of the factors:
+//   3. consecutive unknowns in blocks of 3 to 12 on average that couple to the next block only (beams), where
+//      multipliers of joints join a block or, up to 8, border the rest: block-tridiagonal LU;
+//   4. minimum degree (AMD, behind block triangular form) predicts fewer than 40 operations per entry of the factors:
 //      KLU;
-//   4. symmetric positive definite: CHOLMOD supernodal LL^T; else UMFPACK, both with nested dissection (METIS).
+//   5. symmetric positive definite: CHOLMOD supernodal LL^T; else UMFPACK, both with nested dissection (METIS).
 // A matrix announced positive definite that is not goes to KLU (from banded), UMFPACK (from CHOLMOD) or Bunch-Kaufman
-// (from dense), counted as a fallback; after three fallbacks in a row the replacement stays until the next analyse().
+// (from dense), a chain that needs pivots from other blocks to KLU, counted as a fallback; after three fallbacks in a
+// row the replacement stays until the next analyse().
 //
 // Singular means: a pivot is below 1e-14 of its scale. The scale is the largest entry of the row after every column has
 // been divided by its largest entry (dense symmetric: after equilibration; without pivoting: the diagonal entry), so
 // the verdict does not depend on units, and multipliers may be scaled badly by ten orders of magnitude. Non-finite
 // values are singular too.
 //
-// Nothing is allocated by factorise() and solve() with dense, banded and (from the second factorisation on, unless
+// Nothing is allocated by factorise() and solve() with dense, banded, block chain (but for the first factorisation with
+// a border) and (from the second factorisation on, unless
 // pivots must be chosen anew) KLU. One object serves one thread at a time. Same input, same history, same bits.
 // The first CHOLMOD or UMFPACK analysis sets OpenBLAS, where it is the BLAS, to one thread.
 #pragma once
@@ -36,7 +40,7 @@
 
 namespace carom {
 
-enum class LinearMethod { automatic, dense, banded, klu, umfpack, cholmod };
+enum class LinearMethod { automatic, dense, banded, block_chain, klu, umfpack, cholmod };
 
 // Values symmetric in exact arithmetic (only one triangle may be read); expected to be positive definite.
 struct MatrixProperties {
@@ -50,6 +54,8 @@ struct LinearCounters {
   long refactorisations = 0;  // those of them that reused the pivots of an earlier one (KLU)
   long solves = 0;            // right-hand sides solved
   long fallbacks = 0;         // factorisations that needed another method than the chosen one
+  long cg_solves = 0;         // right-hand sides solved by conjugate gradients (SaddlePoint), not among `solves`
+  long cg_iterations = 0;     // their iterations
 };
 
 enum class FactorStatus { ok, singular };
@@ -64,7 +70,7 @@ class LinearSolver {
   LinearSolver& operator=(LinearSolver&&) noexcept;
 
   // Takes effect at the next analyse(). A method that cannot take the matrix (banded without symmetry, CHOLMOD without
-  // symmetry) is replaced by KLU or UMFPACK; method_name() tells.
+  // symmetry, block chain on another pattern) is replaced by KLU or UMFPACK; method_name() tells.
   void set_method(LinearMethod method);
   // Symbolic work for a square pattern; std::invalid_argument if it is not square. The first form copies the pattern.
   void analyse(const SparsePattern& pattern, MatrixProperties properties);
@@ -82,7 +88,8 @@ class LinearSolver {
   int suspicious_row() const;
   // Number of negative eigenvalues where the method knows it (banded and dense LDL^T, CHOLMOD), else -1.
   int negative_pivots() const;
-  // "dense", "banded", "klu", "umfpack" or "cholmod": the method of the last factorisation, or the one chosen.
+  // "dense", "banded", "block_chain", "klu", "umfpack" or "cholmod": the method of the last factorisation, or the one
+  // chosen.
   std::string method_name() const;
   // Entries of the factors, L and U (or L alone when symmetric); predicted before the first factorisation.
   double fill() const;
@@ -99,6 +106,9 @@ class LinearSolver {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Multiplications that LDL^T of a symmetric square pattern takes in minimum-degree order.
+double factorisation_operations(const SparsePattern& pattern);
 
 // What the files linear_solver_*.cpp implement and linear_solver.cpp chooses from; not for other code.
 namespace detail {
@@ -145,6 +155,8 @@ Backend make_dense(const SparsePattern& pattern, MatrixProperties properties);
 int half_bandwidth(const SparsePattern& pattern, std::span<const int> order);
 std::vector<int> reverse_cuthill_mckee(const SparsePattern& pattern);
 Backend make_banded(const SparsePattern& pattern, std::span<const int> order);
+// Null if the pattern is no chain of blocks, or if they have fewer rows than this on average.
+Backend make_block_chain(SharedPattern pattern, int least_mean_size);
 // KLU, and the operations per entry of the factors that its ordering predicts.
 Backend make_klu(SharedPattern pattern, double& operations_per_entry);
 Backend make_umfpack(SharedPattern pattern);

@@ -11,37 +11,18 @@
 #include <utility>
 
 #include "core/linear_solver.hpp"
+#include "core/linear_solver_lanes.hpp"
 
 namespace carom::detail {
 namespace {
-
-// Four doubles at any address; g++ splits the operations where the machine has narrower lanes.
-using Lanes [[gnu::vector_size(32), gnu::aligned(8), gnu::may_alias]] = double;
-constexpr int lane_count = 4;
-constexpr int padded(int n) { return (n + lane_count - 1) / lane_count * lane_count; }
-
-[[gnu::always_inline]] inline Lanes& lanes(double* p) { return *reinterpret_cast<Lanes*>(p); }
-[[gnu::always_inline]] inline const Lanes& lanes(const double* p) { return *reinterpret_cast<const Lanes*>(p); }
-
-// y -= s x over whole lanes covering [from, to).
-[[gnu::always_inline]] inline void subtract(double* y, double s, const double* x, int from, int to) {
-  for (int j = from & ~(lane_count - 1); j < to; j += lane_count) lanes(y + j) -= s * lanes(x + j);
-}
-
-// Sum of x y over whole lanes covering [from, to); one of the two is zero outside.
-[[gnu::always_inline]] inline double dot(const double* x, const double* y, int from, int to) {
-  Lanes sum{};
-  for (int j = from & ~(lane_count - 1); j < to; j += lane_count) sum += lanes(x + j) * lanes(y + j);
-  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
-}
 
 // Largest |x| where weight is 1 (it is 0 elsewhere) over `size` entries, whole lanes, and its place; branch-free.
 [[gnu::always_inline]] inline std::pair<double, int> largest_entry(const double* x, const double* weight, int size) {
   Lanes best{-1, -1, -1, -1}, place{}, here{0, 1, 2, 3};
   for (int j = 0; j < size; j += lane_count, here += lane_count) {
-    const Lanes y = lanes(x + j) * lanes(weight + j), magnitude = y < 0 ? -y : y;
-    place = magnitude > best ? here : place;
-    best = magnitude > best ? magnitude : best;
+    const Lanes size_here = magnitude(lanes(x + j) * lanes(weight + j));
+    place = size_here > best ? here : place;
+    best = larger(size_here, best);
   }
   const int a = best[1] > best[0] ? 1 : 0, b = best[3] > best[2] ? 3 : 2, c = best[b] > best[a] ? b : a;
   const double largest = best[c];
@@ -54,8 +35,8 @@ constexpr int padded(int n) { return (n + lane_count - 1) / lane_count * lane_co
   double best = -1;
   int place = 0;
   for (int j = 0; j < size; ++j) {
-    const double magnitude = std::fabs(x[j]) * weight[j];
-    if (magnitude > best) best = magnitude, place = j;
+    const double size_here = std::fabs(x[j]) * weight[j];
+    if (size_here > best) best = size_here, place = j;
   }
   return {best, place};
 }

@@ -16,6 +16,12 @@ constexpr double proximal = 1e-8;         // eps of the regularisations, relativ
 constexpr double rank_tolerance = 1e-10;  // pivots of the Delassus operator below this mean redundant rows
 constexpr int refinements = 3;
 
+// conjugate gradients: from how many operations per entry on, iterations they may take, failures until they stay out
+constexpr double cg_operations_per_entry = 40;
+constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
+constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operations; it runs faster
+constexpr double direct_operations_per_entry = 3000;
+
 // In-place LU with partial pivoting of a small dense row-major matrix; returns smallest over largest pivot.
 double factorise_dense(double* A, int* pivot, int n) {
   double smallest = HUGE_VAL, largest = 0;
@@ -50,20 +56,45 @@ void solve_dense(const double* A, const int* pivot, int n, double* b) {
 
 }  // namespace
 
-void SaddlePoint::analyse(const System& system, MatrixProperties properties) {
+void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length) {
   n_ = system.size();
   n_b_ = system.bilateral();
   pattern_ = &system.saddle_pattern();
-  solver_.analyse(*pattern_, properties);
-  values_.assign(at(pattern_->nonzeros()), 0.0);
-  rhs_.assign(at(n_ + n_b_), 0.0);
-  residual_.assign(at(n_ + n_b_), 0.0);
-  correction_.assign(at(n_ + n_b_), 0.0);
-  previous_.assign(at(n_ + n_b_), 0.0);
-  rhs_scratch_.assign(at(n_ + n_b_), 0.0);
+  properties_ = properties;
+  for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
   diagonal_.clear();
   for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
-  factorised_ = regularised_ = false;
+  factorised_ = regularised_ = direct_known_ = direct_ = iterative_ = false;
+
+  // worth iterating? the shortest row excludes small models at once
+  const bool possible = scratch != nullptr && n_b_ == 0 && properties.symmetric && properties.positive_definite;
+  if (possible && pattern_->nonzeros() > 20L * n_) {
+    std::vector<int> node(at(n_));
+    Vector weight;
+    for (int i = 0; i < n_; ++i) node[at(i)] = system.equation_node(i);
+    for (const DofMap::Frame& f : system.dofs().rotating_frames()) {
+      if (weight.empty()) weight.assign(at(n_), 1.0);
+      for (int c = 0; c < 3; ++c) weight[at(f.equation + c)] = 1 / length;
+    }
+    cg_.analyse(*pattern_, node, std::move(weight), system.threads());
+    const SparsePattern graph = cg_.node_graph();
+    const double unknowns_per_node = static_cast<double>(n_) / graph.rows;
+    const double operations = std::pow(unknowns_per_node, 3) * factorisation_operations(graph);
+    const double per_entry = operations / pattern_->nonzeros();
+    iterative_ = per_entry > cg_operations_per_entry;
+    direct_affordable_ = per_entry < direct_operations_per_entry;
+    cg_limit_ = static_cast<int>(
+        std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
+  }
+  if (iterative_) {
+    scratch_ = scratch;
+    scratch_->resize(at(pattern_->nonzeros()));
+  } else {
+    cg_ = {};
+    scratch_ = nullptr;
+    values_.assign(at(pattern_->nonzeros()), 0.0);
+    analyse_direct();
+  }
 
   // room for a few active rows; more allocate when they become active for the first time
   const std::size_t few = std::min<std::size_t>(16, at(system.unilateral()));
@@ -78,29 +109,58 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties) {
   for (Vector* x : {&D_, &D_factor_}) x->reserve(few * few);
   for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_, &d_scale_}) x->reserve(few);
   D_pivot_.reserve(few);
+  cg_rows_.reserve(few);
+}
+
+void SaddlePoint::analyse_direct() {
+  if (direct_known_) return;
+  // the system's pattern, which outlives this, is not copied
+  solver_.analyse(std::shared_ptr<const SparsePattern>(std::shared_ptr<const SparsePattern>(), pattern_), properties_);
+  direct_known_ = true;
 }
 
 bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, In frame_blocks) {
-  system.assemble(request, values_);
+  Vector& values = this->values();
+  system.assemble(request, values);
   std::size_t entry = 0;
   for (const DofMap::Frame& f : system.dofs().rotating_frames()) {
     if (frame_blocks.empty()) break;
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j, ++entry)
-        if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0) values_[at(k)] += frame_blocks[entry];
+        if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0) values[at(k)] += frame_blocks[entry];
   }
   row_scale_ = request.row_scale;
   for (ActiveRow& row : active_) row.kept = false;
-  delassus_known_ = false;
+  delassus_known_ = projected_ = false;
+  if (!iterative_) return factorise_directly();
 
+  // conjugate gradients are tried anew when the step changes
+  const double coefficients[] = {request.c_M, request.c_C, request.c_K, request.c_s};
+  if (!std::equal(std::begin(coefficients), std::end(coefficients), coefficients_)) cg_failures_ = 0;
+  std::copy(std::begin(coefficients), std::end(coefficients), coefficients_);
+  direct_ = gave_up_ || cg_failures_ >= cg_patience;
+  gave_up_ = false;
+  if (!direct_ && !cg_.prepare(values)) {
+    if (!direct_affordable_) return factorised_ = false;
+    direct_ = true;
+  }
+  if (!direct_) return factorised_ = true;
+  ++cg_counters_.fallbacks;
+  analyse_direct();
+  direct_values_ = values;  // for a checkpoint
+  return factorise_directly();
+}
+
+bool SaddlePoint::factorise_directly() {
+  Vector& values = this->values();
   // redundant bilateral rows were met before: regularise at once
   if (!regularised_) {
-    factorised_ = solver_.factorise(values_) == FactorStatus::ok;
-    if (factorised_ || n_b_ == 0 || !all_finite(values_)) return factorised_;
+    factorised_ = solver_.factorise(values) == FactorStatus::ok;
+    if (factorised_ || n_b_ == 0 || !all_finite(values)) return factorised_;
     regularised_ = true;
   }
   set_regularisation(true);
-  factorised_ = solver_.factorise(values_) == FactorStatus::ok;
+  factorised_ = solver_.factorise(values) == FactorStatus::ok;
   set_regularisation(false);
   return factorised_;
 }
@@ -112,32 +172,77 @@ void SaddlePoint::set_regularisation(bool on) {
   for (int d : diagonal_) values_[at(d)] = on ? -proximal * largest : 0.0;
 }
 
+LinearCounters SaddlePoint::counters() const {
+  LinearCounters sum = solver_.counters();
+  sum.fallbacks += cg_counters_.fallbacks;
+  sum.cg_solves = cg_counters_.cg_solves;
+  sum.cg_iterations = cg_counters_.cg_iterations;
+  return sum;
+}
+
 void SaddlePoint::save(Record& record, const std::string& prefix, bool factors) const {
   const bool kept = factors && factorised_;
   record.set(prefix + "saddle point", {kept ? 1.0 : 0.0, regularised_ ? 1.0 : 0.0, row_scale_});
-  record.set(prefix + "matrix", kept ? values_ : Vector());
-  solver_.save(record, prefix);
+  if (!iterative_) {
+    record.set(prefix + "matrix", kept ? values_ : Vector());
+    solver_.save(record, prefix);
+    return;
+  }
+  const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
+  const auto number = [](long n) { return static_cast<double>(n); };
+  Vector state(std::begin(coefficients_), std::end(coefficients_));
+  for (const double x : {flag(direct_), flag(direct_known_), number(cg_failures_), number(cg_counters_.fallbacks),
+                         number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations)})
+    state.push_back(x);
+  record.set(prefix + "conjugate gradients", std::move(state));
+  record.set(prefix + "matrix", !kept ? Vector() : direct_ ? direct_values_ : cg_.matrix());
+  if (direct_known_) solver_.save(record, prefix);
 }
 
 void SaddlePoint::restore(const Record& record, const std::string& prefix) {
   const Vector* const state = record.find(prefix + "saddle point");
   const Vector* const matrix = record.find(prefix + "matrix");
-  if (state == nullptr || state->size() != 3 || matrix == nullptr ||
-      matrix->size() != ((*state)[0] != 0 ? values_.size() : 0))
+  const Vector* const iteration = record.find(prefix + "conjugate gradients");
+  const std::size_t nonzeros = at(pattern_->nonzeros());
+  if (state == nullptr || state->size() != 3 || matrix == nullptr || iterative_ != (iteration != nullptr) ||
+      (iterative_ && iteration->size() != 10) || matrix->size() != ((*state)[0] != 0 ? nonzeros : 0))
     throw std::invalid_argument("SaddlePoint: the record does not fit");
   factorised_ = (*state)[0] != 0;
   regularised_ = (*state)[1] != 0;
   row_scale_ = (*state)[2];
-  if (factorised_) values_ = *matrix;
+  if (iterative_) {
+    const Vector& x = *iteration;
+    std::copy_n(x.begin(), 4, coefficients_);
+    direct_ = x[4] != 0;
+    cg_failures_ = static_cast<int>(x[6]);
+    cg_counters_.fallbacks = static_cast<long>(x[7]);
+    cg_counters_.cg_solves = static_cast<long>(x[8]);
+    cg_counters_.cg_iterations = static_cast<long>(x[9]);
+    if (x[5] != 0) analyse_direct();
+    if (factorised_) values() = *matrix;
+    if (factorised_ && direct_) direct_values_ = *matrix;
+    if (factorised_ && !direct_) factorised_ = cg_.prepare(values());
+    if (x[5] == 0) return;
+  } else if (factorised_) {
+    values_ = *matrix;
+  }
+  const bool refactorise = factorised_ && (!iterative_ || direct_);
   if (regularised_) set_regularisation(true);
-  solver_.restore(record, prefix, factorised_ ? std::span<const double>(values_) : std::span<const double>());
+  solver_.restore(record, prefix, refactorise ? std::span<const double>(values()) : std::span<const double>());
   if (regularised_) set_regularisation(false);
 }
 
-void SaddlePoint::base_solve(Vector& b) {
+bool SaddlePoint::base_solve(Vector& b) {
+  if (iterative()) {
+    // a right-hand side that is no step of Newton's method, and without rows
+    scale_into(-1.0, b, residual_);
+    projected_ = false;
+    if (!cg_.set_rows({})) return false;
+    return run_cg(residual_, {}, {}, b, {}) == ProjectedCg::Status::converged;
+  }
   if (!regularised_) {
     solver_.solve(b);
-    return;
+    return true;
   }
   // proximal point: refine against the matrix without the regularisation
   copy(b, residual_);
@@ -157,14 +262,54 @@ void SaddlePoint::base_solve(Vector& b) {
     size += correction_[i] * correction_[i];
     change += (correction_[i] - previous_[i]) * (correction_[i] - previous_[i]);
   }
-  if (change >= 0.01 * size) return;
+  if (change >= 0.01 * size) return true;
   axpy(-refinements, correction_, b);
   multiply(*pattern_, values_, correction_, rhs_scratch_);
   axpy(refinements, rhs_scratch_, residual_);
+  return true;
+}
+
+ProjectedCg::Status SaddlePoint::run_cg(In r, In c, Accuracy accuracy, Out dx, Out dl) {
+  const ProjectedCg::Status status = cg_.solve(r, c, accuracy.relative, accuracy.enough, cg_limit_, dx, dl);
+  ++cg_counters_.cg_solves;
+  cg_counters_.cg_iterations += cg_.iterations();
+  const bool failed = status == ProjectedCg::Status::indefinite || status == ProjectedCg::Status::slow;
+  failure_ = status == ProjectedCg::Status::indefinite ? "indefinite matrix"
+             : status == ProjectedCg::Status::slow     ? "too many iterations of the conjugate gradients"
+                                                       : "not finite";
+  gave_up_ = failed && direct_affordable_;
+  cg_failures_ = gave_up_ ? cg_failures_ + 1 : 0;
+  return status;
+}
+
+// Gives the active rows to the conjugate gradients; false if they cannot take them.
+bool SaddlePoint::project_active(const System& system, std::span<const int> rows, In q, double t,
+                                 const TangentOperators* T) {
+  n_A_ = static_cast<int>(rows.size());
+  if (rows.size() > active_.size()) active_.resize(rows.size());
+  cg_rows_.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ActiveRow& a = active_[i];
+    const ConstraintBlock& block = *system.constraints()[at(system.row_place(rows[i]).block)];
+    if (block.traits().own_direction) return false;
+    a.kept = a.kept && a.row == rows[i] && block.traits().linear;
+    if (!a.kept) system.row_gradient(rows[i], q, t, T, a.G);
+    a.row = rows[i];
+    a.kept = true;
+    // T turns rotations, so that the direction of the reaction is another one
+    if (T != nullptr && a.G.equation.size() > 3) return false;
+    cg_rows_.push_back(&a.G);
+  }
+  return cg_.set_rows(cg_rows_);
 }
 
 void SaddlePoint::set_active(const System& system, std::span<const int> rows, In q, double t,
                              const TangentOperators* T) {
+  if (iterative()) {
+    projected_ = project_active(system, rows, q, t, T);
+    if (projected_) return;
+    for (ActiveRow& row : active_) row.kept = false, row.row = -1;
+  }
   // bring the rows into the first places, keeping what is known of them
   delassus_known_ = delassus_known_ && at(n_A_) == rows.size();
   n_A_ = static_cast<int>(rows.size());
@@ -196,8 +341,7 @@ void SaddlePoint::set_active(const System& system, std::span<const int> rows, In
       a.F = a.G;
     a.column.assign(at(n_ + n_b_), 0.0);
     for (std::size_t k = 0; k < a.F.equation.size(); ++k) a.column[at(a.F.equation[k])] += a.F.value[k];
-    base_solve(a.column);
-    a.kept = true;
+    a.kept = base_solve(a.column);
   }
 }
 
@@ -260,7 +404,9 @@ void SaddlePoint::solve_scaled_delassus(Vector& b) {
   }
 }
 
-bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A) {
+bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
+  if (gave_up_) return false;
+  if (projected_) return run_cg(r, c_A, accuracy, dx, dl_A) == ProjectedCg::Status::converged;
   // the base system without the active rows
   bool zero = true;
   for (int i = 0; i < n_; ++i) {
@@ -272,7 +418,7 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A) {
     zero = zero && c_b[at(i)] == 0;
   }
   contradiction_ = 0;
-  if (!zero) base_solve(rhs_);
+  if (!zero && !base_solve(rhs_)) return false;
   if (!zero && regularised_)
     for (int i = 0; i < n_b_; ++i)
       contradiction_ = std::max(contradiction_, std::abs(residual_[at(n_ + i)]) / row_scale_);

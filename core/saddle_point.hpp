@@ -9,19 +9,37 @@
 // multipliers of least norm (each row scaled by the root of its Delassus entry). Redundant bilateral rows: B is
 // regularised the same way on its multiplier diagonal. Rows are scaled by k inside B only; everything passed in and out
 // is physical.
+//
+// Symmetric positive definite systems without bilateral rows whose factorisation would take many more operations than
+// the matrix has entries (solids from about 4^3 hexahedra on) are solved by projected conjugate gradients instead, if
+// the caller corrects the solution as Newton's method does: the matrix is then single precision and the residual falls
+// only as far as asked. Active rows of single nodes are projected and cost nothing. Where the matrix turns out to be
+// indefinite, or too many iterations are needed, the direct solver takes over, counted as a fallback, after three in a
+// row until the coefficients of the request change; where that would take several thousand times as long as an
+// iteration (from about 15^3 on) the solve fails instead, so that the step is taken in halves. All this follows from
+// counts.
 #pragma once
 
 #include <vector>
 
 #include "core/linear_solver.hpp"
+#include "core/projected_cg.hpp"
 #include "core/system.hpp"
 
 namespace carom {
 
+/// How far the conjugate gradients reduce the residual: by a factor, or to a size (the norm of System::force_norm).
+struct Accuracy {
+  double relative = 1e-12;
+  double enough = 0;
+};
+
 class SaddlePoint {
  public:
-  /// Symbolic analysis, once per system.
-  void analyse(const System& system, MatrixProperties properties);
+  /// Symbolic analysis, once per system. `scratch`, if given, says that solutions are corrected, so that conjugate
+  /// gradients may be chosen; it holds the matrix while it is assembled and may be shared with other saddle points.
+  /// `length` divides torques in the norm of residuals.
+  void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1);
 
   /// Assembles and factorises; false if the matrix is singular beyond repair. `frame_blocks` (3 x 3, row-major, for
   /// every rotating frame one after the other; empty: none) are added to the frames' rotation blocks of S.
@@ -34,10 +52,16 @@ class SaddlePoint {
   void set_active(const System& system, std::span<const int> rows, In q, double t, const TangentOperators* T);
 
   /// dx, dl_b and dl_A (in the order of set_active). r, c_b, c_A as above; a zero r and c_b cost no solve.
-  /// Returns false if the result is not finite.
-  bool solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A);
+  /// Returns false if the result is not finite, or if gave_up().
+  bool solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy = {});
+  /// The conjugate gradients failed in the last solve: factorise() again, which is then direct, and so on.
+  bool gave_up() const { return gave_up_; }
+  /// Why the last solve failed.
+  const char* failure() const { return failure_; }
+  /// The present matrix is solved by conjugate gradients.
+  bool iterative() const { return iterative_ && !direct_; }
 
-  const LinearCounters& counters() const { return solver_.counters(); }
+  LinearCounters counters() const;
   /// What the last solve left of G_b dx + c_b: redundant rows contradict each other a little where positions fit only
   /// nearly, and are then solved in the sense of least squares, with multipliers of no part that does nothing.
   double contradiction() const { return contradiction_; }
@@ -45,7 +69,9 @@ class SaddlePoint {
   void expect_redundant() { regularised_ = true; }
   bool redundant() const { return regularised_; }
   /// Redundant rows, bilateral or active ones, were met in the last solve.
-  bool regularised() const { return regularised_ || (n_A_ > 0 && delassus_regularised_); }
+  bool regularised() const {
+    return regularised_ || (n_A_ > 0 && (projected_ ? cg_.redundant() : delassus_regularised_));
+  }
 
   /// What later solves depend on besides their input, under names with the prefix: pivots, known redundancies and, with
   /// `factors`, the matrix whose factors are kept. restore() follows analyse(); std::invalid_argument if it does not
@@ -64,8 +90,13 @@ class SaddlePoint {
     Vector column;  // B^-1 [F^T; 0]
   };
 
+  Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
+  void analyse_direct();
+  bool factorise_directly();
   void set_regularisation(bool on);
-  void base_solve(Vector& b);
+  bool base_solve(Vector& b);
+  bool project_active(const System& system, std::span<const int> rows, In q, double t, const TangentOperators* T);
+  ProjectedCg::Status run_cg(In r, In c, Accuracy accuracy, Out dx, Out dl);
   bool factorise_delassus();
   void solve_delassus(Vector& b);
   void solve_scaled_delassus(Vector& b);
@@ -80,6 +111,23 @@ class SaddlePoint {
   std::vector<ActiveRow> active_;  // the first n_A_ are in use
   Vector D_, D_factor_, d_rhs_, d_residual_, d_correction_, d_scale_;
   std::vector<int> D_pivot_;
+
+  // conjugate gradients
+  bool iterative_ = false;  // they were chosen
+  bool direct_ = false;     // the direct solver has the present matrix
+  bool gave_up_ = false;
+  bool projected_ = false;  // the active rows are the conjugate gradients'
+  bool direct_known_ = false;
+  const char* failure_ = "not finite";
+  int cg_failures_ = 0, cg_limit_ = 0;
+  bool direct_affordable_ = true;
+  double coefficients_[4] = {0, 0, 0, 0};  // of the last request
+  MatrixProperties properties_;
+  Vector* scratch_ = nullptr;
+  Vector direct_values_;  // the matrix that the direct solver took over
+  ProjectedCg cg_;
+  LinearCounters cg_counters_;
+  std::vector<const SparseRow*> cg_rows_;
 };
 
 }  // namespace carom

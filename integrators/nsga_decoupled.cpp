@@ -19,6 +19,11 @@ double seconds(Clock::time_point from, Clock::time_point to) {
 }
 constexpr double rounding = std::numeric_limits<double>::epsilon();
 
+// With conjugate gradients a linear system is solved as far as the next residual can fall anyway: by the square of what
+// the last iteration gained.
+constexpr double first_reduction = 1e-4, least_reduction = 1e-9, largest_reduction = 1e-2;
+constexpr double below_tolerance = 0.1;
+
 bool contacts_linear(const System& system) {
   return std::all_of(system.constraints().begin(), system.constraints().end(),
                      [](const auto& block) { return !block->traits().unilateral || block->traits().linear; });
@@ -42,10 +47,14 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& options)
   constant_[smooth] = constant_[velocity] = system.linear();
   constant_[position] = system.linear() && contacts_linear(system);
   const bool spd = system.symmetric() && system.bilateral() == 0 && !system.massless();
-  saddle_[smooth].analyse(system, {system.symmetric(), spd});
   const bool flat = contacts_linear(system);
-  saddle_[position].analyse(system, {system.symmetric() && flat, spd && flat});
-  saddle_[velocity].analyse(system, {system.symmetric(), spd});
+  const double length = options.scales.length;
+  // where one solve is the solution it has to be exact
+  const auto scratch = [&](Subproblem which) { return constant_[which] ? nullptr : &matrix_; };
+  saddle_[smooth].analyse(system, {system.symmetric(), spd}, scratch(smooth), length);
+  saddle_[position].analyse(system, {system.symmetric() && flat, spd && flat}, scratch(position), length);
+  saddle_[velocity].analyse(system, {system.symmetric(), spd}, scratch(velocity), length);
+  mass_alone_ = system.constant_mass() && !system.velocity_dependent() && system.bilateral() == 0;
 
   noise_stiffness_ = system.noise_force(1.0);
   root_size_ = std::sqrt(static_cast<double>(std::max<std::size_t>(n, 1)));
@@ -114,7 +123,18 @@ bool NsgaDecoupled::initial_acceleration(const System& system, In q, In v, doubl
   scale_into(-1.0, f_, r_);
   system.biases(q, v, t, RowSet::bilateral, c_);
   saddle.set_active(system, {}, q, t, nullptr);
-  return saddle.solve(r_, In(c_).first(lambda.size()), {}, vd, lambda, {});
+  const In c_b = In(c_).first(lambda.size());
+  if (!saddle.iterative()) return saddle.solve(r_, c_b, {}, vd, lambda, {});
+  // conjugate gradients are refined until rounding is left
+  set_zero(vd);
+  const double floor = 1e-15 * root_size_ * max_abs(r_);
+  for (int k = 0; k < 10 && norm(r_) > floor; ++k) {
+    if (!saddle.solve(r_, c_b, {}, dx_, lambda, {}, {1e-8, 0.1 * floor})) return false;
+    axpy(1.0, dx_, vd);
+    system.mass_times(q, vd, Mx_);
+    combine(1.0, Mx_, -1.0, f_, r_);
+  }
+  return true;
 }
 
 StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
@@ -203,7 +223,7 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
     if (sub.iterations == options_.newton.max_iterations) return fail_at(report, smooth, "no convergence", c_b, {}, {});
 
     // tangent and correction
-    if (needs_factorisation(smooth, h, sub)) {
+    if (needs_factorisation(smooth, h, sub, false)) {
       SaddleRequest request;
       request.c_M = c_a;
       request.c_C = 1;
@@ -224,7 +244,10 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
       factor_h_[smooth] = h;
     }
     saddle_[smooth].set_active(system, {}, q_smooth_, t, nullptr);
-    if (!saddle_[smooth].solve(r_, c_b, {}, dx_, dl_b_, {})) return fail_at(report, smooth, "not finite", c_b, {}, {});
+    if (!saddle_[smooth].solve(r_, c_b, {}, dx_, dl_b_, {}, accuracy(sub, false, terms, floor))) {
+      if (saddle_[smooth].gave_up()) continue;
+      return fail_at(report, smooth, saddle_[smooth].failure(), c_b, {}, {});
+    }
     ++sub.iterations;
     axpy(c_a, dx_, vd_);
     axpy(1.0, dx_, v_smooth_);
@@ -319,7 +342,7 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       system.tangent_operators(U_, T_);
       T = &T_;
     }
-    if (needs_factorisation(position, h, sub)) {
+    if (needs_factorisation(position, h, sub, last_change == sub.iterations)) {
       SaddleRequest request;
       request.c_M = 1;
       request.c_K = options_.force_corrections ? h * h : 0;
@@ -343,8 +366,11 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
     }
     saddle_[position].set_active(system, active, q_, t, T);
     const Out dl_A = Out(dl_A_).first(active.size());
-    if (!saddle_[position].solve(r_, g_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A))
-      return fail_at(report, position, "not finite", g_b, active, rows.subspan(n_b));
+    if (!saddle_[position].solve(r_, g_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A,
+                                 accuracy(sub, last_change == sub.iterations, terms, floor))) {
+      if (saddle_[position].gave_up()) continue;
+      return fail_at(report, position, saddle_[position].failure(), g_b, active, rows.subspan(n_b));
+    }
     ++sub.iterations;
     axpy(1.0, dx_, U_);
     axpy(1.0, dl_b_, nu_b_);
@@ -436,7 +462,7 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
       return fail_at(report, velocity, "no convergence", c_b, active, rows.subspan(n_b));
 
     // tangent and correction
-    if (needs_factorisation(velocity, h, sub)) {
+    if (needs_factorisation(velocity, h, sub, last_change == sub.iterations)) {
       SaddleRequest request;
       request.c_M = 1;
       request.c_C = options_.force_corrections ? h : 0;
@@ -449,8 +475,11 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
     }
     saddle_[velocity].set_active(system, active, q_, t, nullptr);
     const Out dl_A = Out(dl_A_).first(active.size());
-    if (!saddle_[velocity].solve(r_, c_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A))
-      return fail_at(report, velocity, "not finite", c_b, active, rows.subspan(n_b));
+    if (!saddle_[velocity].solve(r_, c_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A,
+                                 accuracy(sub, last_change == sub.iterations, terms, floor))) {
+      if (saddle_[velocity].gave_up()) continue;
+      return fail_at(report, velocity, saddle_[velocity].failure(), c_b, active, rows.subspan(n_b));
+    }
     ++sub.iterations;
     axpy(1.0, dx_, W_);
     axpy(1.0, dx_, v_);
@@ -513,7 +542,8 @@ void NsgaDecoupled::save(Record& record) const {
   const char* const names[] = {"smooth ", "position ", "velocity "};
   for (const Subproblem which : {smooth, position, velocity}) {
     // with full Newton the next step factorises in any case
-    const bool kept = constant_[which] || options_.newton.method == NewtonMethod::modified;
+    const bool kept = constant_[which] || options_.newton.method == NewtonMethod::modified ||
+                      (which == velocity && mass_alone_ && !saddle_[which].iterative());
     saddle_[which].save(record, names[which], kept);
   }
 }
@@ -530,12 +560,14 @@ void NsgaDecoupled::restore(const Record& record) {
 LinearCounters NsgaDecoupled::linear_counters() const {
   LinearCounters sum;
   for (const SaddlePoint& saddle : saddle_) {
-    const LinearCounters& c = saddle.counters();
+    const LinearCounters c = saddle.counters();
     sum.analyses += c.analyses;
     sum.factorisations += c.factorisations;
     sum.refactorisations += c.refactorisations;
     sum.solves += c.solves;
     sum.fallbacks += c.fallbacks;
+    sum.cg_solves += c.cg_solves;
+    sum.cg_iterations += c.cg_iterations;
   }
   return sum;
 }
@@ -562,13 +594,27 @@ bool NsgaDecoupled::test(SubproblemReport& report, double residual, double terms
   return report.residual <= 1 && report.constraint <= 1;
 }
 
-bool NsgaDecoupled::needs_factorisation(Subproblem which, double h, const SubproblemReport& report) {
-  if (!saddle_[which].factorised() || factor_h_[which] != h) return true;
-  if (constant_[which]) return false;
-  if (options_.newton.method == NewtonMethod::full) return true;
-  // modified Newton: keep the factors while every iteration gains a factor of four
+bool NsgaDecoupled::needs_factorisation(Subproblem which, double h, const SubproblemReport& report, bool set_changed) {
+  if (!saddle_[which].factorised() || factor_h_[which] != h || saddle_[which].gave_up()) return true;
+  if (constant_[which] || (which == velocity && mass_alone_)) return false;
   const int i = report.iterations;
-  return i > 0 && !(report.history_at(i) < 0.25 * report.history_at(i - 1));
+  if (i == 0) return options_.newton.method == NewtonMethod::full;
+  const double now = report.history_at(i), before = report.history_at(i - 1);
+  // full Newton: the tangent of the iteration before serves once more where another such gain suffices by far
+  if (options_.newton.method == NewtonMethod::full) return set_changed || !(20 * now * now <= before);
+  // modified Newton: keep the factors while every iteration gains a factor of four
+  return !(now < 0.25 * before);
+}
+
+// What conjugate gradients leave of a residual: no more than the next Newton iteration will, or what converges.
+Accuracy NsgaDecoupled::accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const {
+  const int i = report.iterations;
+  double reduction = first_reduction;
+  if (i > 0 && !set_changed && report.history_at(i - 1) > 0) {
+    const double gain = report.history_at(i) / report.history_at(i - 1);
+    reduction = std::clamp(0.1 * gain * gain, least_reduction, largest_reduction);
+  }
+  return {reduction, below_tolerance * (options_.newton.tolerance * terms + floor)};
 }
 
 // Sub-problems that solved nothing in this step met nothing.

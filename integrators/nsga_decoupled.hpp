@@ -66,7 +66,8 @@ class NsgaDecoupled final : public Integrator {
   bool initial_acceleration(const System& system, In q, In v, double t, Vector& vd, Vector& lambda);
   bool test(SubproblemReport& report, double residual, double terms, double floor, double unit, double row_scale,
             In constraints, double constraint_tolerance) const;
-  bool needs_factorisation(Subproblem which, double h, const SubproblemReport& report);
+  bool needs_factorisation(Subproblem which, double h, const SubproblemReport& report, bool set_changed);
+  Accuracy accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const;
   void note_redundancy(StepReport& report) const;
   bool fail(StepReport& report, Subproblem which, const char* reason);
   bool fail_at(StepReport& report, Subproblem which, const char* reason, In bilateral, std::span<const int> active,
@@ -80,6 +81,8 @@ class NsgaDecoupled final : public Integrator {
   SaddlePoint saddle_[3];
   double factor_h_[3] = {0, 0, 0};
   bool constant_[3] = {false, false, false};
+  bool mass_alone_ = false;  // the velocity jump's matrix is a constant M
+  Vector matrix_;            // while a saddle point assembles it
   int suspicious_row_ = -1;
   long steps_ = 0;
   bool forces_known_ = false, correction_known_ = false;

@@ -1,0 +1,469 @@
+#include "core/projected_cg.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+#include "core/system.hpp"
+
+namespace carom {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+using Lanes [[gnu::vector_size(32), gnu::aligned(8), gnu::may_alias]] = double;
+using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+using Plain [[gnu::vector_size(32)]] = double;
+constexpr int lane_count = 4;
+constexpr int longest_row = 480;  // gathered at once
+constexpr int largest_rows = 8;   // of one node
+constexpr double rank_tolerance = 1e-10;
+
+inline Lanes& lanes(double* p) { return *reinterpret_cast<Lanes*>(p); }
+inline Lanes load(const double* p) { return *reinterpret_cast<const Lanes*>(p); }
+inline Plain load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Floats*>(p), Plain); }
+inline double sum(Lanes x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+
+using Block = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor, 6, 6>;
+using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor, largest_rows, 6>;
+using RowsSquare = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor, largest_rows, largest_rows>;
+using BlockMap = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+using ConstBlockMap = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+}  // namespace
+
+void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> node, Vector weight, int threads) {
+  pattern_ = &pattern;
+  n_ = pattern.rows;
+  threads_ = n_ > 3000 ? threads : 1;
+  weight_ = std::move(weight);
+  groups_.clear();
+  neighbours_.clear();
+  group_of_.assign(at(n_), 0);
+  block_start_.clear();
+  std::size_t entries = 0;
+  for (int i = 0; i < n_;) {
+    Group group{i, 0, 0, 0};
+    while (i < n_ && node[at(i)] == node[at(group.first)] && group.size < largest_group) {
+      group_of_[at(i++)] = static_cast<int>(groups_.size());
+      ++group.size;
+    }
+    block_start_.push_back(entries);
+    entries += at(group.size * group.size);
+    groups_.push_back(group);
+  }
+
+  // rows of a group that have the same columns, whole groups of them
+  for (Group& group : groups_) {
+    const int first = pattern.row_start[at(group.first)], length = pattern.row_start[at(group.first + 1)] - first;
+    bool regular = length <= longest_row;
+    for (int r = 1; r < group.size && regular; ++r) {
+      const int other = pattern.row_start[at(group.first + r)];
+      regular = pattern.row_start[at(group.first + r + 1)] - other == length &&
+                std::equal(pattern.column.begin() + first, pattern.column.begin() + first + length,
+                           pattern.column.begin() + other);
+    }
+    group.neighbours = static_cast<int>(neighbours_.size());
+    for (int k = 0; k < length && regular;) {
+      const int j = pattern.column[at(first + k)], g = group_of_[at(j)];
+      const Group& other = groups_[at(g)];
+      regular = j == other.first && k + other.size <= length &&
+                pattern.column[at(first + k + other.size - 1)] == j + other.size - 1;
+      neighbours_.push_back(g);
+      k += other.size;
+    }
+    if (!regular) neighbours_.resize(at(group.neighbours));
+    group.neighbours_end = static_cast<int>(neighbours_.size());
+  }
+
+  // whole lanes are read and written behind the last entry
+  values_.assign(at(pattern.nonzeros() + lane_count), 0.0F);
+  blocks_.assign(entries, 0.0);
+  block_.assign(groups_.size(), nullptr);
+  for (Vector* x : {&x_, &r_, &z_, &p_, &Sp_}) x->assign(at(n_ + lane_count), 0.0);
+  const std::size_t chunks = (groups_.size() + chunk_groups - 1) / chunk_groups;
+  partial_a_.assign(chunks, 0.0);
+  partial_b_.assign(chunks, 0.0);
+  chunk_constrained_.assign(chunks + 1, 0);
+  constrained_.clear();
+}
+
+SparsePattern ProjectedCg::node_graph() const {
+  const int groups = static_cast<int>(groups_.size());
+  PatternBuilder builder(groups, groups);
+  for (int i = 0; i < n_; ++i) {
+    if (i != groups_[at(group_of_[at(i)])].first) continue;
+    int last = -1;
+    for (int k = pattern_->row_start[at(i)]; k < pattern_->row_start[at(i + 1)]; ++k) {
+      const int g = group_of_[at(pattern_->column[at(k)])];
+      if (g != last) builder.add(group_of_[at(i)], g);
+      last = g;
+    }
+  }
+  return builder.build();
+}
+
+template <class Work>
+void ProjectedCg::for_chunks(const Work& work) const {
+  const int groups = static_cast<int>(groups_.size()), chunks = static_cast<int>(partial_a_.size());
+  const auto one = [&](int c) { work(c, c * chunk_groups, std::min((c + 1) * chunk_groups, groups)); };
+  if (threads_ == 1) {
+    for (int c = 0; c < chunks; ++c) one(c);
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (int c = 0; c < chunks; ++c) one(c);
+}
+
+double ProjectedCg::sum_partials(const Vector& partials) const {
+  return std::accumulate(partials.begin(), partials.end(), 0.0);
+}
+
+bool ProjectedCg::prepare(std::span<const double> values) {
+  const SparsePattern& p = *pattern_;
+  // a power of two that brings the largest diagonal entry to about one
+  double largest = 0;
+  for (int i = 0; i < n_; ++i) largest = std::max(largest, std::abs(values[at(p.find(i, i))]));
+  if (!(largest > 0) || !std::isfinite(largest)) return false;
+  const double scale = std::exp2(-std::ilogb(largest));
+
+  for_chunks([&](int chunk, int first, int last) {
+    double bad = 0;
+    for (int g = first; g < last; ++g) {
+      const Group& group = groups_[at(g)];
+      for (int k = p.row_start[at(group.first)]; k < p.row_start[at(group.first + group.size)]; ++k)
+        values_[at(k)] = static_cast<float>(scale * values[at(k)]);
+      Block block(group.size, group.size);
+      for (int r = 0; r < group.size; ++r) {
+        const int row = group.first + r;
+        const auto begin = p.column.begin() + p.row_start[at(row)], end = p.column.begin() + p.row_start[at(row + 1)];
+        auto k = std::lower_bound(begin, end, group.first);
+        for (int c = 0; c < group.size; ++c) {
+          const bool there = k != end && *k == group.first + c;
+          block(r, c) = there ? static_cast<double>(values_[static_cast<std::size_t>(k - p.column.begin())]) : 0.0;
+          if (there) ++k;
+        }
+      }
+      const Eigen::LLT<Block> cholesky(block);
+      if (cholesky.info() != Eigen::Success) bad = 1;
+      BlockMap inverse(blocks_.data() + block_start_[at(g)], group.size, group.size);
+      inverse = cholesky.solve(Block::Identity(group.size, group.size));
+    }
+    partial_a_[at(chunk)] = bad;
+  });
+  scale_ = scale;
+  rows_stale_ = true;
+  return sum_partials(partial_a_) == 0;
+}
+
+Vector ProjectedCg::matrix() const {
+  Vector values(at(pattern_->nonzeros()));
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(values_[k]) / scale_;
+  return values;
+}
+
+bool ProjectedCg::set_rows(std::span<const SparseRow* const> rows) {
+  // rows sorted by their node
+  row_order_.resize(rows.size());
+  std::iota(row_order_.begin(), row_order_.end(), 0);
+  const auto group_of_row = [&](int i) {
+    const SparseRow& row = *rows[at(i)];
+    return row.equation.empty() ? 0 : group_of_[at(row.equation.front())];
+  };
+  for (const SparseRow* row : rows)
+    for (const int e : row->equation)
+      if (group_of_[at(e)] != group_of_[at(row->equation.front())]) return false;
+  std::sort(row_order_.begin(), row_order_.end(), [&](int a, int b) {
+    const int ga = group_of_row(a), gb = group_of_row(b);
+    return ga != gb ? ga < gb : a < b;
+  });
+
+  constrained_.clear();
+  std::size_t gradients = 0, inverses = 0, blocks = 0;
+  for (std::size_t i = 0; i < rows.size();) {
+    Constrained node;
+    node.group = group_of_row(row_order_[i]);
+    node.first = static_cast<int>(i);
+    while (i < rows.size() && group_of_row(row_order_[i]) == node.group) ++i;
+    node.last = static_cast<int>(i);
+    if (node.last - node.first > largest_rows) return false;
+    const std::size_t m = at(groups_[at(node.group)].size), k = at(node.last - node.first);
+    node.gradients = gradients;
+    node.inverse = inverses;
+    node.block = blocks;
+    gradients += k * m;
+    inverses += k * k;
+    blocks += m * m;
+    constrained_.push_back(node);
+  }
+  gradients_.assign(gradients, 0.0);
+  normal_inverse_.assign(inverses, 0.0);
+  bases_.assign(gradients, 0.0);
+  constrained_blocks_.assign(blocks, 0.0);
+  redundant_ = false;
+  for (Constrained& node : constrained_) build_constrained(node, rows);
+
+  // which of them lie in a chunk
+  std::size_t next = 0;
+  for (std::size_t chunk = 0; chunk + 1 < chunk_constrained_.size(); ++chunk) {
+    chunk_constrained_[chunk] = static_cast<int>(next);
+    while (next < constrained_.size() && constrained_[next].group < static_cast<int>(chunk + 1) * chunk_groups) ++next;
+  }
+  chunk_constrained_.back() = static_cast<int>(next);
+  rows_stale_ = true;
+  return true;
+}
+
+void ProjectedCg::build_constrained(Constrained& node, std::span<const SparseRow* const> rows) {
+  const Group& group = groups_[at(node.group)];
+  const int m = group.size, k = node.last - node.first;
+  BlockMap G(gradients_.data() + node.gradients, k, m);
+  Rows unit = Rows::Zero(k, m);
+  Eigen::Matrix<double, Eigen::Dynamic, 1, 0, largest_rows, 1> inverse_length(k);
+  for (int i = 0; i < k; ++i) {
+    const SparseRow& row = *rows[at(row_order_[at(node.first + i)])];
+    for (std::size_t j = 0; j < row.equation.size(); ++j) G(i, row.equation[j] - group.first) += row.value[j];
+    const double length = G.row(i).norm();
+    inverse_length(i) = length > 0 ? 1 / length : 0.0;
+    unit.row(i) = inverse_length(i) * G.row(i);
+  }
+
+  // (G G^T)^+ with rows of unit length, so that dependent ones share their force whatever their scales are, and an
+  // orthonormal basis of what the rows hold
+  const Eigen::SelfAdjointEigenSolver<RowsSquare> normal(unit * unit.transpose());
+  RowsSquare inverse = RowsSquare::Zero(k, k);
+  BlockMap basis(bases_.data() + node.gradients, k, m);
+  node.rank = 0;
+  for (int i = 0; i < k; ++i) {
+    const double d = normal.eigenvalues()(i);
+    if (!(d > rank_tolerance)) continue;
+    const auto u = normal.eigenvectors().col(i);
+    inverse += u * u.transpose() / d;
+    basis.row(node.rank++) = u.transpose() * unit / std::sqrt(d);
+  }
+  redundant_ = redundant_ || node.rank < k;
+  BlockMap(normal_inverse_.data() + node.inverse, k, k) =
+      inverse_length.asDiagonal() * inverse * inverse_length.asDiagonal();
+}
+
+// B^-1 restricted to the null space of G: A - A V^T (V A V^T)^-1 V A with A = B^-1 and V the basis of the rows of G.
+void ProjectedCg::restrict_blocks() {
+  for (std::size_t g = 0; g < groups_.size(); ++g) block_[g] = blocks_.data() + block_start_[g];
+  for (const Constrained& node : constrained_) {
+    const int m = groups_[at(node.group)].size;
+    const Block A = ConstBlockMap(blocks_.data() + block_start_[at(node.group)], m, m);
+    BlockMap out(constrained_blocks_.data() + node.block, m, m);
+    out = A;
+    if (node.rank > 0) {
+      const Block V = ConstBlockMap(bases_.data() + node.gradients, node.rank, m);
+      const Block VA = V * A, VAV = VA * V.transpose();
+      out -= VA.transpose() * VAV.llt().solve(VA);
+    }
+    block_[at(node.group)] = out.data();
+  }
+  rows_stale_ = false;
+}
+
+// y = the rows of S of one node times x; x may be read up to a lane behind its end.
+void ProjectedCg::multiply_group(const Group& group, const double* x, double* y) const {
+  const SparsePattern& p = *pattern_;
+  const int first = p.row_start[at(group.first)], length = p.row_start[at(group.first + 1)] - first;
+  if (group.neighbours == group.neighbours_end || group.size > 3) {
+    for (int r = 0; r < group.size; ++r) {
+      double s = 0;
+      for (int k = p.row_start[at(group.first + r)]; k < p.row_start[at(group.first + r + 1)]; ++k)
+        s += static_cast<double>(values_[at(k)]) * x[at(p.column[at(k)])];
+      y[r] = s;
+    }
+    return;
+  }
+  // what the rows are multiplied by, once for all of them
+  double own[longest_row + 2 * lane_count];
+  int place = 0;
+  for (int k = group.neighbours; k < group.neighbours_end; ++k) {
+    const Group& other = groups_[at(neighbours_[at(k)])];
+    const double* const from = x + other.first;
+    lanes(own + place) = load(from);
+    if (other.size > lane_count) lanes(own + place + lane_count) = load(from + lane_count);
+    place += other.size;
+  }
+  lanes(own + place) = Lanes{};
+  const float* const a = values_.data() + first;
+  if (group.size == 3) {
+    Plain s0{}, s1{}, s2{};
+    for (int j = 0; j < length; j += lane_count) {
+      const Plain xj = load(own + j);
+      s0 += load(a + j) * xj;
+      s1 += load(a + length + j) * xj;
+      s2 += load(a + 2 * length + j) * xj;
+    }
+    y[0] = sum(s0);
+    y[1] = sum(s1);
+    y[2] = sum(s2);
+    return;
+  }
+  for (int r = 0; r < group.size; ++r) {
+    Plain s{};
+    for (int j = 0; j < length; j += lane_count) s += load(a + r * length + j) * load(own + j);
+    y[r] = sum(s);
+  }
+}
+
+void ProjectedCg::project(const Constrained& node, double* r) const {
+  const Group& group = groups_[at(node.group)];
+  const double* V = bases_.data() + node.gradients;
+  double* const own = r + group.first;
+  for (int i = 0; i < node.rank; ++i, V += group.size) {
+    double s = 0;
+    for (int j = 0; j < group.size; ++j) s += V[j] * own[j];
+    for (int j = 0; j < group.size; ++j) own[j] -= s * V[j];
+  }
+}
+
+double ProjectedCg::weigh(int first, int last, const double* r) const {
+  double s = 0;
+  if (weight_.empty())
+    for (int i = first; i < last; ++i) s += r[i] * r[i];
+  else
+    for (int i = first; i < last; ++i) s += weight_[at(i)] * r[i] * weight_[at(i)] * r[i];
+  return s;
+}
+
+ProjectedCg::Status ProjectedCg::solve(In r_in, In c, double relative, double enough, int limit, Out dx, Out dl) {
+  iterations_ = 0;
+  if (rows_stale_) restrict_blocks();
+  double* const x = x_.data();
+  double* const r = r_.data();
+  double* const z = z_.data();
+  double* const p = p_.data();
+  double* const Sp = Sp_.data();
+
+  // x_0 = -G^T (G G^T)^+ c
+  std::fill(x_.begin(), x_.end(), 0.0);
+  bool moved = false;
+  for (const Constrained& node : constrained_) {
+    const Group& group = groups_[at(node.group)];
+    const int k = node.last - node.first;
+    const double* const G = gradients_.data() + node.gradients;
+    const double* const N = normal_inverse_.data() + node.inverse;
+    for (int i = 0; i < k; ++i) {
+      double s = 0;
+      for (int j = 0; j < k; ++j) s += N[i * k + j] * c[at(row_order_[at(node.first + j)])];
+      for (int j = 0; j < group.size; ++j) x[group.first + j] -= G[i * group.size + j] * s;
+      moved = moved || s != 0;
+    }
+  }
+
+  // r = -P (r_in + S x_0), z = B^-1 r, p = z; the scaled matrix takes a scaled residual
+  const auto begin_and_end = [&](int first, int last, int& begin, int& end) {
+    begin = groups_[at(first)].first;
+    end = groups_[at(last - 1)].first + groups_[at(last - 1)].size;
+  };
+  // projects the residual of a chunk, preconditions it and returns r . z; |r|^2 in `square`
+  const auto precondition = [&](int chunk, int first, int last, double& square) {
+    for (int i = chunk_constrained_[at(chunk)]; i < chunk_constrained_[at(chunk + 1)]; ++i)
+      project(constrained_[at(i)], r);
+    double rz = 0;
+    for (int g = first; g < last; ++g) {
+      const Group& group = groups_[at(g)];
+      const double* const B = block_[at(g)];
+      const double* const own = r + group.first;
+      if (group.size == 3) {
+        for (int i = 0; i < 3; ++i)
+          z[group.first + i] = B[3 * i] * own[0] + B[3 * i + 1] * own[1] + B[3 * i + 2] * own[2];
+        rz += z[group.first] * own[0] + z[group.first + 1] * own[1] + z[group.first + 2] * own[2];
+        continue;
+      }
+      for (int i = 0; i < group.size; ++i) {
+        double s = 0;
+        for (int j = 0; j < group.size; ++j) s += B[i * group.size + j] * own[j];
+        z[group.first + i] = s;
+        rz += s * own[i];
+      }
+    }
+    int begin, end;
+    begin_and_end(first, last, begin, end);
+    square = weigh(begin, end, r);
+    return rz;
+  };
+  for_chunks([&](int chunk, int first, int last) {
+    for (int g = first; g < last; ++g) {
+      const Group& group = groups_[at(g)];
+      if (moved) multiply_group(group, x, r + group.first);
+      for (int i = group.first; i < group.first + group.size; ++i) {
+        r[i] = -scale_ * r_in[at(i)] - (moved ? r[i] : 0.0);
+        p[i] = 0;
+      }
+    }
+    partial_a_[at(chunk)] = precondition(chunk, first, last, partial_b_[at(chunk)]);
+  });
+  double rz = sum_partials(partial_a_);
+  const double start = std::sqrt(sum_partials(partial_b_));
+  const double target = std::max(relative * start, scale_ * enough);
+  if (!std::isfinite(start)) return Status::not_finite;
+  if (start > 0 && !(rz > 0)) return Status::indefinite;
+
+  double square = start * start, beta = 0;
+  while (square > target * target) {
+    if (iterations_ == limit) return Status::slow;
+    ++iterations_;
+    for_chunks([&](int, int first, int last) {
+      int begin, end;
+      begin_and_end(first, last, begin, end);
+      for (int i = begin; i < end; ++i) p[i] = z[i] + beta * p[i];
+    });
+    for_chunks([&](int chunk, int first, int last) {
+      double pSp = 0;
+      for (int g = first; g < last; ++g) {
+        const Group& group = groups_[at(g)];
+        multiply_group(group, p, Sp + group.first);
+        for (int i = group.first; i < group.first + group.size; ++i) pSp += p[i] * Sp[i];
+      }
+      partial_a_[at(chunk)] = pSp;
+    });
+    const double pSp = sum_partials(partial_a_);
+    if (!std::isfinite(pSp)) return Status::not_finite;
+    if (!(pSp > 0)) return Status::indefinite;
+    const double alpha = rz / pSp;
+    for_chunks([&](int chunk, int first, int last) {
+      int begin, end;
+      begin_and_end(first, last, begin, end);
+      for (int i = begin; i < end; ++i) {
+        x[i] += alpha * p[i];
+        r[i] -= alpha * Sp[i];
+      }
+      partial_a_[at(chunk)] = precondition(chunk, first, last, partial_b_[at(chunk)]);
+    });
+    const double next = sum_partials(partial_a_);
+    square = sum_partials(partial_b_);
+    if (!std::isfinite(next) || !std::isfinite(square)) return Status::not_finite;
+    if (square > target * target && !(next > 0)) return Status::indefinite;
+    beta = next / rz;
+    rz = next;
+  }
+
+  // the multipliers hold what the residual has along the gradients
+  for (const Constrained& node : constrained_) {
+    const Group& group = groups_[at(node.group)];
+    const int k = node.last - node.first;
+    const double* const G = gradients_.data() + node.gradients;
+    const double* const N = normal_inverse_.data() + node.inverse;
+    double force[largest_group], along[largest_rows] = {};
+    multiply_group(group, x, force);
+    for (int i = 0; i < k; ++i)
+      for (int j = 0; j < group.size; ++j)
+        along[i] += G[i * group.size + j] * (force[j] / scale_ + r_in[at(group.first + j)]);
+    for (int i = 0; i < k; ++i) {
+      double s = 0;
+      for (int j = 0; j < k; ++j) s += N[i * k + j] * along[j];
+      dl[at(row_order_[at(node.first + i)])] = s;
+    }
+  }
+  std::copy_n(x, n_, dx.data());
+  return Status::converged;
+}
+
+}  // namespace carom
