@@ -15,6 +15,7 @@
 #include "elements/load.hpp"
 #include "elements/spring_damper.hpp"
 #include "io/kinds.hpp"
+#include "io/line_loads.hpp"
 
 namespace carom {
 
@@ -160,6 +161,10 @@ class Builder {
     const json& list = root_["loads"];
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string pointer = "/loads/" + std::to_string(i);
+      if (text(list[i]["type"]).starts_with("line_")) {
+        add_line_load(context_, list[i], pointer, on_frames);
+        continue;
+      }
       const AttachedPoint p = context_.point(list[i]["on"], pointer + "/on");
       Load load;
       load.kind = text(list[i]["type"]) == "torque" ? Load::Kind::torque : Load::Kind::force;
