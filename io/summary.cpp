@@ -135,7 +135,9 @@ std::string summary_text(const Model& model, const RunAccount& account) {
        {{"analyses", account.linear.analyses},
         {"factorisations", account.linear.factorisations},
         {"solves", account.linear.solves},
-        {"fallbacks", account.linear.fallbacks}}},
+        {"fallbacks", account.linear.fallbacks},
+        {"cg_solves", account.linear.cg_solves},
+        {"cg_iterations", account.linear.cg_iterations}}},
       {"subdivided_steps", s.subdivided_steps},
       {"rejected_steps", s.rejected},
       {"residuals",
@@ -238,8 +240,12 @@ std::string closing_table(const Model& model, const RunAccount& account) {
   };
   for (std::size_t i = 0; i < account.subproblems.size(); ++i)
     row(((i == 0 ? "iterations  " : "            ") + account.subproblems[i]).c_str(), iterations(i));
-  row("linear systems",
-      fmt::format("{} factorisations, {} solves", account.linear.factorisations, account.linear.solves));
+  std::string linear =
+      fmt::format("{} factorisations, {} solves", account.linear.factorisations, account.linear.solves);
+  if (account.linear.cg_solves > 0)
+    linear += fmt::format(", {} by conjugate gradients ({} iterations)", account.linear.cg_solves,
+                          account.linear.cg_iterations);
+  row("linear systems", linear);
   row("constraints  position",
       fmt::format("{:.2g} of the length {:.3g}", s.position_residual / scales.length, scales.length));
   row("             velocity",
