@@ -52,7 +52,7 @@ Node fixed_spec() {
       object(
           "set of fixed points",
           {required("on",
-                    one_or_list("points of the solid", reference("points of the solid", Target::own_points)).unique(),
+                    one_or_list("points of the solid", reference("node or group of the solid", Target::own_points)).unique(),
                     "which nodes: \"bottom\", \"node.3\", \"nodes\""),
            preset("directions", list("directions", choice(words)).nonempty().unique(), json::array({"translation"}),
                   "what cannot move")}));
@@ -231,7 +231,8 @@ void add_elements(BuildContext& context, SolidShape shape, const Elements& eleme
       mesh.nodes.push_back(node);
       mesh.reference.push_back(context.initial_place({node, Vec3::Zero()}));
     }
-    mesh.names.push_back(info.name + "." + (e < names.size() ? names[e] : "element " + std::to_string(e)));
+    mesh.names.push_back(info.name + ".element." + std::to_string(first_cell + e) +
+                         (e < names.size() ? " (" + names[e] + " of the mesh)" : ""));
     info.mesh.add_cell(shape == SolidShape::hexahedra ? CellType::hexahedron : CellType::tetrahedron, elements[e]);
   }
   auto block = make_solid(info.name, std::move(mesh), material, options);
