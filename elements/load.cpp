@@ -22,7 +22,7 @@ BlockTraits load_traits(bool on_frame) {
 }
 
 Vec3 value_at(const Load& load, double t) {
-  return {load.value[0].value(t), load.value[1].value(t), load.value[2].value(t)};
+  return load.factor * Vec3(load.value[0].value(t), load.value[1].value(t), load.value[2].value(t));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Point forces and torques, constant, tabulated or by formulas of t.
+// Forces and torques at points, constant, tabulated or by formulas of t.
 //
 //   force at a point of a node:  f = J^T F        torque on a frame:  f = (0, R^T M) or (0, M)
 //
@@ -22,6 +22,8 @@ struct Load {
   Vec3 offset = Vec3::Zero();  ///< of the point, body axes; forces only
   bool body_axes = false;
   std::array<TimeFunction, 3> value;
+  Mat3 factor =
+      Mat3::Identity();  ///< of the value: a length that a distributed load acts on, axes other than the node's
 };
 
 class LoadBlock final : public ElementBlock {

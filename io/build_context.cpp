@@ -92,18 +92,11 @@ const json& BuildContext::material(const std::string& name) const {
   return none;
 }
 
-double BuildContext::section_area(const std::string& name) const {
-  for (const json& s : root()["sections"]) {
-    if (s["name"] != name) continue;
-    const std::string type = text(s["type"]);
-    const auto value = [&](const char* key) { return s[key].get<double>(); };
-    if (type == "rectangle") return value("width") * value("height");
-    if (type == "circle") return M_PI * value("radius") * value("radius");
-    if (type == "tube")
-      return M_PI * (value("outer_radius") * value("outer_radius") - value("inner_radius") * value("inner_radius"));
-    return value("area");
-  }
-  return 0;
+const json& BuildContext::section(const std::string& name) const {
+  static const json none;
+  for (const json& s : root()["sections"])
+    if (s["name"] == name) return s;
+  return none;
 }
 
 }  // namespace carom

@@ -45,7 +45,7 @@ class BuildContext {
   Mat3 initial_rotation(const AttachedPoint& point) const;
 
   const nlohmann::json& material(const std::string& name) const;
-  double section_area(const std::string& name) const;
+  const nlohmann::json& section(const std::string& name) const;
 
   double total_mass = 0;
   double size = 0;  ///< of the largest body

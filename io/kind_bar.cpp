@@ -8,6 +8,7 @@
 #include "elements/bar.hpp"
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
+#include "io/sections.hpp"
 
 namespace carom {
 
@@ -102,7 +103,12 @@ void build_one(BuildContext& context, const BodySource& source) {
 
   // elements
   const json& material = context.material(text(body["material"]));
-  const double area = context.section_area(text(body["section"]));
+  const double area = section_area(context.section(text(body["section"])));
+  if (area == 0) {
+    context.error(source.pointer + "/section", "expected a section with an area for a bar, got " +
+                                                   in_quotes(text(body["section"])) + ", which is given by matrices");
+    return;
+  }
   const double density = material["density"].get<double>() * area;
   if (!std::isfinite(material["young"].get<double>() * area / length * elements) || !std::isfinite(density * length))
     context.error(source.pointer,

@@ -5,7 +5,7 @@
 namespace carom {
 
 const std::vector<BodyKind>& body_kinds() {
-  static const std::vector<BodyKind> kinds = {rigid_kind(), point_mass_kind(), bar_kind(), solid_kind()};
+  static const std::vector<BodyKind> kinds = {rigid_kind(), point_mass_kind(), bar_kind(), beam_kind(), solid_kind()};
   return kinds;
 }
 

@@ -55,6 +55,7 @@ std::optional<std::int64_t> element_count(const nlohmann::json& body);
 BodyKind rigid_kind();
 BodyKind point_mass_kind();
 BodyKind bar_kind();
+BodyKind beam_kind();
 BodyKind solid_kind();
 const std::vector<BodyKind>& body_kinds();
 /// Null if there is no such kind.

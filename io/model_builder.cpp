@@ -16,6 +16,7 @@
 #include "elements/pressure.hpp"
 #include "elements/spring_damper.hpp"
 #include "io/kinds.hpp"
+#include "io/line_loads.hpp"
 
 namespace carom {
 
@@ -163,6 +164,10 @@ class Builder {
       const std::string pointer = "/loads/" + std::to_string(i);
       if (text(list[i]["type"]) == "pressure") {
         read_pressure(list[i], pointer);
+        continue;
+      }
+      if (text(list[i]["type"]).starts_with("line_")) {
+        add_line_load(context_, list[i], pointer, on_frames);
         continue;
       }
       const AttachedPoint p = context_.point(list[i]["on"], pointer + "/on");

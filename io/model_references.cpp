@@ -51,6 +51,8 @@ class References {
         return check_own_point(reference, PointUse::one);
       case Target::own_points:
         return check_own_point(reference, PointUse::several);
+      case Target::beam:
+        return check_beam(reference);
       case Target::probed:
       case Target::none:
         return;
@@ -179,6 +181,13 @@ class References {
       complain(reference.pointer,
                "expected a rigid body with the shape of a sphere or a point mass with a radius > 0, got " +
                    in_quotes(reference.text));
+  }
+
+  void check_beam(const FoundReference& reference) {
+    const json* body = find_body(reference.pointer, reference.text);
+    if (body == nullptr || kind_of(*body) == nullptr || text_of(*body, "type") == "beam") return;
+    complain(reference.pointer,
+             "expected a beam, got " + in_quotes(reference.text) + " of type " + in_quotes(text_of(*body, "type")));
   }
 
   static const BodyKind* kind_of(const json& body) { return find_body_kind(text_of(body, "type")); }

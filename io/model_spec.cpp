@@ -5,6 +5,7 @@
 
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
+#include "io/sections.hpp"
 
 namespace carom {
 
@@ -15,7 +16,7 @@ namespace {
 
 json zero3() { return json::array({0, 0, 0}); }
 
-// ---- Materials and sections
+// ---- Materials
 
 Node materials_spec() {
   return list("materials",
@@ -27,32 +28,6 @@ Node materials_spec() {
                                        preset("poisson", number().above(-1).below(0.5), 0.3, "Poisson's ratio"),
                                        required("density", number("density").at_least(0), "mass per volume"),
                                    }}}));
-}
-
-std::string check_tube(const json& tube, std::string& where) {
-  if (tube["inner_radius"].get<double>() < tube["outer_radius"].get<double>()) return {};
-  where = "/inner_radius";
-  return "expected a length < the outer radius " + brief(tube["outer_radius"]) + ", got " + brief(tube["inner_radius"]);
-}
-
-Node sections_spec() {
-  const Node length = number("length").above(0);
-  const Key section_name = required("name", name(), "name of the section");
-  return list(
-      "sections",
-      tagged("section",
-             {
-                 {"rectangle",
-                  "a full rectangle",
-                  {section_name, required("width", length, "edge length along the first axis of the section"),
-                   required("height", length, "edge length along the second axis of the section")}},
-                 {"circle", "a full disk", {section_name, required("radius", length, "radius")}},
-                 {"tube", "a ring",
-                  object("", {section_name, required("outer_radius", length, "outer radius"),
-                              required("inner_radius", number("length").at_least(0), "inner radius")})
-                      .with(check_tube)},
-                 {"area", "its area only, for bars", {section_name, required("area", number("area").above(0), "area")}},
-             }));
 }
 
 // ---- Springs, joints, loads
@@ -103,6 +78,9 @@ Node loads_spec() {
   const Key frame =
       preset("frame", choice({{"inertial", "axes of the model"}, {"body", "axes of the body, following its rotation"}}),
              "inertial", "the axes of its components");
+  const Key line_frame =
+      preset("frame", choice({{"inertial", "axes of the model"}, {"body", "axes of each section, following it"}}),
+             "inertial", "the axes of its components");
   const auto components = [](const std::string& quantity) {
     return list("components", time_function(quantity)).of_length({3});
   };
@@ -127,6 +105,14 @@ Node loads_spec() {
                {load_name,
                 required("on", reference("point", Target::rotating_point), "the body or node of a beam it acts on"),
                 required("value", components("torque"), "its components as functions of time"), frame}},
+              {"line_force",
+               "a force distributed evenly along a beam",
+               {load_name, required("on", reference("beam", Target::beam), "the beam it acts on"),
+                required("value", components("force per length"), "its components as functions of time"), line_frame}},
+              {"line_torque",
+               "a torque distributed evenly along a beam",
+               {load_name, required("on", reference("beam", Target::beam), "the beam it acts on"),
+                required("value", components("torque per length"), "its components as functions of time"), line_frame}},
           }));
 }
 
@@ -317,7 +303,7 @@ Node whole_model() {
                    preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
                    optional("scales", scales, "what tolerances are relative to"),
                    preset("materials", materials_spec(), json::array(), "materials of flexible bodies"),
-                   preset("sections", sections_spec(), json::array(), "cross sections of bars"),
+                   preset("sections", sections_spec(), json::array(), "cross sections of bars and beams"),
                    required("bodies", bodies_spec(), "what moves"),
                    preset("ground", ground_spec(), json::array(), "named points of the ground, for springs and joints"),
                    preset("springs", springs_spec(), json::array(), "springs and dampers between two points"),
@@ -353,8 +339,9 @@ const std::vector<Quantity>& quantities() {
       {"position", true, Of::point, "m", "position of a point"},
       {"velocity", true, Of::point, "m/s", "velocity of a point"},
       {"acceleration", true, Of::point, "m/s^2", "acceleration of a point, without the jumps"},
-      {"rotation", true, Of::rotating_point, "rad", "rotation vector of a rigid body"},
-      {"angular_velocity", true, Of::rotating_point, "rad/s", "angular velocity of a rigid body, body axes"},
+      {"rotation", true, Of::rotating_point, "rad", "rotation vector of a rigid body or a beam's node"},
+      {"angular_velocity", true, Of::rotating_point, "rad/s",
+       "angular velocity of a rigid body or a beam's node, body axes"},
       {"stress.xx", false, Of::element_node, "Pa", "Cauchy stress at a node of a solid, averaged over its elements"},
       {"stress.yy", false, Of::element_node, "Pa", "likewise"},
       {"stress.zz", false, Of::element_node, "Pa", "likewise"},
@@ -364,6 +351,10 @@ const std::vector<Quantity>& quantities() {
       {"von_mises", false, Of::element_node, "Pa",
        "von Mises' equivalent stress at a node of a solid, averaged likewise"},
       {"axial_force", false, Of::element, "N", "axial force of an element, positive in tension"},
+      {"section_force", true, Of::element, "N", "of a beam's element, section axes: axial force, two shear forces"},
+      {"section_moment", true, Of::element, "N m", "of a beam's element, section axes: torque, two bending moments"},
+      {"section_strain", true, Of::element, "", "of a beam's element: axial strain, two shear strains"},
+      {"section_curvature", true, Of::element, "1/m", "of a beam's element: twist, two curvatures, from the reference"},
       {"gap", false, Of::contact, "m", "distance of a contact, negative when penetrating"},
       {"gap_velocity", false, Of::contact, "m/s", "rate of the gap"},
       {"contact_force", false, Of::contact, "N", "impulse of a step over its length, summed over the contact's points"},

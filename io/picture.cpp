@@ -6,6 +6,7 @@
 
 #include "contact/prescribed_motion.hpp"
 #include "core/body_point.hpp"
+#include "io/element_field.hpp"
 
 namespace carom {
 
@@ -231,7 +232,6 @@ void Picture::fill_body(const StepView& view, const Part& part) {
 }
 
 void Picture::fill_element_fields(const StepView& view, const Part& part) {
-  const ElementInput in{view.state.q.data(), nullptr, view.state.t};
   for (const auto& [field, place] : element_fields_) {
     const std::size_t width = at(field.components), stride = width + 1;
     bool found = false;
@@ -242,7 +242,8 @@ void Picture::fill_element_fields(const StepView& view, const Part& part) {
         continue;
       found = true;
       const Topology& topology = elements.block->topology();
-      elements.block->output(field.name, elements.range, in, element_values_.data());
+      read_element_field(view.system, *elements.block, field.name, elements.range, view.state, velocities_,
+                         element_values_.data());
       const double* value = element_values_.data();
       if (!field.nodal) {
         double* to = piece_.cell_fields[place].values.data() + width * (part.first_cell + elements.first_cell);

@@ -78,7 +78,8 @@ class Picture final : public Observer {
   VtuPiece piece_;
   std::vector<Part> parts_;
   std::vector<ElementField> element_fields_;
-  Vector element_values_, node_sums_;  // node_sums_: of one field, per node; then the number of contributions
+  Vector element_values_, velocities_,
+      node_sums_;  // node_sums_: of one field, per node; then the number of contributions
   std::size_t first_contact_point_ = 0;
   std::vector<int> contact_nodes_;  // the first node of each unilateral row
   long every_ = 0;

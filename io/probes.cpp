@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/body_point.hpp"
+#include "io/element_field.hpp"
 #include "io/model_spec.hpp"
 
 namespace carom {
@@ -120,12 +121,13 @@ Evaluate field_probe(const OutputField& field, int component, const std::vector<
   std::size_t slots = 1;
   for (const FieldSource& s : sources)
     if (field.nodal) slots = std::max(slots, s.block->topology().slots.size());
-  return [field, component, sources, width, values = Vector(width * slots)](const StepView& v, double* out) mutable {
-    const ElementInput in{v.state.q.data(), nullptr, v.state.t};
+  return [field, component, sources, width, values = Vector(width * slots), velocities = Vector()](
+             const StepView& v, double* out) mutable {
     const std::size_t first = component < 0 ? 0 : at(component), count = component < 0 ? width : 1;
     std::fill_n(out, count, 0.0);
     for (const FieldSource& s : sources) {
-      s.block->output(field.name, {s.element, s.element + 1}, in, values.data());
+      read_element_field(v.system, *s.block, field.name, {s.element, s.element + 1}, v.state, velocities,
+                         values.data());
       const double* value = values.data() + (field.nodal ? width * at(s.slot) : 0) + first;
       for (std::size_t c = 0; c < count; ++c) out[c] += value[c] / static_cast<double>(sources.size());
     }

@@ -221,6 +221,9 @@ std::string unit_of(std::string_view quantity) {
       {"torque", "N m"},
       {"pressure", "Pa"},
       {"density", "kg/m^3"},
+      {"area moment", "m^4"},
+      {"force per length", "N/m"},
+      {"torque per length", "N"},
       {"moment of inertia", "kg m^2"},
       {"stiffness", "N/m"},
       {"damping", "N s/m"},
@@ -237,6 +240,7 @@ std::string with_article(const std::string& word) {
 std::string plural(const std::string& word) {
   if (word == "moment of inertia") return "moments of inertia";
   if (word == "body") return "bodies";
+  if (word.ends_with(" per length")) return plural(word.substr(0, word.size() - 11)) + " per length";
   if (word.ends_with("ty")) return word.substr(0, word.size() - 1) + "ies";
   if (word.ends_with("mass") || word.ends_with("ness")) return word + "es";
   return word + "s";

@@ -54,6 +54,7 @@ enum class Target {
   point_or_points,
   own_point,
   own_points,
+  beam,
   probed
 };
 

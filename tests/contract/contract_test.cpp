@@ -9,6 +9,7 @@
 #include "contact/point_contact.hpp"
 #include "contact/sphere_contact.hpp"
 #include "elements/bar.hpp"
+#include "elements/beam.hpp"
 #include "elements/joint.hpp"
 #include "elements/load.hpp"
 #include "elements/point_mass.hpp"
@@ -75,6 +76,35 @@ void linear_bars(System& s, int axis, MassKind mass) {
 }
 void bars(System& s, MassKind mass) { s.add(std::make_unique<BarBlock>("bars", chain_of_bars(s, false), mass)); }
 
+// A chain of beams of two sections with full matrices, curved and twisted; `turned`: section axes differ from the
+// nodes'.
+void beams(System& s, double damping, bool turned, bool plain_section = false) {
+  Random random(8);
+  std::vector<BeamSection> sections(2);
+  for (int i = 0; i < 2; ++i) {
+    BeamSection& section = sections[at(i)];
+    if (plain_section) {
+      section = homogeneous_section(rectangle_section(0.2 + 0.1 * i, 0.4), 50, 0.3, 2);
+      continue;
+    }
+    Mat6 root;
+    for (int j = 0; j < 6; ++j) root.col(j) << random.vector(), random.vector();
+    section.stiffness = root * root.transpose();
+    section.line_density = 0.7 + i;
+    section.inertia = random.inertia();
+  }
+  std::vector<Beam> list;
+  int last = frame(s);
+  for (int i = 0; i < 4; ++i) {
+    Beam beam{.node_a = last, .node_b = frame(s), .section = i % 2, .length = 0.8 + 0.2 * i};
+    beam.d_0 << beam.length, 0, 0, 0.1 * i, -0.2, 0.3;
+    if (turned && i > 0) beam.R_a = random.rotation_matrix(), beam.R_b = random.rotation_matrix();
+    list.push_back(beam);
+    last = beam.node_b;
+  }
+  s.add(std::make_unique<BeamBlock>("beams", sections, list, damping));
+}
+
 // Two springs of the same kind of attachment; a frame's point has an offset. Ground: a place outside the nodes' box.
 enum class End { frame, point, ground };
 void springs(System& s, End a, End b, double damping, double natural_length) {
@@ -103,7 +133,12 @@ std::array<TimeFunction, 3> varying_load() {
 void loads(System& s, Load::Kind kind, bool body_axes, NodeKind on, const std::array<TimeFunction, 3>& value) {
   std::vector<Load> list;
   for (int i = 0; i < 3; ++i)
-    list.push_back({.kind = kind, .node = node(s, on), .offset = i * arm_a, .body_axes = body_axes, .value = value});
+    list.push_back({.kind = kind,
+                    .node = node(s, on),
+                    .offset = i * arm_a,
+                    .body_axes = body_axes,
+                    .value = value,
+                    .factor = so3::exp(Vec3(0.3 * i, -0.2 * i, 0.5 * i)) * (1 - 0.3 * i)});
   s.add(std::make_unique<LoadBlock>("loads", list, on == F));
 }
 
@@ -191,6 +226,11 @@ std::vector<ElementCase> elements() {
       {"linear bars along z, lumped mass", [](System& s) { linear_bars(s, 2, lumped); }},
       {"bars, consistent mass", [](System& s) { bars(s, consistent); }, true},
       {"bars, lumped mass", [](System& s) { bars(s, lumped); }, true},
+      {"beams of rectangular section", [](System& s) { beams(s, 0, false, true); }, true},
+      {"beams", [](System& s) { beams(s, 0, false); }, true},
+      {"beams, section axes turned", [](System& s) { beams(s, 0, true); }, true},
+      {"damped beams", [](System& s) { beams(s, 0.3, false); }, true},
+      {"damped beams, section axes turned", [](System& s) { beams(s, 0.3, true); }, true},
       {"springs, frame to frame", [](System& s) { springs(s, End::frame, End::frame, 0, 0.6); }, true},
       {"springs, frame to ground", [](System& s) { springs(s, End::frame, End::ground, 0, 0.6); }},
       {"springs, ground to frame", [](System& s) { springs(s, End::ground, End::frame, 0, 0.6); }},
