@@ -317,6 +317,10 @@ Mesh read_gmsh(const std::filesystem::path& file, const std::optional<std::strin
   } catch (const std::exception&) {
     throw FileError("Gmsh ended over " + quoted(file) + " without a mesh");
   }
+  // the file by the name that the user knows
+  const std::string full = std::filesystem::absolute(file).string();
+  if (const std::size_t place = raw.error.find(full); place != std::string::npos)
+    raw.error.replace(place, full.size(), file.string());
   if (!raw.error.empty()) throw FileError("Gmsh cannot read " + quoted(file) + ": " + raw.error);
   return Importer(raw, file).read(volume, scale);
 }

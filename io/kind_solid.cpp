@@ -51,9 +51,10 @@ Node fixed_spec() {
       "fixed points",
       object(
           "set of fixed points",
-          {required("on",
-                    one_or_list("points of the solid", reference("node or group of the solid", Target::own_points)).unique(),
-                    "which nodes: \"bottom\", \"node.3\", \"nodes\""),
+          {required(
+               "on",
+               one_or_list("points of the solid", reference("node or group of the solid", Target::own_points)).unique(),
+               "which nodes: \"bottom\", \"node.3\", \"nodes\""),
            preset("directions", list("directions", choice(words)).nonempty().unique(), json::array({"translation"}),
                   "what cannot move")}));
 }
