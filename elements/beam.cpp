@@ -399,10 +399,4 @@ void BeamBlock::output(std::string_view field, Range range, const ElementInput& 
   }
 }
 
-se3::Frame<double> BeamBlock::frame_at(const ElementInput& in, int e, double s) const {
-  const Kinematics k = Kinematics::of<1>(ends(in, e));
-  const double* a = configuration(in, e, 0);
-  return se3::compose({k.R_A, Vec3(a[0], a[1], a[2])}, se3::exp(Vec6(s * k.d())));
-}
-
 }  // namespace carom
