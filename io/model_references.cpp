@@ -44,9 +44,8 @@ class References {
       case Target::point:
         return check_point(reference.pointer, reference.text, false);
       case Target::point_or_ground:
-        // a joint may hold a set of nodes as one
         return check_point(reference.pointer, reference.text, true,
-                           reference.pointer.starts_with("/joints/") ? PointUse::several : PointUse::one);
+                           may_be_set(reference) ? PointUse::several : PointUse::one);
       case Target::point_or_points:
         return check_point(reference.pointer, reference.text, false, PointUse::several);
       case Target::own_point:
@@ -140,6 +139,13 @@ class References {
   }
 
  private:
+  /// A joint may hold a set of a solid's nodes as one.
+  bool may_be_set(const FoundReference& reference) const {
+    const auto body = bodies_.find(reference.text.substr(0, reference.text.find('.')));
+    return reference.pointer.starts_with("/joints/") && body != bodies_.end() &&
+           text_of(*body->second, "type") == "solid";
+  }
+
   /// One node, rather than a set of them, which has a rotation.
   static bool is_single(const std::string& reference) {
     const std::size_t dot = reference.find('.');

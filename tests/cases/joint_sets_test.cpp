@@ -59,12 +59,13 @@ TEST_CASE("joint of a set: a block fixed by a face and driven along a rail follo
       R"_({"name": "rail", "type": "prismatic", "of": ["ground", "block.left"], "axis": [1, 0, 0],
           "driver": {"displacement": "0.01*(1 - cos(20*t))"}})_"));
   const Vec3 start = c.position("block.node.0");
-double worst = 0;
-const RunStatus status = c.run([&](const StepView&) {
-  worst = std::max(worst, (c.position("block.node.0") - start - Vec3(0.01 * (1 - std::cos(20 * c.t())), 0, 0)).norm());
-});
-CHECK(status == RunStatus::completed);
-CHECK(worst < 1e-10);
+  double worst = 0;
+  const RunStatus status = c.run([&](const StepView&) {
+    worst =
+        std::max(worst, (c.position("block.node.0") - start - Vec3(0.01 * (1 - std::cos(20 * c.t())), 0, 0)).norm());
+  });
+  CHECK(status == RunStatus::completed);
+  CHECK(worst < 1e-10);
 }
 
 }  // namespace
