@@ -35,6 +35,7 @@ std::size_t width_of_stderr();
 
 Command& run_command();
 Command& check_command();
+Command& converge_command();
 Command& schema_command();
 Command& completion_command();
 

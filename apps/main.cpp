@@ -84,6 +84,7 @@ int dispatch(int argc, char** argv) {
   const Entry entries[] = {
       {"run", "Solve a model", carom::run_command()},
       {"check", "Validate a model and take stock of it, without a step", carom::check_command()},
+      {"converge", "Errors and orders of convergence over steps or a parameter", carom::converge_command()},
       {"schema", "The JSON Schema of model files, or the manual of one key", carom::schema_command()},
       {"completion", "Print the script by which a shell completes the command line", carom::completion_command()},
   };

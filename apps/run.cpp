@@ -172,13 +172,15 @@ class Run final : public Command {
     const OutputSettings& output = model.output;
     const EnergyLedger* ledger = nullptr;
     const EnergyWatch* energy = nullptr;
-    if (output.energy) {
+    // without inertia there are no impacts, and what loads and ramp give is not followed
+    const bool moves = !integrator.is_static();
+    if (output.energy && moves) {
       ledger = own(std::make_unique<EnergyLedger>());
       own(std::make_unique<EnergyWriter>(model, *ledger, directory / "energy.csv"));
     } else {
       energy = own(std::make_unique<EnergyWatch>(model.simulation));
     }
-    if (output.events) own(std::make_unique<EventLog>(model, directory / "events.csv"));
+    if (output.events && moves) own(std::make_unique<EventLog>(model, directory / "events.csv"));
     if (!task.probes.empty()) own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.probes)));
     Picture* const picture = output.vtu ? own(std::make_unique<Picture>(model, directory, task.name)) : nullptr;
     observers.push_back(&task.expectations);

@@ -39,6 +39,7 @@ struct SaddleRequest {
   const TangentOperators* T = nullptr;  ///< null: identity
   double c_rate = 0;
   bool rows_through_T = false;
+  double loads = 1;  ///< factor of gravity and of the blocks that only have loads, in c_K
   MassKind mass = MassKind::consistent;
   double row_scale = 1;  ///< k
 };

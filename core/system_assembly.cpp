@@ -150,14 +150,14 @@ void System::element_matrices(std::size_t b, Range range, const SaddleRequest& r
   }
   if (traits.has_stiffness && r.c_K != 0) {
     ElementTangent K;
-    K.c_K = r.c_K;
+    K.c_K = (traits.force_parts & ~force_external) == 0 && !traits.has_mass ? r.loads * r.c_K : r.c_K;
     if (!traits.constant_mass && (r.a != nullptr || has_gravity_)) {
       // gravity is the force M(q) gamma, so that D(M a) - Df has D(M (a - gamma))
       if (r.a != nullptr)
         gather(topology, tables.equations, range, r.a, scratch.a.data());
       else
         std::fill_n(scratch.a.data(), at(range.size()) * m, 0.0);
-      if (has_gravity_) add_gravity_field(topology, range, -1.0, scratch.a.data());
+      if (has_gravity_) add_gravity_field(topology, range, -r.loads, scratch.a.data());
       K.a = scratch.a.data();
     }
     block.add_tangent(range, in, K, A);

@@ -271,30 +271,26 @@ void BeamBlock::add_gyroscopic_tangent(Range range, const double* v, double c_C,
 // In the axes of the section at A, with the variations z = (R_A^T (dx_B - dx_A), a, b) of span and rotations:
 //   dd = S z,   S = [F^T -D^T D; 0 -F^T F],   tangent of S^T n = S^T dn/dd S + Gamma S + (hat part of R_A)
 void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double c_K, double c_C, double* A) const {
-  using Mat9 = Eigen::Matrix<double, 9, 9>;
-  using Mat96 = Eigen::Matrix<double, 9, 6>;
-  using Mat69 = Eigen::Matrix<double, 6, 9>;
+  // nine rows, padded to whole SIMD vectors
+  using Rows6 = Eigen::Matrix<double, 12, 6>;
+  using Rows9 = Eigen::Matrix<double, 12, 9>;
   for (int e = range.first; e < range.last; ++e, A += 144) {
     const Kinematics k = Kinematics::of<2>(ends(in, e));
     const double inverse_length = 1 / element(e).length;
     const Mat6& K_s = section(e).stiffness;
     const double* v = damping_ > 0 ? in.v + 12 * (e - range.first) : nullptr;
 
-    Mat69 S;
-    S.block<3, 3>(0, 0) = k.F.transpose();
-    S.block<3, 3>(0, 3) = -k.D.transpose();
-    S.block<3, 3>(0, 6) = k.D;
-    S.block<3, 3>(3, 0).setZero();
-    S.block<3, 3>(3, 3) = -k.F.transpose();
-    S.block<3, 3>(3, 6) = k.F;
+    Rows6 St = Rows6::Zero();
+    St.block<3, 3>(0, 0) = k.F;
+    St.block<3, 3>(3, 0) = -k.D;
+    St.block<3, 3>(6, 0) = k.D.transpose();
+    St.block<3, 3>(3, 3) = -k.F;
+    St.block<3, 3>(6, 3) = k.F.transpose();
 
     // left factor Y of Y S: material part, then the derivative of S^T at constant n
-    Mat96 Y;
     const double material = (c_K + damping_ * c_C) * inverse_length;
-    Y.topRows<3>().noalias() = k.F * K_s.topRows<3>();
-    Y.bottomRows<3>().noalias() = k.D.transpose() * K_s.topRows<3>() + k.F.transpose() * K_s.bottomRows<3>();
-    Y.middleRows<3>(3).noalias() = -(k.D * K_s.topRows<3>() + k.F * K_s.bottomRows<3>());
-    Mat9 Z = Mat9::Zero();
+    Rows6 Y = St.lazyProduct(K_s);
+    Rows9 Z = Rows9::Zero();
     if (c_K != 0) {
       Vec6 eps = (k.d() - element(e).d_0) * inverse_length;
       if (v != nullptr) eps += damping_ * strain_rate(k, e, v);
@@ -322,7 +318,7 @@ void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double 
         V.bottomRightCorner<3, 3>() = Q;
         const double viscous = c_K * damping_ * inverse_length;
         Z.middleCols<3>(3).noalias() += viscous * (Y.leftCols<3>() * (k.F.transpose() * so3::hat(y)));
-        const Mat96 YV = viscous * (Y * V);
+        const Rows6 YV = viscous * Y.lazyProduct(V);
         Y = material * Y + YV;
       } else {
         Y *= material;
@@ -336,7 +332,7 @@ void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double 
     } else {
       Y *= material;
     }
-    Z.noalias() += Y * S;
+    Z.noalias() += Y.lazyProduct(St.topRows<9>().transpose());
 
     // to inertial axes of the span, to node axes of the rotations
     Z.leftCols<3>() = (Z.leftCols<3>() * k.R_A.transpose()).eval();
@@ -345,7 +341,7 @@ void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double 
       Z.middleCols<3>(3) = (Z.middleCols<3>(3) * t->R_a.transpose()).eval();
       Z.rightCols<3>() = (Z.rightCols<3>() * t->R_b.transpose()).eval();
       Z.middleRows<3>(3) = (t->R_a * Z.middleRows<3>(3)).eval();
-      Z.bottomRows<3>() = (t->R_b * Z.bottomRows<3>()).eval();
+      Z.middleRows<3>(6) = (t->R_b * Z.middleRows<3>(6)).eval();
     }
     Eigen::Map<Mat12> block(A);
     const auto add = [&](int row, int local_row, double sign) {
@@ -397,12 +393,6 @@ void BeamBlock::output(std::string_view field, Range range, const ElementInput& 
     }
     for (int i = 0; i < count; ++i) *values++ = x[first + i];
   }
-}
-
-se3::Frame<double> BeamBlock::frame_at(const ElementInput& in, int e, double s) const {
-  const Kinematics k = Kinematics::of<1>(ends(in, e));
-  const double* a = configuration(in, e, 0);
-  return se3::compose({k.R_A, Vec3(a[0], a[1], a[2])}, se3::exp(Vec6(s * k.d())));
 }
 
 }  // namespace carom

@@ -60,9 +60,6 @@ class BeamBlock final : public ElementBlock {
   Mat3 section_axes(int e, int end) const;
   std::string item_name(int item) const override { return name() + ".element." + std::to_string(item); }
 
-  /// Section frame at the fraction s in [0, 1] of an element: on the helix between its ends.
-  se3::Frame<double> frame_at(const ElementInput& in, int element, double s) const;
-
  private:
   struct Element {
     int section = 0;

@@ -32,6 +32,8 @@ class Integrator {
   virtual std::string name() const = 0;
   /// Names of the sub-problems, in the order of StepReport::subproblems.
   virtual std::vector<std::string> subproblems() const = 0;
+  /// Steps go from equilibrium to equilibrium: no velocities, no impacts, no balance of energy.
+  virtual bool is_static() const { return false; }
   /// Completes a state that has q, v and t: accelerations, multipliers, history; step h is the one to come.
   /// False if the initial accelerations cannot be computed.
   virtual bool initialise(const System& system, State& state, double h) = 0;

@@ -26,7 +26,7 @@ const std::vector<ObstacleKind>& obstacle_kinds() {
 }
 
 const std::vector<IntegratorKind>& integrator_kinds() {
-  static const std::vector<IntegratorKind> kinds = {nsga_decoupled_kind()};
+  static const std::vector<IntegratorKind> kinds = {nsga_decoupled_kind(), static_kind()};
   return kinds;
 }
 

@@ -111,6 +111,7 @@ struct IntegratorKind {
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
 };
 IntegratorKind nsga_decoupled_kind();
+IntegratorKind static_kind();
 const std::vector<IntegratorKind>& integrator_kinds();
 
 }  // namespace carom

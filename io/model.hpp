@@ -90,10 +90,12 @@ struct ExpectationSettings {
   std::string pointer;  ///< of the expectation in the model file
 };
 
-/// What the key initial_state/project asked for, and how far it moved the state.
+/// What the keys of initial_state asked for, and how far that moved the state.
 struct InitialProjection {
   bool positions = false, velocities = false;  ///< asked for
   ProjectionReport position, velocity;         ///< without iterations: that part fitted and was left as it was
+  bool equilibrium = false;                    ///< asked for with initial_state/equilibrium
+  ProjectionReport statics;                    ///< what it took
 };
 
 struct OutputSettings {

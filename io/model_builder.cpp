@@ -14,6 +14,7 @@
 #include "core/vector_ops.hpp"
 #include "elements/load.hpp"
 #include "elements/spring_damper.hpp"
+#include "integrators/static_equilibrium.hpp"
 #include "io/kinds.hpp"
 #include "io/line_loads.hpp"
 
@@ -413,7 +414,10 @@ class Builder {
     InitialProjection& projection = model_->projection;
     projection.positions = wanted == "positions" || wanted == "all";
     projection.velocities = wanted == "velocities" || wanted == "all";
-    if (!projection.positions && !projection.velocities) return;
+    projection.equilibrium = root_["initial_state"]["equilibrium"].get<bool>();
+    if (!projection.positions && !projection.velocities && !projection.equilibrium) return;
+    if (projection.equilibrium && text(root_["integrator"]["type"]) == "static")
+      return error("/initial_state/equilibrium", "expected false in a static run, whose steps find the equilibria");
     System& system = model_->system;
     State& state = model_->state;
     const Scales given = scales();
@@ -423,10 +427,45 @@ class Builder {
       if (!projection.position.converged) return projection_failed("positions", projection.position);
       system.set_initial_configuration(state.q);
     }
+    if (projection.equilibrium && !find_start(given)) return;
     if (projection.velocities) {
       projection.velocity = project_velocities(system, sizes, state.q, state.t, state.v);
       if (!projection.velocity.converged) projection_failed("velocities", projection.velocity);
     }
+  }
+
+  // Moves the start into static equilibrium; displacements are still counted from where the bodies were given.
+  bool find_start(const Scales& given) {
+    const System& system = model_->system;
+    State& state = model_->state;
+    StaticOptions options;
+    options.scales = given;
+    options.weight = weight(given);
+    const Vector before = state.q;
+    const EquilibriumReport found = find_equilibrium(system, options, state);
+    if (!found.converged) {
+      const StepReport& last = found.last;
+      std::string message = fmt::format("no static equilibrium was found: {}", last.reason);
+      if (last.worst_equation >= 0) message += " at " + system.equation_name(last.worst_equation);
+      if (last.worst_equation < 0 && last.worst_row >= 0) message += " at " + system.row_name(last.worst_row);
+      if (found.factor > 0) message += fmt::format("; it exists up to {:.4g} of the loads", found.factor);
+      error("/initial_state/equilibrium", message);
+      return false;
+    }
+    ProjectionReport& report = model_->projection.statics;
+    report.iterations = found.iterations;
+    for (int node = 0; node < system.dofs().nodes(); ++node) {
+      const double* const a = before.data() + system.dofs().configuration_offset(node);
+      const double* const b = state.q.data() + system.dofs().configuration_offset(node);
+      const NodeKind kind = system.dofs().kind(node);
+      double moved = 0, cosine = 0;
+      for (int c = 0; c < (kind == NodeKind::scalar ? 1 : 3); ++c) moved += (b[c] - a[c]) * (b[c] - a[c]);
+      report.translation = std::max(report.translation, std::sqrt(moved));
+      if (kind != NodeKind::frame) continue;
+      for (int c = 3; c < 7; ++c) cosine += a[c] * b[c];
+      report.rotation = std::max(report.rotation, 2 * std::acos(std::min(1.0, std::abs(cosine))));
+    }
+    return true;
   }
 
   void projection_failed(const std::string& what, const ProjectionReport& report) {
@@ -487,10 +526,8 @@ class Builder {
 
     model_->scales = scales();
     const Scales& s = model_->scales;
-    const double gravity = model_->system.gravity().norm();
     model_->total_mass = context_.total_mass;
-    model_->weight =
-        gravity > 0 && context_.total_mass > 0 ? context_.total_mass * gravity : s.mass * s.speed * s.speed / s.length;
+    model_->weight = weight(s);
     // values that are in range can have sums and products that are not
     if (!std::isfinite(s.length) || !std::isfinite(s.speed) || !std::isfinite(s.mass) || !std::isfinite(model_->weight))
       error("", "lengths, speeds, masses or gravity are so large that their products are no finite numbers");
@@ -524,6 +561,13 @@ class Builder {
                                        "/output/probes/" + std::to_string(i),
                                        (p.contains("every") ? p["every"] : output["probes_every"]).get<int>()});
     }
+  }
+
+  /// A typical force.
+  double weight(const Scales& s) const {
+    const double gravity = model_->system.gravity().norm();
+    return gravity > 0 && context_.total_mass > 0 ? context_.total_mass * gravity
+                                                  : s.mass * s.speed * s.speed / s.length;
   }
 
   Scales scales() const {
@@ -576,6 +620,10 @@ class Builder {
           "initial positions were projected: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
     moved(model_->projection.velocity,
           "initial velocities were projected: changed by up to {:.3g}, angular velocities by up to {:.3g}");
+    moved(model_->projection.statics,
+          "the run starts from static equilibrium: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
+    if (text(root_["integrator"]["type"]) == "static" && max_abs(state.v) > 0)
+      model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
     // contacts that start penetrating
     for (const RowGroup& contact : model_->contacts) {
       double deepest = 0;
@@ -710,6 +758,9 @@ void set_end_time(ModelDocument& document, double t_end) {
     for (json& e : document.resolved["expect"])
       if (!e.contains("time"))
         e["time"] = integrator["start_time"].get<double>() + integrator["duration"].get<double>();
+    // so do the loads of a static run
+    if (text(integrator["type"]) == "static" && !integrator.contains("ramp"))
+      integrator["ramp"] = integrator["duration"];
     integrator["duration"] = duration;
   }
 }

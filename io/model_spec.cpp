@@ -276,17 +276,21 @@ Node whole_model() {
       object("set of scales", {optional("length", number("length").above(0), "a typical length (default: computed)"),
                                optional("speed", number("velocity").above(0), "a typical speed (default: computed)"),
                                optional("mass", number("mass").above(0), "a typical mass (default: computed)")});
-  const Node initial_state = object(
-      "initial state", {preset("project",
-                               choice({{"none", "positions and velocities are taken as they are given"},
-                                       {"velocities",
-                                        "velocities are changed as little as possible, in the metric of the mass "
-                                        "matrix, so that the joints keep their rates"},
-                                       {"positions",
-                                        "bodies are moved as little as possible, in the same metric, so that the "
-                                        "joints fit and no contact penetrates"},
-                                       {"all", "positions, then velocities"}}),
-                               "none", "what of the start is made to fit the joints")});
+  const Node initial_state =
+      object("initial state",
+             {preset("project",
+                     choice({{"none", "positions and velocities are taken as they are given"},
+                             {"velocities",
+                              "velocities are changed as little as possible, in the metric of the mass "
+                              "matrix, so that the joints keep their rates"},
+                             {"positions",
+                              "bodies are moved as little as possible, in the same metric, so that the "
+                              "joints fit and no contact penetrates"},
+                             {"all", "positions, then velocities"}}),
+                     "none", "what of the start is made to fit the joints"),
+              preset("equilibrium", boolean(), false,
+                     "whether a run begins in static equilibrium: with the loads, joints and contacts as they "
+                     "are at its beginning, found from the given positions; velocities are as given")});
   return object(
       "model", {
                    optional("$schema", string(), "address of the JSON Schema, for editors"),

@@ -206,6 +206,18 @@ void PostMortem::find_hints(const StepView& view) {
           "see carom check");
   }
 
+  // the path of loads
+  if (view.integrator.is_static()) {
+    if (reason == "nothing holds the loads" || reason == "singular matrix")
+      hints_.push_back(
+          "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "
+          "which not even the direction in which they would go is known");
+    else if (view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
+      hints_.push_back(
+          "the loads may have reached a limit point, beyond which there is no equilibrium nearby (snap-through, "
+          "buckling): a dynamic run shows what follows, and a prescribed motion in place of the load passes it");
+  }
+
   // the iteration
   if (sub != nullptr && reason == "no convergence") {
     const std::vector<double> history = residual_history(*sub);

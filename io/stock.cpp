@@ -208,8 +208,10 @@ class StockTaking {
     }
     for (const Stock::Frequency& f : stock_.frequencies)
       if (f.omega > 0 && (highest == nullptr || f.omega > highest->omega)) highest = &f;
-    if (highest != nullptr) stock_.stiffness_remark = meaning(*highest);
+    if (highest != nullptr && !is_static()) stock_.stiffness_remark = meaning(*highest);
   }
+
+  bool is_static() const { return text(root_["integrator"]["type"]) == "static"; }
 
   // All methods are implicit.
   std::string meaning(const Stock::Frequency& f) const {
@@ -227,7 +229,7 @@ class StockTaking {
 
   // Components without mass are allowed where joints hold them; elsewhere the start has no acceleration.
   void remark_massless() {
-    if (!system_.massless()) return;
+    if (!system_.massless() || is_static()) return;
     const SparsePattern& pattern = system_.saddle_pattern();
     Vector values(at(pattern.nonzeros()));
     SaddleRequest request;

@@ -157,8 +157,8 @@ std::string joints_text(const Stock& s) {
 }
 
 std::string projection_text(const Stock& s) {
-  if (!s.projection.positions && !s.projection.velocities) return "";
-  std::string out = heading("projection of the start");
+  if (!s.projection.positions && !s.projection.velocities && !s.projection.equilibrium) return "";
+  std::string out = heading(s.projection.equilibrium ? "state at the start" : "projection of the start");
   const auto part = [&](const char* label, bool asked, const ProjectionReport& r, const char* by, const char* and_by) {
     if (!asked) return;
     out += line(label, r.iterations == 0 ? "fit, left as they are"
@@ -166,6 +166,7 @@ std::string projection_text(const Stock& s) {
                                                        and_by, r.rotation, r.iterations));
   };
   part("positions", s.projection.positions, s.projection.position, "moved by up to", "turned by up to");
+  part("equilibrium", s.projection.equilibrium, s.projection.statics, "moved by up to", "turned by up to");
   part("velocities", s.projection.velocities, s.projection.velocity, "changed by up to", "angular by up to");
   return out;
 }
@@ -327,6 +328,7 @@ std::string stock_json(const Stock& s) {
       {"contacts", contacts_json(s)},
       {"projection",
        {{"positions", to_json(s.projection.positions, s.projection.position)},
+        {"equilibrium", to_json(s.projection.equilibrium, s.projection.statics)},
         {"velocities", to_json(s.projection.velocities, s.projection.velocity)}}},
       {"stiffness", stiffness_json(s)},
       {"scales", {{"length", s.scales.length}, {"speed", s.scales.speed}, {"mass", s.scales.mass}}},

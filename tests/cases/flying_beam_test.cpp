@@ -41,10 +41,11 @@ TEST_CASE("flying beam: momentum is kept, angular momentum and energy to second 
   for (const double h : {0.025, 0.0125, 0.00625}) {
     Case c = Case::from_text(flying_beam, {set("/integrator/step", h)});
     REQUIRE(c.run() == RunStatus::completed);
-    // unloaded from here on
+    CHECK(c.momenta().linear.x() == doctest::Approx(8 * 5.0 / 2).epsilon(1e-5));
+    // unloaded from here on; the weighted accelerations of the method forget the load within some steps
+    REQUIRE(c.run_for(1) == RunStatus::completed);
     const Momenta start = c.momenta();
     const double start_energy = c.energy();
-    CHECK(start.linear.x() == doctest::Approx(8 * 5.0 / 2));
     CHECK(start.linear.tail<2>().norm() < 1e-10 * 20);
     CHECK(start_energy > 1);
 

@@ -202,19 +202,6 @@ TEST_CASE("beam: damping takes the power tau L eps' . K eps'") {
   CHECK(column(f).cwiseProduct(column(v)).sum() == doctest::Approx(-power).epsilon(1e-8));
 }
 
-TEST_CASE("beam: frames inside an element lie on the helix between its nodes") {
-  System s;
-  const BeamBlock& beam = add_beam_line(s, arc(2, 3, 1.6), steel());
-  s.finalize();
-  const ElementInput in{s.initial_configuration().data(), nullptr, 0};
-  for (const double x : {0.0, 0.3, 1.0}) {
-    const double phi = 0.8 * (1 + x);
-    const Frame H = beam.frame_at(in, 1, x);
-    CHECK((H.x - Vec3(3 * std::sin(phi), 3 * (1 - std::cos(phi)), 0)).norm() < 1e-14);
-    CHECK((H.R - so3::exp(Vec3(0, 0, phi))).norm() < 1e-14);
-  }
-}
-
 TEST_CASE("beam section: areas, moments, torsion constants and shear factors of textbooks") {
   const SectionGeometry r = rectangle_section(0.2, 0.1);
   CHECK(r.area == doctest::Approx(0.02));

@@ -1,0 +1,388 @@
+// carom converge: one model over a list of steps, or of another number of it; errors and orders of its probes.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "apps/commands.hpp"
+#include "core/errors.hpp"
+#include "io/convergence_report.hpp"
+#include "io/files.hpp"
+#include "io/json_source.hpp"
+#include "io/model.hpp"
+#include "io/spec.hpp"
+#include "io/summary.hpp"
+
+namespace carom {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler can reach
+volatile std::sig_atomic_t interrupted = 0;
+extern "C" void on_converge_interrupt(int signal) {
+  if (interrupted != 0) std::_Exit(128 + signal);
+  interrupted = 1;
+}
+
+/// What the command line asks for that cannot be.
+struct CommandLineError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::optional<double> number_of(const std::string& word) {
+  double x = 0;
+  const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), x);
+  return code == std::errc() && stop == word.data() + word.size() && std::isfinite(x) ? std::optional(x) : std::nullopt;
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == at)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+std::string optional_text(const std::optional<double>& x, const char* format) {
+  return x ? fmt::format(fmt::runtime(format), *x) : "-";
+}
+
+/// The number that is changed from run to run: what people call it and where it stands in the model.
+struct Varied {
+  std::string label, pointer;
+  std::vector<std::string> words;  ///< values as they were given
+  std::vector<double> values;
+};
+
+struct Expected {
+  std::string name;
+  double order = 0, tolerance = 0;
+};
+
+class Converge final : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("model", model_, "Model file (JSON)")->required();
+    auto* const steps = app.add_option("--steps", steps_, "Steps, separated by commas: 1e-3,5e-4,2.5e-4");
+    auto* const parameter =
+        app.add_option("--parameter", parameter_, "Values of a parameter of the model, coarse to fine: n=4,8,16")
+            ->excludes(steps);
+    app.add_option("--vary", vary_,
+                   "Values of any number of the model, coarse to fine: /json/pointer=value,value,value")
+        ->excludes(steps)
+        ->excludes(parameter);
+    app.add_option("--reference", reference_,
+                   "What is right: a value for one more run, or a CSV file with a column t and those of the probes "
+                   "(default: a run with a quarter of the smallest step; else that of the last value)");
+    app.add_option("--probe", probes_, "A probe of the model (may be repeated; default: all)")->allow_extra_args(false);
+    app.add_option("--expect", expected_, "NAME=ORDER+-TOLERANCE: otherwise the study ends with exit code 6")
+        ->allow_extra_args(false);
+    app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
+        ->allow_extra_args(false);
+    app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>-converge)");
+    app.add_option("--threads", threads_, "Threads for the assembly (same results for any number)")
+        ->check(CLI::Range(1, 1024));
+    app.add_flag("-q,--quiet", quiet_, "Only errors");
+  }
+
+  int run() override {
+    std::signal(SIGINT, on_converge_interrupt);
+    std::signal(SIGTERM, on_converge_interrupt);
+    std::signal(SIGXFSZ, SIG_IGN);
+    try {
+      return study();
+    } catch (const CommandLineError& e) {
+      fmt::print(stderr, "carom converge: {}\nSee: carom converge --help\n", e.what());
+      return exit_command_line;
+    }
+  }
+
+ private:
+  // ---- what is asked for
+
+  Varied varied() const {
+    Varied out;
+    std::string list;
+    const char* option = "--steps";
+    if (!steps_.empty()) {
+      out.label = "step";
+      out.pointer = "/integrator/step";
+      list = steps_;
+    } else if (parameter_.empty() && vary_.empty()) {
+      throw CommandLineError("expected --steps, --parameter or --vary: what changes from run to run");
+    } else {
+      const bool parameter = !parameter_.empty();
+      option = parameter ? "--parameter" : "--vary";
+      const std::string& text = parameter ? parameter_ : vary_;
+      const std::size_t equals = text.find('=');
+      if (equals == std::string::npos || equals == 0 || (!parameter && text[0] != '/'))
+        throw CommandLineError(fmt::format("{}: expected {}, got {}", option,
+                                           parameter ? "name=value,value, as in n=4,8,16"
+                                                     : "/json/pointer=value,value, as in /bodies/0/elements=4,8,16",
+                                           in_quotes(text)));
+      out.label = text.substr(0, equals);
+      out.pointer = parameter ? "/parameters/" + out.label : out.label;
+      list = text.substr(equals + 1);
+    }
+    for (const std::string& word : split(list, ',')) {
+      const auto x = number_of(word);
+      if (!x) throw CommandLineError(fmt::format("{}: expected a number, got {}", option, in_quotes(word)));
+      if (!(*x > 0)) throw CommandLineError(fmt::format("{}: expected numbers > 0, got {}", option, word));
+      out.words.push_back(word);
+      out.values.push_back(*x);
+    }
+    if (out.values.size() < 2)
+      throw CommandLineError(
+          fmt::format("{}: expected two values or more, separated by commas, got {}", option, in_quotes(list)));
+    // steps in any order; other numbers say by their order which way is finer
+    if (!steps_.empty()) {
+      std::vector<std::size_t> order(out.values.size());
+      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return out.values[a] > out.values[b]; });
+      Varied sorted{out.label, out.pointer, {}, {}};
+      for (const std::size_t i : order) sorted.words.push_back(out.words[i]), sorted.values.push_back(out.values[i]);
+      out = sorted;
+    }
+    const bool falls = out.values[1] < out.values[0];
+    for (std::size_t i = 1; i < out.values.size(); ++i)
+      if (out.values[i] == out.values[i - 1])
+        throw CommandLineError(fmt::format("{}: expected different values, got {} twice", option, out.words[i]));
+      else if ((out.values[i] < out.values[i - 1]) != falls)
+        throw CommandLineError(
+            fmt::format("{}: expected values from coarse to fine, all growing or all falling, got {} "
+                        "after {}",
+                        option, out.words[i], out.words[i - 1]));
+    return out;
+  }
+
+  std::vector<Expected> expected_orders(const std::vector<StudyQuantity>& quantities) const {
+    std::vector<Expected> out;
+    for (const std::string& text : expected_) {
+      const std::size_t equals = text.rfind('='), sign = text.find("+-", equals == std::string::npos ? 0 : equals);
+      const auto order = equals == std::string::npos || sign == std::string::npos
+                             ? std::nullopt
+                             : number_of(text.substr(equals + 1, sign - equals - 1));
+      const auto tolerance = sign == std::string::npos ? std::nullopt : number_of(text.substr(sign + 2));
+      if (!order || !tolerance || !(*tolerance >= 0))
+        throw CommandLineError("--expect: expected NAME=ORDER+-TOLERANCE, as in tip=2+-0.2, got " + in_quotes(text));
+      const std::string name = text.substr(0, equals);
+      std::vector<std::string> names;
+      for (const StudyQuantity& q : quantities) names.push_back(q.name);
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        throw CommandLineError("--expect: no probe " + in_quotes(name) + " in this study" +
+                               spec::suggestion(name, names));
+      out.push_back({name, *order, *tolerance});
+    }
+    return out;
+  }
+
+  /// The probes that are asked for.
+  std::vector<StudyQuantity> quantities_of(const Model& model) const {
+    std::vector<std::string> names;
+    for (const ProbeSettings& p : model.output.probes) names.push_back(p.name);
+    if (names.empty()) throw CommandLineError("the model has no probes to compare: name some under /output/probes");
+    for (const std::string& name : probes_)
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        throw CommandLineError("--probe: the model has no probe " + in_quotes(name) + spec::suggestion(name, names));
+    ModelDocument unused;
+    const std::vector<Probe> probes = make_probes(model, unused);
+    std::vector<StudyQuantity> out;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (probes_.empty() || std::find(probes_.begin(), probes_.end(), names[i]) != probes_.end())
+        out.push_back({names[i], probes[i].columns});
+    return out;
+  }
+
+  // ---- runs
+
+  /// Builds the model with the varied number; prints what is wrong with it and returns null.
+  std::unique_ptr<Model> build(const Varied& varied, const std::string& word, std::vector<Probe>& probes,
+                               std::unique_ptr<Integrator>& integrator) const {
+    std::vector<std::string> overrides = overrides_;
+    overrides.push_back(varied.pointer + "=" + word);
+    ModelDocument document = load_model(model_, overrides);
+    std::unique_ptr<Model> model = build_model(document, threads_);
+    if (model != nullptr) probes = make_probes(*model, document);
+    if (document.ok()) integrator = start_integrator(*model, document);
+    if (document.ok()) return model;
+    fmt::print(stderr, "{}", document.report(width_of_stderr()));
+    return nullptr;
+  }
+
+  /// nullopt: the model is wrong, which has been said.
+  std::optional<StudyRun> solve(const Varied& varied, const std::string& word, double value) {
+    std::vector<Probe> probes;
+    std::unique_ptr<Integrator> integrator;
+    const auto begin = Clock::now();
+    const std::unique_ptr<Model> model = build(varied, word, probes, integrator);
+    if (model == nullptr) return std::nullopt;
+    names_ = integrator->subproblems();
+    Simulation simulation(model->system, *integrator, model->state, model->simulation);
+    Recorder recorder(std::move(probes));
+    simulation.add_observer(recorder);
+    simulation.stop_on(&interrupted);
+    StudyRun result;
+    result.word = word;
+    result.value = value;
+    result.status = simulation.run();
+    // a run that had ended when the signal came is whole
+    result.statistics = simulation.statistics();
+    result.samples = std::move(recorder.samples());
+    result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (result.status == RunStatus::failed) {
+      const StepReport& r = simulation.last_report();
+      const std::string worst = worst_row(*model, r);
+      result.failure = fmt::format("no convergence at t = {:.9g} with the smallest step {:.3g} ({}{})", r.t, r.h,
+                                   r.reason, worst.empty() ? "" : ", worst row: " + worst);
+    }
+    return result;
+  }
+
+  void say(std::size_t number, std::size_t count, const std::string& label, const StudyRun& r) const {
+    if (r.status == RunStatus::failed) {
+      fmt::print(stderr, "[{}/{}] {} {}: FAILED: {}\n", number, count, label, r.word, r.failure);
+    } else if (!quiet_) {
+      fmt::print(stderr, "[{}/{}] {} {}: {}{} steps in {:.3g} s\n", number, count, label, r.word,
+                 r.status == RunStatus::interrupted ? "interrupted after " : "", r.statistics.nominal_steps, r.seconds);
+    }
+    std::fflush(stderr);
+  }
+
+  int study() {
+    const Varied varied = this->varied();
+    // the first model, before anything long begins
+    std::vector<StudyQuantity> quantities;
+    {
+      std::vector<Probe> probes;
+      std::unique_ptr<Integrator> integrator;
+      const auto model = build(varied, varied.words.front(), probes, integrator);
+      if (model == nullptr) return exit_invalid_model;
+      quantities = quantities_of(*model);
+    }
+    const std::vector<Expected> expected = expected_orders(quantities);
+
+    // the reference
+    std::string reference_word, reference_text;
+    std::optional<Samples> reference;
+    bool reference_in_list = false;
+    if (!reference_.empty() && !number_of(reference_)) {
+      reference = read_samples(reference_);
+      for (const StudyQuantity& q : quantities)
+        for (const std::string& column : q.columns)
+          if (!reference->find(column))
+            throw CommandLineError(fmt::format("--reference: {} has no column {}{}", reference_, in_quotes(column),
+                                               spec::suggestion(column, reference->names)));
+      reference_text = "the file " + reference_;
+    } else {
+      if (!reference_.empty())
+        reference_word = reference_;
+      else if (!steps_.empty())
+        reference_word = fmt::format("{}", varied.values.back() / 4);
+      else
+        reference_word = varied.words.back();
+      const double value = number_of(reference_word).value();
+      if (!(value > 0)) throw CommandLineError("--reference: expected a number > 0 or a file, got " + reference_word);
+      reference_in_list = reference_.empty() && steps_.empty();
+      if (reference_in_list && varied.values.size() < 3)
+        throw CommandLineError(
+            "expected three values or more, as the last one is the reference, or --reference with another");
+      reference_text = fmt::format("the run with {} {}", varied.label, reference_word);
+    }
+
+    // runs; the reference last, since it takes longest
+    std::vector<StudyRun> results;
+    const std::size_t count = varied.values.size() + (reference || reference_in_list ? 0 : 1);
+    const std::size_t listed = varied.values.size() - (reference_in_list ? 1 : 0);
+    bool failed = false, stopped = false;
+    for (std::size_t i = 0; i < listed && !stopped; ++i) {
+      auto result = solve(varied, varied.words[i], varied.values[i]);
+      if (!result) return exit_invalid_model;
+      say(i + 1, count, varied.label, *result);
+      failed = failed || result->status == RunStatus::failed;
+      stopped = interrupted != 0;
+      if (result->status != RunStatus::interrupted) results.push_back(std::move(*result));
+    }
+    if (!reference && !stopped) {
+      auto result = solve(varied, reference_word, number_of(reference_word).value());
+      if (!result) return exit_invalid_model;
+      say(count, count, varied.label, *result);
+      failed = failed || result->status == RunStatus::failed;
+      stopped = interrupted != 0;
+      if (result->status == RunStatus::completed) reference = std::move(result->samples);
+    }
+
+    // errors and orders
+    if (reference)
+      for (StudyRun& r : results) {
+        if (r.status != RunStatus::completed) continue;
+        try {
+          for (const StudyQuantity& q : quantities) r.errors.push_back(compare(r.samples, *reference, q.columns));
+        } catch (const std::invalid_argument&) {
+          throw CommandLineError(fmt::format(
+              "--reference: {} goes from t = {:.9g} to {:.9g}, the runs from {:.9g} to "
+              "{:.9g}",
+              reference_text, reference->t.front(), reference->t.back(), r.samples.t.front(), r.samples.t.back()));
+        }
+      }
+    const std::string name = std::filesystem::path(model_).stem().string();
+    const std::filesystem::path directory =
+        directory_.empty() ? std::filesystem::path("results") / (name + "-converge") : directory_;
+    Study study;
+    study.model = name;
+    study.file = model_;
+    study.label = varied.label;
+    study.pointer = varied.pointer;
+    study.finer_is_smaller = varied.values.back() < varied.values.front();
+    study.subproblems = names_;
+    study.quantities = quantities;
+    study.runs = std::move(results);
+    study.reference = reference ? reference_text : "";
+    study.status = stopped ? RunStatus::interrupted : failed ? RunStatus::failed : RunStatus::completed;
+    find_orders(study);
+    write_study(study, directory);
+    if (!quiet_) fmt::print("{}results in {}\n", study_table(study), directory.string());
+
+    if (stopped) return exit_interrupted;
+    if (failed) return exit_not_converged;
+    bool met = true;
+    for (const Expected& e : expected)
+      for (std::size_t q = 0; q < quantities.size(); ++q) {
+        if (quantities[q].name != e.name) continue;
+        const auto& found = study.orders[q].fitted_mean;
+        if (found && std::abs(*found - e.order) <= e.tolerance) continue;
+        met = false;
+        fmt::print(stderr, "carom converge: expected the order {:.3g} within {:.3g} for {}, found {}\n", e.order,
+                   e.tolerance, e.name, optional_text(found, "{:.3f}"));
+      }
+    return met ? exit_done : exit_expectation;
+  }
+
+  std::string model_, steps_, parameter_, vary_, reference_;
+  std::vector<std::string> probes_, expected_, overrides_;
+  std::filesystem::path directory_;
+  int threads_ = 1;
+  bool quiet_ = false;
+  std::vector<std::string> names_;  // of the sub-problems
+};
+
+}  // namespace
+
+Command& converge_command() {
+  static Converge command;
+  return command;
+}
+
+}  // namespace carom
