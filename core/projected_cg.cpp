@@ -151,6 +151,7 @@ bool ProjectedCg::prepare(std::span<const double> values) {
       if (cholesky.info() != Eigen::Success) bad = 1;
       BlockMap inverse(blocks_.data() + block_start_[at(g)], group.size, group.size);
       inverse = cholesky.solve(Block::Identity(group.size, group.size));
+      if (!inverse.allFinite()) bad = 1;
     }
     partial_a_[at(chunk)] = bad;
   });

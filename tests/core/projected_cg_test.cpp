@@ -1,0 +1,311 @@
+#include "core/projected_cg.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
+#include "contact/obstacle.hpp"
+#include "contact/point_contact.hpp"
+#include "core/linear_solver.hpp"
+#include "core/saddle_point.hpp"
+#include "elements/solid.hpp"
+
+using namespace carom;
+
+namespace {
+
+using Status = ProjectedCg::Status;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+struct Random {
+  std::mt19937_64 engine{11};
+  double operator()() { return static_cast<double>(engine() >> 11) * 0x1p-52 - 1.0; }  // [-1, 1)
+};
+
+// Symmetric positive definite, nodes of a grid coupled with all their neighbours; some unknowns of the first nodes are
+// missing. Values are single precision numbers, which the conjugate gradients hold exactly.
+struct Grid {
+  SparsePattern pattern;
+  Vector values;
+  std::vector<int> node;
+  std::vector<std::vector<int>> unknowns;  // of a node
+
+  Grid(int n, bool fixed, Random& random) {
+    int equations = 0;
+    for (int i = 0; i < n * n * n; ++i) {
+      unknowns.emplace_back();
+      for (int c = 0; c < 3; ++c) {
+        if (fixed && i < 5 && c != i % 3) continue;
+        unknowns.back().push_back(equations++);
+        node.push_back(i);
+      }
+    }
+    PatternBuilder builder(equations, equations);
+    const auto each_pair = [&](auto&& visit) {
+      for (int a = 0; a < n * n * n; ++a)
+        for (int z = -1; z <= 1; ++z)
+          for (int y = -1; y <= 1; ++y)
+            for (int x = -1; x <= 1; ++x) {
+              const int X = a % n + x, Y = a / n % n + y, Z = a / n / n + z;
+              if (X >= 0 && Y >= 0 && Z >= 0 && X < n && Y < n && Z < n) visit(a, X + n * (Y + n * Z));
+            }
+    };
+    each_pair([&](int a, int b) { builder.add_block(unknowns[at(a)], unknowns[at(b)]); });
+    pattern = builder.build();
+    values.assign(at(pattern.nonzeros()), 0.0);
+    each_pair([&](int a, int b) {
+      for (const int i : unknowns[at(a)])
+        for (const int j : unknowns[at(b)]) {
+          if (i < j) continue;
+          const double v = static_cast<double>(static_cast<float>(i == j ? 30 + random() : 0.3 * random()));
+          values[at(pattern.find(i, j))] = values[at(pattern.find(j, i))] = v;
+        }
+    });
+  }
+};
+
+// The saddle point by LU.
+struct Direct {
+  Vector dx, dl;
+  Direct(const Grid& grid, const std::vector<SparseRow>& rows, In r, In c) {
+    const int n = grid.pattern.rows, m = static_cast<int>(rows.size());
+    PatternBuilder builder(n + m, n + m);
+    for (int i = 0; i < n; ++i)
+      for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
+        builder.add(i, grid.pattern.column[at(k)]);
+    for (int i = 0; i < m; ++i)
+      for (const int j : rows[at(i)].equation) {
+        builder.add(n + i, j);
+        builder.add(j, n + i);
+      }
+    const SparsePattern pattern = builder.build();
+    Vector values(at(pattern.nonzeros())), b(at(n + m));
+    for (int i = 0; i < n; ++i)
+      for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
+        values[at(pattern.find(i, grid.pattern.column[at(k)]))] = grid.values[at(k)];
+    for (int i = 0; i < m; ++i)
+      for (std::size_t k = 0; k < rows[at(i)].equation.size(); ++k) {
+        const int j = rows[at(i)].equation[k];
+        values[at(pattern.find(n + i, j))] = values[at(pattern.find(j, n + i))] = -rows[at(i)].value[k];
+      }
+    LinearSolver solver;
+    solver.analyse(pattern, {true, false});
+    REQUIRE(solver.factorise(values) == FactorStatus::ok);
+    for (int i = 0; i < n; ++i) b[at(i)] = -r[at(i)];
+    for (int i = 0; i < m; ++i) b[at(n + i)] = c[at(i)];
+    solver.solve(b);
+    dx.assign(b.begin(), b.begin() + n);
+    dl.assign(b.begin() + n, b.end());
+  }
+};
+
+std::vector<const SparseRow*> pointers(const std::vector<SparseRow>& rows) {
+  std::vector<const SparseRow*> list;
+  for (const SparseRow& row : rows) list.push_back(&row);
+  return list;
+}
+
+Vector random_vector(int n, Random& random) {
+  Vector x(at(n));
+  for (double& xi : x) xi = random();
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("conjugate gradients: with active rows of single nodes they find the solution of the saddle point") {
+  Random random;
+  for (const bool fixed : {false, true})
+    for (const int rows_per_node : {0, 1, 2, 3}) {
+      const Grid grid(5, fixed, random);
+      const int n = grid.pattern.rows;
+      std::vector<SparseRow> rows;
+      for (int i = 20; i < 60; ++i)
+        for (int k = 0; k < rows_per_node; ++k) {
+          rows.push_back({grid.unknowns[at(i)], {}});
+          for (std::size_t j = 0; j < 3; ++j)
+            rows.back().value.push_back((random() + (static_cast<int>(j) == k ? 3 : 0)) * std::pow(10.0, i % 4));
+        }
+      const int m = static_cast<int>(rows.size());
+      const Vector r = random_vector(n, random), c = random_vector(m, random);
+      ProjectedCg cg;
+      cg.analyse(grid.pattern, grid.node, {}, 1);
+      REQUIRE(cg.prepare(grid.values));
+      REQUIRE(cg.set_rows(pointers(rows)));
+      CHECK(!cg.redundant());
+      Vector dx(at(n)), dl(at(m));
+      REQUIRE(cg.solve(r, c, 1e-13, 0, 500, dx, dl) == Status::converged);
+      CHECK(cg.iterations() > 3);
+      const Direct exact(grid, rows, r, c);
+      CAPTURE(rows_per_node);
+      for (std::size_t i = 0; i < dx.size(); ++i) CHECK(std::abs(dx[i] - exact.dx[i]) < 1e-9);
+      for (std::size_t i = 0; i < dl.size(); ++i)
+        CHECK(std::abs(dl[i] - exact.dl[i]) < 1e-8 * (1 + std::abs(exact.dl[i])));
+    }
+}
+
+TEST_CASE("conjugate gradients: redundant rows of a node share their force, with least norm") {
+  Random random;
+  const Grid grid(4, false, random);
+  const int n = grid.pattern.rows;
+  const std::vector<SparseRow> one{{grid.unknowns[7], {0, 0.6, 0.8}}};
+  const std::vector<SparseRow> twice{{grid.unknowns[7], {0, 0.6, 0.8}}, {grid.unknowns[7], {0, 0.6, 0.8}}};
+  const Vector r = random_vector(n, random);
+  ProjectedCg cg;
+  cg.analyse(grid.pattern, grid.node, {}, 1);
+  REQUIRE(cg.prepare(grid.values));
+  Vector x(at(n)), y(at(n)), a(1), b(2);
+  REQUIRE(cg.set_rows(pointers(one)));
+  REQUIRE(cg.solve(r, Vector{0.1}, 1e-12, 0, 500, x, a) == Status::converged);
+  REQUIRE(cg.set_rows(pointers(twice)));
+  CHECK(cg.redundant());
+  REQUIRE(cg.solve(r, Vector{0.1, 0.1}, 1e-12, 0, 500, y, b) == Status::converged);
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(1e-9));
+  CHECK(b[0] == doctest::Approx(a[0] / 2));
+  CHECK(b[1] == doctest::Approx(a[0] / 2));
+}
+
+TEST_CASE("conjugate gradients: rows of several nodes are refused, indefinite and broken matrices are told") {
+  Random random;
+  Grid grid(4, false, random);
+  const int n = grid.pattern.rows;
+  ProjectedCg cg;
+  cg.analyse(grid.pattern, grid.node, {}, 1);
+  REQUIRE(cg.prepare(grid.values));
+  const std::vector<SparseRow> wide{{{2, 3}, {1, -1}}};
+  CHECK(!cg.set_rows(pointers(wide)));
+  REQUIRE(cg.set_rows({}));
+  const Vector r = random_vector(n, random);
+  Vector x(at(n));
+  CHECK(cg.solve(r, {}, 1e-12, 0, 3, x, {}) == Status::slow);
+  // blocks of nodes positive definite, the matrix not
+  for (int i = 0; i < n; ++i)
+    for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
+      if (grid.pattern.column[at(k)] / 3 != i / 3) grid.values[at(k)] = 25;
+  REQUIRE(cg.prepare(grid.values));
+  CHECK(cg.solve(r, {}, 1e-12, 0, 500, x, {}) == Status::indefinite);
+  grid.values[at(grid.pattern.find(5, 5))] = -1;
+  CHECK(!cg.prepare(grid.values));
+  grid.values[at(grid.pattern.find(5, 5))] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(!cg.prepare(grid.values));
+}
+
+TEST_CASE("conjugate gradients: the same bits with one thread and with three") {
+  Random random;
+  const Grid grid(12, true, random);
+  const int n = grid.pattern.rows;
+  REQUIRE(n > 3000);
+  std::vector<SparseRow> rows;
+  for (int i = 5; i < 140; ++i) rows.push_back({grid.unknowns[at(i)], {random(), random(), 1}});
+  const Vector r = random_vector(n, random), c = random_vector(static_cast<int>(rows.size()), random);
+  std::vector<Vector> results;
+  for (const int threads : {1, 3}) {
+    ProjectedCg cg;
+    cg.analyse(grid.pattern, grid.node, {}, threads);
+    REQUIRE(cg.prepare(grid.values));
+    REQUIRE(cg.set_rows(pointers(rows)));
+    Vector dx(at(n)), dl(rows.size());
+    REQUIRE(cg.solve(r, c, 1e-8, 0, 500, dx, dl) == Status::converged);
+    results.push_back(dx);
+    results.push_back(dl);
+  }
+  CHECK(results[0] == results[2]);
+  CHECK(results[1] == results[3]);
+}
+
+namespace {
+
+// n^3 hexahedra of side 1, E = 90, rho = 1, their bottom before a plane.
+void build_cube(System& system, int n) {
+  const int m = n + 1;
+  const auto node = [m](int x, int y, int z) { return x + m * (y + m * z); };
+  for (int i = 0; i < m * m * m; ++i) {
+    const double x[] = {1.0 * (i % m), 1.0 * (i / m % m), 1.0 * (i / m / m)};
+    system.add_node(NodeKind::point, x, "node");
+  }
+  SolidMesh mesh;
+  const int corner[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+  for (int i = 0; i < n * n * n; ++i)
+    for (const auto& k : corner) {
+      const int x = i % n + k[0], y = i / n % n + k[1], z = i / n / n + k[2];
+      mesh.nodes.push_back(node(x, y, z));
+      mesh.reference.emplace_back(x, y, z);
+    }
+  system.add(make_solid("cube", mesh, {90, 0.3, 1}, {}));
+  std::vector<ContactPoint> points;
+  for (int i = 0; i < m * m; ++i) points.push_back({"point", i, Vec3::Zero(), 0, 0});
+  system.add(
+      std::make_unique<PointContactBlock>("floor", points, make_plane(Vec3::Zero(), Vec3::UnitZ()), nullptr, false));
+  system.finalize();
+}
+
+}  // namespace
+
+TEST_CASE("saddle point: conjugate gradients and factors give a solid with contacts the same step") {
+  System system;
+  build_cube(system, 5);
+  const int n = system.size();
+  Random random;
+  const Vector q = system.initial_configuration(), v(at(n), 0.0), r = random_vector(n, random);
+  SaddleRequest request;
+  request.c_M = 1;
+  request.c_K = 0.01;
+  request.q_M = request.q = q.data();
+  request.v = v.data();
+  Vector scratch;
+  SaddlePoint cg, direct;
+  cg.analyse(system, {true, true}, &scratch);
+  direct.analyse(system, {true, true});
+  std::vector<int> active;
+  for (int i = 0; i < system.unilateral(); i += 2) active.push_back(i);
+  const Vector c = random_vector(static_cast<int>(active.size()), random);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    // positive definite, indefinite, and indefinite with blocks of nodes that tell so
+    request.c_K = repeat == 0 ? 0.01 : repeat == 1 ? -0.001 : -1;
+    CAPTURE(repeat);
+    Vector dx[2] = {Vector(at(n)), Vector(at(n))}, dl[2] = {Vector(c.size()), Vector(c.size())};
+    REQUIRE(direct.factorise(system, request));
+    direct.set_active(system, active, q, 0, nullptr);
+    REQUIRE(direct.solve(r, {}, c, dx[0], {}, dl[0]));
+    REQUIRE(cg.factorise(system, request));
+    cg.set_active(system, active, q, 0, nullptr);
+    if (!cg.solve(r, {}, c, dx[1], {}, dl[1], {1e-10, 0})) {
+      REQUIRE(cg.gave_up());
+      REQUIRE(repeat == 1);
+      REQUIRE(cg.factorise(system, request));
+      CHECK(!cg.iterative());
+      cg.set_active(system, active, q, 0, nullptr);
+      REQUIRE(cg.solve(r, {}, c, dx[1], {}, dl[1], {1e-10, 0}));
+    }
+    CHECK(cg.iterative() == (repeat == 0));
+    CHECK(cg.counters().fallbacks == 2 * repeat);  // to CHOLMOD, to UMFPACK
+    double size = 0, force = 0;
+    for (const double x : dx[0]) size = std::max(size, std::abs(x));
+    for (const double x : dl[0]) force = std::max(force, std::abs(x));
+    // the matrix is single precision
+    for (std::size_t i = 0; i < dx[0].size(); ++i) CHECK(std::abs(dx[1][i] - dx[0][i]) < 1e-5 * size);
+    for (std::size_t i = 0; i < c.size(); ++i) CHECK(std::abs(dl[1][i] - dl[0][i]) < 1e-5 * force);
+  }
+  CHECK(cg.counters().cg_solves == 2);
+  CHECK(cg.counters().cg_iterations > 10);
+  CHECK(direct.counters().cg_solves == 0);
+}
+
+TEST_CASE("saddle point: small solids and exact systems are factorised") {
+  System small;
+  build_cube(small, 2);
+  Vector scratch;
+  SaddlePoint saddle;
+  saddle.analyse(small, {true, true}, &scratch);
+  CHECK(!saddle.iterative());
+  System large;
+  build_cube(large, 5);
+  saddle.analyse(large, {true, true}, &scratch);
+  CHECK(saddle.iterative());
+  saddle.analyse(large, {true, false}, &scratch);
+  CHECK(!saddle.iterative());
+}
