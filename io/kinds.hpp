@@ -44,6 +44,8 @@ struct BodyKind {
 spec::Key body_name();
 const std::vector<spec::Word>& translation_words();
 spec::Node orientation_spec();
+/// A check of paths: what the system can be asked for.
+std::string check_path(const nlohmann::json& path, std::string& where);
 /// point_error of lines, whose points are "start", "end" and "node.K", sets "nodes", elements "element.K"; `noun` as in
 /// "a bar", `elements` their number if it is known.
 std::string line_point_error(const nlohmann::json& body, const std::string* point, PointUse use,

@@ -1,6 +1,7 @@
 // Model: the mechanics built from a model document, with the names by which users speak of its parts.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <limits>
 #include <map>
@@ -55,6 +56,8 @@ struct BodyInfo {
   SurfaceMesh mesh;                             ///< what is drawn, in the axes of the nodes it moves with
   std::vector<int> mesh_nodes;                  ///< the node of each point of the mesh; empty: the body's only one
   std::vector<BodyElements> elements;           ///< of a flexible body, counted through: "element.K"
+  /// Faces of its surface by group: 3 or 4 nodes each (-1 fills up), counter-clockwise seen from outside.
+  std::map<std::string, std::vector<std::array<int, 4>>> faces;
 
   /// A named point or "node.K"; "" is the only node's place. nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& point) const;

@@ -13,6 +13,7 @@
 #include "contact/sphere_contact.hpp"
 #include "core/vector_ops.hpp"
 #include "elements/load.hpp"
+#include "elements/pressure.hpp"
 #include "elements/spring_damper.hpp"
 #include "integrators/static_equilibrium.hpp"
 #include "io/joint_builder.hpp"
@@ -121,6 +122,10 @@ class Builder {
     const json& list = root_["loads"];
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string pointer = "/loads/" + std::to_string(i);
+      if (text(list[i]["type"]) == "pressure") {
+        read_pressure(list[i], pointer);
+        continue;
+      }
       if (text(list[i]["type"]).starts_with("line_")) {
         add_line_load(context_, list[i], pointer, on_frames);
         continue;
@@ -139,6 +144,36 @@ class Builder {
     System& system = model_->system;
     if (!on_frames.empty()) system.add(std::make_unique<LoadBlock>("loads", std::move(on_frames), true));
     if (!on_points.empty()) system.add(std::make_unique<LoadBlock>("loads", std::move(on_points), false));
+  }
+
+  void read_pressure(const json& load, const std::string& pointer) {
+    const std::string on = text(load["on"]), name = text(load["name"]);
+    const std::size_t dot = on.find('.');
+    const BodyInfo* body = model_->find_body(on.substr(0, dot));
+    const std::string group = dot == std::string::npos ? "" : on.substr(dot + 1);
+    if (body == nullptr || !body->faces.contains(group)) {
+      std::vector<std::string> known;
+      if (body != nullptr)
+        for (const auto& [word, faces] : body->faces) known.push_back(word);
+      error(pointer + "/on", "expected a group of faces of a solid, got \"" + on + "\"" +
+                                 (known.empty() ? "" : spec::suggestion(group, known)));
+      return;
+    }
+    const TimeFunction value = context_.time_function(load["value"], pointer + "/value");
+    for (const int nodes : {4, 3}) {
+      std::vector<PressureFace> faces;
+      for (const std::array<int, 4>& face : body->faces.at(group)) {
+        if ((face[3] >= 0 ? 4 : 3) != nodes) continue;
+        PressureFace f;
+        f.nodes = face;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(nodes); ++k)
+          f.reference[k] = context_.initial_place({face[k], Vec3::Zero()});
+        faces.push_back(f);
+      }
+      if (!faces.empty())
+        model_->system.add(std::make_unique<PressureBlock>(name, std::move(faces), std::vector<TimeFunction>{value},
+                                                           load["follows"].get<bool>()));
+    }
   }
 
   // ---- contacts

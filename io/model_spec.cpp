@@ -97,6 +97,13 @@ Node loads_spec() {
                "a force at a point",
                {load_name, required("on", reference("point", Target::point), "the point it acts at"),
                 required("value", components("force"), "its components as functions of time"), frame}},
+              {"pressure",
+               "a pressure on faces of a solid",
+               {load_name, required("on", reference("group of faces", Target::point_or_points), "the group of faces"),
+                required("value", time_function("pressure"), "the pressure as a function of time, positive inwards"),
+                preset("follows", boolean(), true,
+                       "whether it stays normal to the deformed faces and grows with their area; otherwise it keeps "
+                       "the forces of the undeformed ones")}},
               {"torque",
                "a free torque",
                {load_name,

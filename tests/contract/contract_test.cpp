@@ -14,6 +14,7 @@
 #include "elements/joint_coordinate.hpp"
 #include "elements/load.hpp"
 #include "elements/point_mass.hpp"
+#include "elements/pressure.hpp"
 #include "elements/rigid_body.hpp"
 #include "elements/solid.hpp"
 #include "elements/spring_damper.hpp"
@@ -260,6 +261,19 @@ std::vector<ElementCase> solid_cases() {
   return list;
 }
 
+void pressures(System& s, int nodes, bool follower) {
+  Random random(7);
+  std::vector<PressureFace> faces(2);
+  for (PressureFace& face : faces)
+    for (int k = 0; k < nodes; ++k) {
+      face.nodes[at(k)] = point(s);
+      face.reference[at(k)] = random.vector();
+    }
+  faces[1].load = 1;
+  s.add(std::make_unique<PressureBlock>(
+      "pressures", faces, std::vector{TimeFunction::constant(1.3), TimeFunction::formula("sin(2*t)")}, follower));
+}
+
 std::vector<ElementCase> elements() {
   constexpr MassKind consistent = MassKind::consistent, lumped = MassKind::lumped;
   constexpr Coordinate along = Coordinate::displacement, apart = Coordinate::distance, about = Coordinate::angle;
@@ -311,6 +325,11 @@ std::vector<ElementCase> elements() {
       {"varying torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, varying_load()); }},
       {"torque in body axes", [](System& s) { loads(s, K::torque, true, F, varying_load()); }},
   };
+  for (const int nodes : {3, 4})
+    for (const bool follower : {false, true})
+      list.push_back(
+          {std::string(follower ? "following" : "dead") + " pressure on " + (nodes == 3 ? "tri" : "quadr") + "angles",
+           [=](System& s) { pressures(s, nodes, follower); }});
   for (ElementCase& c : solid_cases()) list.push_back(std::move(c));
   return list;
 }
