@@ -14,18 +14,14 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-using Lanes [[gnu::vector_size(32), gnu::aligned(8), gnu::may_alias]] = double;
 using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 using Plain [[gnu::vector_size(32)]] = double;
 constexpr int lane_count = 4;
-constexpr int longest_row = 480;  // gathered at once
-constexpr int largest_rows = 8;   // of one node
+constexpr int largest_rows = 8;  // of one node
 constexpr double rank_tolerance = 1e-10;
 
-inline Lanes& lanes(double* p) { return *reinterpret_cast<Lanes*>(p); }
-inline Lanes load(const double* p) { return *reinterpret_cast<const Lanes*>(p); }
 inline Plain load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Floats*>(p), Plain); }
-inline double sum(Lanes x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+inline double rounded(double x) { return static_cast<double>(static_cast<float>(x)); }
 
 using Block = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor, 6, 6>;
 using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor, largest_rows, 6>;
@@ -56,10 +52,10 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
     groups_.push_back(group);
   }
 
-  // rows of a group that have the same columns, whole groups of them
+  // points whose rows have the same columns, those of points
   for (Group& group : groups_) {
     const int first = pattern.row_start[at(group.first)], length = pattern.row_start[at(group.first + 1)] - first;
-    bool regular = length <= longest_row;
+    bool regular = group.size == 3 && length % 3 == 0;
     for (int r = 1; r < group.size && regular; ++r) {
       const int other = pattern.row_start[at(group.first + r)];
       regular = pattern.row_start[at(group.first + r + 1)] - other == length &&
@@ -67,23 +63,21 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
                            pattern.column.begin() + other);
     }
     group.neighbours = static_cast<int>(neighbours_.size());
-    for (int k = 0; k < length && regular;) {
-      const int j = pattern.column[at(first + k)], g = group_of_[at(j)];
-      const Group& other = groups_[at(g)];
-      regular = j == other.first && k + other.size <= length &&
-                pattern.column[at(first + k + other.size - 1)] == j + other.size - 1;
-      neighbours_.push_back(g);
-      k += other.size;
+    for (int k = 0; k < length && regular; k += 3) {
+      const int j = pattern.column[at(first + k)];
+      const Group& other = groups_[at(group_of_[at(j)])];
+      regular = j == other.first && other.size == 3 && pattern.column[at(first + k + 2)] == j + 2;
+      neighbours_.push_back(j);
     }
     if (!regular) neighbours_.resize(at(group.neighbours));
     group.neighbours_end = static_cast<int>(neighbours_.size());
   }
 
-  // whole lanes are read and written behind the last entry
+  // whole lanes are read, beyond the last entry
   values_.assign(at(pattern.nonzeros() + lane_count), 0.0F);
   blocks_.assign(entries, 0.0);
   block_.assign(groups_.size(), nullptr);
-  for (Vector* x : {&x_, &r_, &z_, &p_, &Sp_}) x->assign(at(n_ + lane_count), 0.0);
+  for (Vector* x : {&x_, &r_, &z_, &p_, &Sp_}) x->assign(at(n_), 0.0);
   const std::size_t chunks = (groups_.size() + chunk_groups - 1) / chunk_groups;
   partial_a_.assign(chunks, 0.0);
   partial_b_.assign(chunks, 0.0);
@@ -122,11 +116,25 @@ double ProjectedCg::sum_partials(const Vector& partials) const {
   return std::accumulate(partials.begin(), partials.end(), 0.0);
 }
 
+// visit(place in values_, place in the pattern's values) for all entries of a node's rows.
+template <class Visit>
+void ProjectedCg::each_value(const Group& group, const Visit& visit) const {
+  const std::vector<int>& start = pattern_->row_start;
+  const int first = start[at(group.first)], last = start[at(group.first + group.size)];
+  if (group.neighbours == group.neighbours_end) {
+    for (int k = first; k < last; ++k) visit(at(k), at(k));
+    return;
+  }
+  const int length = 3 * (group.neighbours_end - group.neighbours);
+  for (int j = 0; j < length; ++j)
+    for (int r = 0; r < 3; ++r) visit(at(first + 3 * j + r), at(first + r * length + j));
+}
+
 bool ProjectedCg::prepare(std::span<const double> values) {
   const SparsePattern& p = *pattern_;
-  // a power of two that brings the largest diagonal entry to about one
+  // a power of two that brings the largest entry to about one
   double largest = 0;
-  for (int i = 0; i < n_; ++i) largest = std::max(largest, std::abs(values[at(p.find(i, i))]));
+  for (int k = 0; k < p.nonzeros(); ++k) largest = std::max(largest, std::abs(values[at(k)]));
   if (!(largest > 0) || !std::isfinite(largest)) return false;
   const double scale = std::exp2(-std::ilogb(largest));
 
@@ -134,8 +142,7 @@ bool ProjectedCg::prepare(std::span<const double> values) {
     double bad = 0;
     for (int g = first; g < last; ++g) {
       const Group& group = groups_[at(g)];
-      for (int k = p.row_start[at(group.first)]; k < p.row_start[at(group.first + group.size)]; ++k)
-        values_[at(k)] = static_cast<float>(scale * values[at(k)]);
+      each_value(group, [&](std::size_t own, std::size_t k) { values_[own] = static_cast<float>(scale * values[k]); });
       Block block(group.size, group.size);
       for (int r = 0; r < group.size; ++r) {
         const int row = group.first + r;
@@ -143,7 +150,7 @@ bool ProjectedCg::prepare(std::span<const double> values) {
         auto k = std::lower_bound(begin, end, group.first);
         for (int c = 0; c < group.size; ++c) {
           const bool there = k != end && *k == group.first + c;
-          block(r, c) = there ? static_cast<double>(values_[static_cast<std::size_t>(k - p.column.begin())]) : 0.0;
+          block(r, c) = there ? rounded(scale * values[static_cast<std::size_t>(k - p.column.begin())]) : 0.0;
           if (there) ++k;
         }
       }
@@ -162,7 +169,8 @@ bool ProjectedCg::prepare(std::span<const double> values) {
 
 Vector ProjectedCg::matrix() const {
   Vector values(at(pattern_->nonzeros()));
-  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(values_[k]) / scale_;
+  for (const Group& group : groups_)
+    each_value(group, [&](std::size_t own, std::size_t k) { values[k] = static_cast<double>(values_[own]) / scale_; });
   return values;
 }
 
@@ -268,11 +276,10 @@ void ProjectedCg::restrict_blocks() {
   rows_stale_ = false;
 }
 
-// y = the rows of S of one node times x; x may be read up to a lane behind its end.
+// y = the rows of S of one node times x.
 void ProjectedCg::multiply_group(const Group& group, const double* x, double* y) const {
   const SparsePattern& p = *pattern_;
-  const int first = p.row_start[at(group.first)], length = p.row_start[at(group.first + 1)] - first;
-  if (group.neighbours == group.neighbours_end || group.size > 3) {
+  if (group.neighbours == group.neighbours_end) {
     for (int r = 0; r < group.size; ++r) {
       double s = 0;
       for (int k = p.row_start[at(group.first + r)]; k < p.row_start[at(group.first + r + 1)]; ++k)
@@ -281,36 +288,31 @@ void ProjectedCg::multiply_group(const Group& group, const double* x, double* y)
     }
     return;
   }
-  // what the rows are multiplied by, once for all of them
-  double own[longest_row + 2 * lane_count];
-  int place = 0;
-  for (int k = group.neighbours; k < group.neighbours_end; ++k) {
-    const Group& other = groups_[at(neighbours_[at(k)])];
-    const double* const from = x + other.first;
-    lanes(own + place) = load(from);
-    if (other.size > lane_count) lanes(own + place + lane_count) = load(from + lane_count);
-    place += other.size;
+  // columns of blocks, the fourth lane is the next column's; two blocks at a time, since one sum would wait for itself
+  const float* a = values_.data() + p.row_start[at(group.first)];
+  const int* neighbour = neighbours_.data() + group.neighbours;
+  const int* const end = neighbours_.data() + group.neighbours_end;
+  Plain s0{}, s1{}, s2{}, t0{}, t1{}, t2{};
+  for (; neighbour + 1 < end; neighbour += 2, a += 18) {
+    const double* const u = x + neighbour[0];
+    const double* const w = x + neighbour[1];
+    s0 += load(a) * u[0];
+    s1 += load(a + 3) * u[1];
+    s2 += load(a + 6) * u[2];
+    t0 += load(a + 9) * w[0];
+    t1 += load(a + 12) * w[1];
+    t2 += load(a + 15) * w[2];
   }
-  lanes(own + place) = Lanes{};
-  const float* const a = values_.data() + first;
-  if (group.size == 3) {
-    Plain s0{}, s1{}, s2{};
-    for (int j = 0; j < length; j += lane_count) {
-      const Plain xj = load(own + j);
-      s0 += load(a + j) * xj;
-      s1 += load(a + length + j) * xj;
-      s2 += load(a + 2 * length + j) * xj;
-    }
-    y[0] = sum(s0);
-    y[1] = sum(s1);
-    y[2] = sum(s2);
-    return;
+  if (neighbour < end) {
+    const double* const u = x + neighbour[0];
+    s0 += load(a) * u[0];
+    s1 += load(a + 3) * u[1];
+    s2 += load(a + 6) * u[2];
   }
-  for (int r = 0; r < group.size; ++r) {
-    Plain s{};
-    for (int j = 0; j < length; j += lane_count) s += load(a + r * length + j) * load(own + j);
-    y[r] = sum(s);
-  }
+  const Plain s = (s0 + t0) + (s1 + t1) + (s2 + t2);
+  y[0] = s[0];
+  y[1] = s[1];
+  y[2] = s[2];
 }
 
 void ProjectedCg::project(const Constrained& node, double* r) const {

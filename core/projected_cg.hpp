@@ -53,7 +53,7 @@ class ProjectedCg {
 
   struct Group {
     int first = 0, size = 0;
-    int neighbours = 0, neighbours_end = 0;  // of neighbours_; none: its rows differ and are multiplied one by one
+    int neighbours = 0, neighbours_end = 0;  // of neighbours_; none: its values lie as in the pattern
   };
   // The rows of one node.
   struct Constrained {
@@ -68,6 +68,8 @@ class ProjectedCg {
   template <class Work>
   void for_chunks(const Work& work) const;
   double sum_partials(const Vector& partials) const;
+  template <class Visit>
+  void each_value(const Group& group, const Visit& visit) const;
   void multiply_group(const Group& group, const double* x, double* y) const;
   void build_constrained(Constrained& node, std::span<const SparseRow* const> rows);
   void restrict_blocks();
@@ -79,6 +81,8 @@ class ProjectedCg {
   bool redundant_ = false, rows_stale_ = true;
   double scale_ = 1;  // of the matrix held
   std::vector<Group> groups_;
+  // Of points whose neighbours are points: first equations of these. Their 3 x 3 blocks follow each other in values_,
+  // column by column.
   std::vector<int> neighbours_, group_of_;
   std::vector<float> values_;
   Vector weight_;
