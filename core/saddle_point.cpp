@@ -61,7 +61,7 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
   n_b_ = system.bilateral();
   pattern_ = &system.saddle_pattern();
   properties_ = properties;
-  for (Vector* x : {&rhs_, &residual_, &correction_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
+  for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
   diagonal_.clear();
   for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
   factorised_ = regularised_ = direct_known_ = direct_ = iterative_ = false;
@@ -248,13 +248,24 @@ bool SaddlePoint::base_solve(Vector& b) {
   copy(b, residual_);
   set_zero(b);
   for (int k = 0; k < refinements; ++k) {
+    std::swap(previous_, correction_);
     copy(residual_, correction_);
     solver_.solve(correction_);
     axpy(1.0, correction_, b);
-    if (k + 1 == refinements) break;
     multiply(*pattern_, values_, correction_, rhs_scratch_);
     axpy(-1.0, rhs_scratch_, residual_);
   }
+  // corrections that come again in every sweep belong to rows that contradict each other: their multipliers hardly move
+  // anything, and would only grow
+  double change = 0, size = 0;
+  for (std::size_t i = at(n_); i < at(n_ + n_b_); ++i) {
+    size += correction_[i] * correction_[i];
+    change += (correction_[i] - previous_[i]) * (correction_[i] - previous_[i]);
+  }
+  if (change >= 0.01 * size) return true;
+  axpy(-refinements, correction_, b);
+  multiply(*pattern_, values_, correction_, rhs_scratch_);
+  axpy(refinements, rhs_scratch_, residual_);
   return true;
 }
 
@@ -406,7 +417,11 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
     rhs_[at(n_ + i)] = row_scale_ * c_b[at(i)];
     zero = zero && c_b[at(i)] == 0;
   }
+  contradiction_ = 0;
   if (!zero && !base_solve(rhs_)) return false;
+  if (!zero && regularised_)
+    for (int i = 0; i < n_b_; ++i)
+      contradiction_ = std::max(contradiction_, std::abs(residual_[at(n_ + i)]) / row_scale_);
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {

@@ -62,6 +62,12 @@ class SaddlePoint {
   bool iterative() const { return iterative_ && !direct_; }
 
   LinearCounters counters() const;
+  /// What the last solve left of G_b dx + c_b: redundant rows contradict each other a little where positions fit only
+  /// nearly, and are then solved in the sense of least squares, with multipliers of no part that does nothing.
+  double contradiction() const { return contradiction_; }
+  /// Bilateral rows are known to be redundant, although a state nearby may hide it.
+  void expect_redundant() { regularised_ = true; }
+  bool redundant() const { return regularised_; }
   /// Redundant rows, bilateral or active ones, were met in the last solve.
   bool regularised() const {
     return regularised_ || (n_A_ > 0 && (projected_ ? cg_.redundant() : delassus_regularised_));
@@ -97,9 +103,9 @@ class SaddlePoint {
 
   LinearSolver solver_;
   const SparsePattern* pattern_ = nullptr;
-  Vector values_, rhs_, residual_, correction_, rhs_scratch_;
+  Vector values_, rhs_, residual_, correction_, previous_, rhs_scratch_;
   int n_ = 0, n_b_ = 0, n_A_ = 0;
-  double row_scale_ = 1;
+  double row_scale_ = 1, contradiction_ = 0;
   bool factorised_ = false, regularised_ = false, delassus_regularised_ = false, delassus_known_ = false;
   std::vector<int> diagonal_;      // positions of the multiplier diagonal
   std::vector<ActiveRow> active_;  // the first n_A_ are in use

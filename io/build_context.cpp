@@ -79,10 +79,14 @@ Vec3 BuildContext::initial_place(const AttachedPoint& p) const {
   return model.place(p, model.system.initial_configuration());
 }
 
-Mat3 BuildContext::initial_rotation(const AttachedPoint& p) const {
-  if (!is_frame(p)) return Mat3::Identity();
+Quaternion BuildContext::initial_quaternion(const AttachedPoint& p) const {
+  if (!is_frame(p)) return {1, 0, 0, 0};
   const double* q = model.system.initial_configuration().data() + model.system.dofs().configuration_offset(p.node);
-  return so3::quaternion_to_matrix(Quaternion(q[3], q[4], q[5], q[6]));
+  return {q[3], q[4], q[5], q[6]};
+}
+
+Mat3 BuildContext::initial_rotation(const AttachedPoint& p) const {
+  return so3::quaternion_to_matrix(initial_quaternion(p));
 }
 
 const json& BuildContext::material(const std::string& name) const {

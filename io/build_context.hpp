@@ -42,6 +42,7 @@ class BuildContext {
   std::string unknown_point(const std::string& reference) const;
   bool is_frame(const AttachedPoint& point) const;
   Vec3 initial_place(const AttachedPoint& point) const;
+  Quaternion initial_quaternion(const AttachedPoint& point) const;
   Mat3 initial_rotation(const AttachedPoint& point) const;
 
   const nlohmann::json& material(const std::string& name) const;

@@ -14,6 +14,13 @@ namespace carom {
 using nlohmann::json;
 using namespace spec;
 
+// A path that the system can be asked for.
+std::string check_path(const json& path, std::string&) {
+  const auto& text = path.get_ref<const std::string&>();
+  return text.empty() || text.find('\0') != std::string::npos ? "expected the path of a file, got " + in_quotes(text)
+                                                              : "";
+}
+
 // Of rigid bodies and solids.
 Node orientation_spec() {
   return object(
@@ -39,13 +46,6 @@ Node orientation_spec() {
 namespace {
 
 // ---- keys
-
-/// A path that the system can be asked for.
-std::string check_path(const json& path, std::string&) {
-  const auto& text = path.get_ref<const std::string&>();
-  return text.empty() || text.find('\0') != std::string::npos ? "expected the path of a file, got " + in_quotes(text)
-                                                              : "";
-}
 
 Node shape_spec() {
   const Node length = number("length").above(0);

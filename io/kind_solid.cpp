@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 
 #include "core/so3.hpp"
 #include "elements/solid.hpp"
+#include "io/gmsh_mesh.hpp"
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
 #include "io/lookup.hpp"
@@ -32,6 +35,12 @@ Node mesh_spec() {
                 "divisions",
                 list("numbers of elements", integer("number of elements").at_least(1).at_most(1000000)).of_length({3}),
                 "elements along x, y and z")}},
+          {"gmsh",
+           "a mesh from Gmsh: .msh, or .geo and .step, which are meshed; its physical groups are the groups",
+           {required("file", string("path").with(check_path), "the file, relative to the model"),
+            optional("volume", string("name of a physical group"),
+                     "physical group of volumes whose elements are taken (default: all)"),
+            preset("scale", number().above(0), 1, "factor of its coordinates")}},
       });
 }
 
@@ -42,9 +51,10 @@ Node fixed_spec() {
       "fixed points",
       object(
           "set of fixed points",
-          {required("on",
-                    one_or_list("points of the solid", reference("points of the solid", Target::own_points)).unique(),
-                    "which nodes: \"bottom\", \"node.3\", \"nodes\""),
+          {required(
+               "on",
+               one_or_list("points of the solid", reference("node or group of the solid", Target::own_points)).unique(),
+               "which nodes: \"bottom\", \"node.3\", \"nodes\""),
            preset("directions", list("directions", choice(words)).nonempty().unique(), json::array({"translation"}),
                   "what cannot move")}));
 }
@@ -142,7 +152,22 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 
 // ---- building
 
-Mesh read_mesh(BuildContext&, const json& mesh, const std::string&) {
+Mesh read_mesh(BuildContext& context, const json& mesh, const std::string& pointer) {
+  if (text(mesh["type"]) == "gmsh") {
+    const auto file = std::filesystem::path(context.document.file).parent_path() / text(mesh["file"]);
+    const double scale = mesh["scale"].get<double>();
+    const auto volume = mesh.contains("volume") ? std::optional(text(mesh["volume"])) : std::nullopt;
+    // run.json may lie elsewhere and must find the file too
+    context.document.resolved[json::json_pointer(pointer + "/file")] = std::filesystem::absolute(file).string();
+    try {
+      return read_gmsh(file, volume, scale);
+    } catch (const UnknownVolume& e) {
+      context.error(pointer + "/volume", e.what());
+    } catch (const std::runtime_error& e) {
+      context.error(pointer + "/file", e.what());
+    }
+    return {};
+  }
   const json& n = mesh["divisions"];
   return box_mesh(vec3(mesh["size"]), {n[0].get<int>(), n[1].get<int>(), n[2].get<int>()});
 }
@@ -157,6 +182,12 @@ void add_nodes(BuildContext& context, const json& body, const Mesh& mesh, BodyIn
   }
   info.add_node_set();
   for (const auto& [name, group] : mesh.groups) {
+    for (const MeshFace& face : group.faces) {
+      std::array<int, 4> nodes{-1, -1, -1, -1};
+      for (std::size_t k = 0; k < static_cast<std::size_t>(face.count()); ++k)
+        nodes[k] = info.nodes[static_cast<std::size_t>(face.nodes[k])];
+      info.faces[name].push_back(nodes);
+    }
     PointSet& set = info.sets[name];
     for (const int k : group.nodes) {
       set.points.push_back({info.nodes[static_cast<std::size_t>(k)], Vec3::Zero()});
@@ -201,7 +232,8 @@ void add_elements(BuildContext& context, SolidShape shape, const Elements& eleme
       mesh.nodes.push_back(node);
       mesh.reference.push_back(context.initial_place({node, Vec3::Zero()}));
     }
-    mesh.names.push_back(info.name + "." + (e < names.size() ? names[e] : "element " + std::to_string(e)));
+    mesh.names.push_back(info.name + ".element." + std::to_string(first_cell + e) +
+                         (e < names.size() ? " (" + names[e] + " of the mesh)" : ""));
     info.mesh.add_cell(shape == SolidShape::hexahedra ? CellType::hexahedron : CellType::tetrahedron, elements[e]);
   }
   auto block = make_solid(info.name, std::move(mesh), material, options);

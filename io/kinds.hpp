@@ -13,6 +13,7 @@
 
 #include "contact/obstacle.hpp"
 #include "elements/joint.hpp"
+#include "elements/joint_coordinate.hpp"
 #include "io/build_context.hpp"
 #include "io/spec.hpp"
 
@@ -43,6 +44,8 @@ struct BodyKind {
 spec::Key body_name();
 const std::vector<spec::Word>& translation_words();
 spec::Node orientation_spec();
+/// A check of paths: what the system can be asked for.
+std::string check_path(const nlohmann::json& path, std::string& where);
 /// point_error of lines, whose points are "start", "end" and "node.K", sets "nodes", elements "element.K"; `noun` as in
 /// "a bar", `elements` their number if it is known.
 std::string line_point_error(const nlohmann::json& body, const std::string* point, PointUse use,
@@ -61,29 +64,39 @@ const BodyKind* find_body_kind(const std::string& type);
 
 // ---- joints
 
-/// The rows of all joints, collected so that equal rows form one block.
+/// The rows and springs of joints, collected so that those of a kind form one block.
 struct JointRows {
-  std::vector<Coincidence> linear, rotating;
-  std::vector<Orthogonality> orthogonal;
+  std::vector<Coincidence> points, linear_points;
+  std::vector<Orthogonality> axes;
+  std::vector<CoordinateRow> coordinates, linear_coordinates, drivers, stops;
+  std::vector<CoordinateSpring> springs;
+  std::optional<JointCoordinate> angle, displacement;  ///< what the joint that is built leaves free, for probes
 };
 
 /// Two points to be joined, and where they are at the start.
 struct JointSource {
-  std::string name;
+  const nlohmann::json* json = nullptr;
+  std::string pointer, name;
   AttachedPoint a, b;
   bool a_is_frame = false, b_is_frame = false;
   Vec3 x_a = Vec3::Zero(), x_b = Vec3::Zero();
+  Quaternion q_a{1, 0, 0, 0}, q_b{1, 0, 0, 0};
   Mat3 R_a = Mat3::Identity(), R_b = Mat3::Identity();
 
-  /// Both sides have rotations that can be held: frames or ground.
-  bool both_oriented() const { return (a_is_frame || a.node < 0) && (b_is_frame || b.node < 0); }
+  /// Sides with rotations that can be held: frames or ground.
+  bool a_is_oriented() const { return a_is_frame || a.node < 0; }
+  bool b_is_oriented() const { return b_is_frame || b.node < 0; }
+  bool both_oriented() const { return a_is_oriented() && b_is_oriented(); }
 };
 
 struct JointKind {
+  enum class Needs { nothing, first_frame, two_frames };  ///< sides that must be frames or ground
   std::string type, help;
-  void (*build)(const JointSource& joint, JointRows& rows);
+  Needs needs;
+  std::vector<spec::Key> (*keys)();  ///< beside its name and points
+  void (*build)(BuildContext& context, const JointSource& joint, JointRows& rows);
 };
-std::vector<JointKind> rigid_joint_kinds();  ///< fixed, spherical, rigid_link
+std::vector<JointKind> rigid_joint_kinds();
 const std::vector<JointKind>& joint_kinds();
 
 // ---- obstacles

@@ -1,6 +1,7 @@
 // Model: the mechanics built from a model document, with the names by which users speak of its parts.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <limits>
 #include <map>
@@ -13,6 +14,7 @@
 #include "contact/projection.hpp"
 #include "core/state.hpp"
 #include "core/system.hpp"
+#include "elements/joint_coordinate.hpp"
 #include "integrators/integrator.hpp"
 #include "integrators/simulation.hpp"
 #include "io/model_document.hpp"
@@ -54,6 +56,8 @@ struct BodyInfo {
   SurfaceMesh mesh;                             ///< what is drawn, in the axes of the nodes it moves with
   std::vector<int> mesh_nodes;                  ///< the node of each point of the mesh; empty: the body's only one
   std::vector<BodyElements> elements;           ///< of a flexible body, counted through: "element.K"
+  /// Faces of its surface by group: 3 or 4 nodes each (-1 fills up), counter-clockwise seen from outside.
+  std::map<std::string, std::vector<std::array<int, 4>>> faces;
 
   /// A named point or "node.K"; "" is the only node's place. nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& point) const;
@@ -63,12 +67,20 @@ struct BodyInfo {
   void add_node_set();
 };
 
-/// The rows of a contact or joint.
+/// The rows of a contact, joint or stop.
 struct RowGroup {
   std::string name;
   std::vector<int> rows;
   bool unilateral = false;
   AttachedPoint point;  ///< of a joint: its second point
+};
+
+/// A joint: what it holds, what it leaves free, and what acts along that.
+struct JointInfo : RowGroup {
+  AttachedPoint a;                                     ///< its first point
+  std::vector<int> stops;                              ///< rows of its stops
+  std::optional<JointCoordinate> angle, displacement;  ///< free coordinates
+  int angle_driver = -1, displacement_driver = -1;     ///< rows
 };
 
 struct ObstacleInfo {
@@ -121,7 +133,9 @@ struct Model {
   double weight = 1;  ///< a typical force
   OutputSettings output;
   std::vector<BodyInfo> bodies;
-  std::vector<RowGroup> contacts, joints;
+  std::vector<RowGroup> contacts;
+  std::vector<JointInfo> joints;
+  std::vector<RowGroup> stops;  ///< of joints: "hinge.upper"
   std::vector<std::pair<AttachedPoint, AttachedPoint>> springs;
   double total_mass = 0;
   std::vector<ObstacleInfo> obstacles;

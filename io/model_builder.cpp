@@ -13,8 +13,10 @@
 #include "contact/sphere_contact.hpp"
 #include "core/vector_ops.hpp"
 #include "elements/load.hpp"
+#include "elements/pressure.hpp"
 #include "elements/spring_damper.hpp"
 #include "integrators/static_equilibrium.hpp"
+#include "io/joint_builder.hpp"
 #include "io/kinds.hpp"
 #include "io/line_loads.hpp"
 
@@ -41,7 +43,7 @@ class Builder {
     read_bodies();
     if (!document_.ok()) return nullptr;
     read_springs();
-    read_joints();
+    joints_.read();
     read_loads();
     read_contacts();
     if (!document_.ok()) return nullptr;
@@ -115,53 +117,15 @@ class Builder {
     if (!springs.empty()) model_->system.add(std::make_unique<SpringDamperBlock>("springs", std::move(springs)));
   }
 
-  void read_joints() {
-    const json& list = root_["joints"];
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const json& of = list[i]["of"];
-      const std::string pointer = "/joints/" + std::to_string(i) + "/of";
-      JointSource joint;
-      joint.name = text(list[i]["name"]);
-      joint.a = context_.point(of[0], pointer + "/0");
-      joint.b = context_.point(of[1], pointer + "/1");
-      if (joint.a.node == joint.b.node) {
-        error(pointer, joint.a.node < 0 ? "expected a point of a body, got two points of the ground, which do not move"
-                                        : "expected two different points, got one by two names");
-        continue;
-      }
-      // bare "ground" is where the other point is
-      if (of[0] == "ground") joint.a.offset = context_.initial_place(joint.b);
-      if (of[1] == "ground") joint.b.offset = context_.initial_place(joint.a);
-      joint.a_is_frame = is_frame(joint.a);
-      joint.b_is_frame = is_frame(joint.b);
-      joint.x_a = context_.initial_place(joint.a);
-      joint.x_b = context_.initial_place(joint.b);
-      joint.R_a = context_.initial_rotation(joint.a);
-      joint.R_b = context_.initial_rotation(joint.b);
-
-      // which of the shared rows are this joint's
-      JointItems items{
-          joint.name, joint.b, {rows_.linear.size(), 0}, {rows_.rotating.size(), 0}, {rows_.orthogonal.size(), 0}};
-      find_kind(joint_kinds(), list[i]).build(joint, rows_);
-      items.linear.second = rows_.linear.size();
-      items.rotating.second = rows_.rotating.size();
-      items.orthogonal.second = rows_.orthogonal.size();
-      joints_.push_back(std::move(items));
-    }
-    System& system = model_->system;
-    if (!rows_.linear.empty())
-      linear_ = &system.add(std::make_unique<CoincidenceBlock>("joints", std::move(rows_.linear), false));
-    if (!rows_.rotating.empty())
-      rotating_ = &system.add(std::make_unique<CoincidenceBlock>("joints", std::move(rows_.rotating), true));
-    if (!rows_.orthogonal.empty())
-      orthogonal_ = &system.add(std::make_unique<OrthogonalityBlock>("joints", std::move(rows_.orthogonal)));
-  }
-
   void read_loads() {
     std::vector<Load> on_frames, on_points;
     const json& list = root_["loads"];
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string pointer = "/loads/" + std::to_string(i);
+      if (text(list[i]["type"]) == "pressure") {
+        read_pressure(list[i], pointer);
+        continue;
+      }
       if (text(list[i]["type"]).starts_with("line_")) {
         add_line_load(context_, list[i], pointer, on_frames);
         continue;
@@ -180,6 +144,36 @@ class Builder {
     System& system = model_->system;
     if (!on_frames.empty()) system.add(std::make_unique<LoadBlock>("loads", std::move(on_frames), true));
     if (!on_points.empty()) system.add(std::make_unique<LoadBlock>("loads", std::move(on_points), false));
+  }
+
+  void read_pressure(const json& load, const std::string& pointer) {
+    const std::string on = text(load["on"]), name = text(load["name"]);
+    const std::size_t dot = on.find('.');
+    const BodyInfo* body = model_->find_body(on.substr(0, dot));
+    const std::string group = dot == std::string::npos ? "" : on.substr(dot + 1);
+    if (body == nullptr || !body->faces.contains(group)) {
+      std::vector<std::string> known;
+      if (body != nullptr)
+        for (const auto& [word, faces] : body->faces) known.push_back(word);
+      error(pointer + "/on", "expected a group of faces of a solid, got \"" + on + "\"" +
+                                 (known.empty() ? "" : spec::suggestion(group, known)));
+      return;
+    }
+    const TimeFunction value = context_.time_function(load["value"], pointer + "/value");
+    for (const int nodes : {4, 3}) {
+      std::vector<PressureFace> faces;
+      for (const std::array<int, 4>& face : body->faces.at(group)) {
+        if ((face[3] >= 0 ? 4 : 3) != nodes) continue;
+        PressureFace f;
+        f.nodes = face;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(nodes); ++k)
+          f.reference[k] = context_.initial_place({face[k], Vec3::Zero()});
+        faces.push_back(f);
+      }
+      if (!faces.empty())
+        model_->system.add(std::make_unique<PressureBlock>(name, std::move(faces), std::vector<TimeFunction>{value},
+                                                           load["follows"].get<bool>()));
+    }
   }
 
   // ---- contacts
@@ -370,7 +364,7 @@ class Builder {
     Vector gaps(static_cast<std::size_t>(system.rows())), rates(gaps);
     system.gaps(state.q, state.t, RowSet::all, gaps);
     system.rates(state.q, state.v, state.t, RowSet::all, rates);
-    const auto check = [&](const std::vector<RowGroup>& groups, const std::string& list) {
+    const auto check = [&](const auto& groups, const std::string& list) {
       for (std::size_t i = 0; i < groups.size(); ++i) {
         const bool finite = std::all_of(groups[i].rows.begin(), groups[i].rows.end(), [&](int row) {
           const auto k = static_cast<std::size_t>(row);
@@ -491,22 +485,12 @@ class Builder {
   }
 
   void collect_rows() {
-    const auto add = [&](RowGroup& group, const ConstraintBlock* block, std::pair<std::size_t, std::size_t> items) {
-      for (std::size_t row = items.first; block != nullptr && row < items.second; ++row)
-        for (int r = 0; r < block->rows(); ++r)
-          group.rows.push_back(first_row(block) + static_cast<int>(row) * block->rows() + r);
-    };
-    for (const JointItems& j : joints_) {
-      RowGroup group{j.name, {}, false, j.point};
-      add(group, linear_, j.linear);
-      add(group, rotating_, j.rotating);
-      add(group, orthogonal_, j.orthogonal);
-      model_->joints.push_back(std::move(group));
-    }
+    joints_.collect();
     for (const ContactGroup& c : contacts_) {
       RowGroup group{c.name, {}, true, {}};
       for (const ConstraintBlock* block : c.blocks)
-        add(group, block, {0, static_cast<std::size_t>(block->topology().items)});
+        for (int row = 0; row < block->topology().items * block->rows(); ++row)
+          group.rows.push_back(first_row(block) + row);
       model_->contacts.push_back(std::move(group));
     }
   }
@@ -592,9 +576,11 @@ class Builder {
       Vector gaps(static_cast<std::size_t>(system.rows()));
       system.gaps(state.q, state.t, RowSet::unilateral, gaps);
       double nearest = std::numeric_limits<double>::infinity();
-      for (int row = system.bilateral(); row < system.rows(); ++row)
-        nearest = std::min(nearest, std::abs(gaps[static_cast<std::size_t>(row)]));
-      length = std::max(length, nearest);
+      for (const ContactGroup& contact : contacts_)
+        for (const ConstraintBlock* block : contact.blocks)
+          for (int row = 0; row < block->topology().items * block->rows(); ++row)
+            nearest = std::min(nearest, std::abs(gaps[static_cast<std::size_t>(first_row(block) + row)]));
+      if (!contacts_.empty()) length = std::max(length, nearest);
     }
     scales.length = take("length", length > 0 ? length : 1.0);
 
@@ -639,6 +625,10 @@ class Builder {
           fmt::format("contact {}{} starts with a penetration of {:.6g}; the first step corrects it",
                       system.row_name(deepest_row), others, -deepest));
     }
+    for (const RowGroup& stop : model_->stops)
+      if (const double gap = system.row_gap(stop.rows[0], state.q, state.t); gap < -1e-9)
+        model_->warnings.push_back(
+            fmt::format("stop {} is passed by {:.6g} at the start; the first step corrects it", stop.name, -gap));
     // joints that start open
     if (system.bilateral() > 0) {
       Vector g(static_cast<std::size_t>(system.rows())), rate(static_cast<std::size_t>(system.rows()));
@@ -659,11 +649,6 @@ class Builder {
     }
   }
 
-  struct JointItems {
-    std::string name;
-    AttachedPoint point;
-    std::pair<std::size_t, std::size_t> linear, rotating, orthogonal;  // first and end
-  };
   struct ContactGroup {
     std::string name;
     std::vector<const ConstraintBlock*> blocks;
@@ -673,11 +658,9 @@ class Builder {
   const json& root_;
   std::unique_ptr<Model> model_;
   BuildContext context_;
-  JointRows rows_;
-  std::vector<JointItems> joints_;
+  JointBuilder joints_{context_};
   std::vector<ContactGroup> contacts_;
   std::size_t candidates_ = 0;
-  const ConstraintBlock *linear_ = nullptr, *rotating_ = nullptr, *orthogonal_ = nullptr;
 };
 
 }  // namespace
@@ -738,10 +721,13 @@ std::string Model::pointer_of_equation(int equation) const {
 }
 
 std::string Model::pointer_of_row(int row) const {
-  for (const auto* groups : {&joints, &contacts})
-    for (std::size_t i = 0; i < groups->size(); ++i)
-      if (const std::vector<int>& rows = (*groups)[i].rows; std::find(rows.begin(), rows.end(), row) != rows.end())
-        return (groups == &joints ? "/joints/" : "/contacts/") + std::to_string(i);
+  const auto has = [row](const std::vector<int>& rows) {
+    return std::find(rows.begin(), rows.end(), row) != rows.end();
+  };
+  for (std::size_t i = 0; i < joints.size(); ++i)
+    if (has(joints[i].rows) || has(joints[i].stops)) return "/joints/" + std::to_string(i);
+  for (std::size_t i = 0; i < contacts.size(); ++i)
+    if (has(contacts[i].rows)) return "/contacts/" + std::to_string(i);
   return "";
 }
 

@@ -44,7 +44,8 @@ class References {
       case Target::point:
         return check_point(reference.pointer, reference.text, false);
       case Target::point_or_ground:
-        return check_point(reference.pointer, reference.text, true);
+        return check_point(reference.pointer, reference.text, true,
+                           may_be_set(reference) ? PointUse::several : PointUse::one);
       case Target::point_or_points:
         return check_point(reference.pointer, reference.text, false, PointUse::several);
       case Target::own_point:
@@ -78,11 +79,11 @@ class References {
         const std::string text = of[k].is_string() ? of[k].get<std::string>() : "";
         const auto found = bodies_.find(text.substr(0, text.find('.')));
         bodies.push_back(found == bodies_.end() ? nullptr : found->second);
-        if (bodies.back() == nullptr || text_of(joints[i], "type") != "fixed") continue;
+        if (bodies.back() == nullptr || !holds_rotations(joints[i], k) || !is_single(text)) continue;
         if (const BodyKind* kind = kind_of(*bodies.back()); kind != nullptr && !kind->rotates)
-          complain(here + "/" + std::to_string(k), "a fixed joint holds rotations too: expected a point of " +
-                                                       rotating_kinds() + ", got " + in_quotes(text) +
-                                                       " of a body of type " + in_quotes(kind->type));
+          complain(here + "/" + std::to_string(k),
+                   "a " + text_of(joints[i], "type") + " joint holds rotations too: expected a point of " +
+                       rotating_kinds() + ", got " + in_quotes(text) + " of a body of type " + in_quotes(kind->type));
       }
       if (bodies.size() == 2 && bodies[0] != nullptr && bodies[0] == bodies[1] &&
           text_of(*bodies[0], "type") == "rigid")
@@ -138,6 +139,29 @@ class References {
   }
 
  private:
+  /// A joint may hold a set of a solid's nodes as one.
+  bool may_be_set(const FoundReference& reference) const {
+    const auto body = bodies_.find(reference.text.substr(0, reference.text.find('.')));
+    return reference.pointer.starts_with("/joints/") && body != bodies_.end() &&
+           text_of(*body->second, "type") == "solid";
+  }
+
+  /// One node, rather than a set of them, which has a rotation.
+  static bool is_single(const std::string& reference) {
+    const std::size_t dot = reference.find('.');
+    const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
+    return part.empty() || part == "start" || part == "end" || part.starts_with("node.");
+  }
+
+  /// Whether a joint needs rotations of a side.
+  static bool holds_rotations(const json& joint, std::size_t side) {
+    const std::string type = text_of(joint, "type");
+    const auto kind =
+        std::find_if(joint_kinds().begin(), joint_kinds().end(), [&](const JointKind& k) { return k.type == type; });
+    if (kind == joint_kinds().end()) return false;
+    return side == 0 ? kind->needs != JointKind::Needs::nothing : kind->needs == JointKind::Needs::two_frames;
+  }
+
   void complain(const std::string& pointer, const std::string& message) { document_.add_issue(pointer, message); }
 
   /// Whether a whole section could not be read.
@@ -269,15 +293,30 @@ class References {
                    "expected the name of a contact, or of one of its points as in \"floor[3]\", got " + in_quotes(of));
           return;
         }
-        return check_member(pointer, of.substr(0, bracket), "contact", "contacts");
+        return check_member(pointer, of.substr(0, bracket), "contact", "contacts", stop_names());
       }
       case Quantity::Of::nothing:
         return;
     }
   }
 
-  void check_member(const std::string& pointer, const std::string& name, const std::string& noun, const char* list) {
-    const std::vector<std::string> names = names_of(list_of(model_, list));
+  /// "hinge.upper" of a joint with stops.
+  std::vector<std::string> stop_names() const {
+    std::vector<std::string> names;
+    for (const json& joint : list_of(model_, "joints"))
+      for (const auto& [key, prefix] : {std::pair("stops", "."), std::pair("angle_stops", ".angle_")}) {
+        if (!joint.is_object() || !joint.contains(key) || !joint[key].is_object()) continue;
+        for (const char* limit : {"lower", "upper"})
+          if (joint[key].contains(limit)) names.push_back(text_of(joint, "name") + prefix + limit);
+      }
+    return names;
+  }
+
+  /// The name of a list's entry, or one of `more`.
+  void check_member(const std::string& pointer, const std::string& name, const std::string& noun, const char* list,
+                    const std::vector<std::string>& more = {}) {
+    std::vector<std::string> names = names_of(list_of(model_, list));
+    names.insert(names.end(), more.begin(), more.end());
     if (std::find(names.begin(), names.end(), name) == names.end() && !is_broken("/" + noun + "s"))
       complain(pointer, "no " + noun + " named " + in_quotes(name) +
                             (names.empty() ? "; the model has no " + noun + "s" : suggest(name, names)));

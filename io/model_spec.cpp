@@ -62,14 +62,18 @@ Node springs_spec() {
 }
 
 Node joints_spec() {
-  const std::vector<Key> keys = {
+  const std::vector<Key> shared = {
       required("name", name(), "name of the joint"),
       required("of", two_points(),
                "the points it connects; \"ground\" is the ground where the other point starts, \"ground.NAME\" one of "
-               "its points"),
+               "its points; a group of a solid's nodes, \"block.top\", is held as one rigid frame at its centre"),
   };
   std::vector<Variant> variants;
-  for (const JointKind& kind : joint_kinds()) variants.emplace_back(kind.type, kind.help, keys);
+  for (const JointKind& kind : joint_kinds()) {
+    std::vector<Key> keys = shared;
+    for (Key& key : kind.keys()) keys.push_back(std::move(key));
+    variants.emplace_back(kind.type, kind.help, std::move(keys));
+  }
   return list("joints", tagged("joint", std::move(variants)));
 }
 
@@ -93,6 +97,13 @@ Node loads_spec() {
                "a force at a point",
                {load_name, required("on", reference("point", Target::point), "the point it acts at"),
                 required("value", components("force"), "its components as functions of time"), frame}},
+              {"pressure",
+               "a pressure on faces of a solid",
+               {load_name, required("on", reference("group of faces", Target::point_or_points), "the group of faces"),
+                required("value", time_function("pressure"), "the pressure as a function of time, positive inwards"),
+                preset("follows", boolean(), true,
+                       "whether it stays normal to the deformed faces and grows with their area; otherwise it keeps "
+                       "the forces of the undeformed ones")}},
               {"torque",
                "a free torque",
                {load_name,
@@ -352,11 +363,22 @@ const std::vector<Quantity>& quantities() {
       {"section_moment", true, Of::element, "N m", "of a beam's element, section axes: torque, two bending moments"},
       {"section_strain", true, Of::element, "", "of a beam's element: axial strain, two shear strains"},
       {"section_curvature", true, Of::element, "1/m", "of a beam's element: twist, two curvatures, from the reference"},
-      {"gap", false, Of::contact, "m", "distance of a contact, negative when penetrating"},
+      {"gap", false, Of::contact, "m",
+       "distance of a contact or of a joint's stop (\"hinge.upper\"), negative when penetrating"},
       {"gap_velocity", false, Of::contact, "m/s", "rate of the gap"},
       {"contact_force", false, Of::contact, "N", "impulse of a step over its length, summed over the contact's points"},
       {"contact_impulse", false, Of::contact, "N s", "impulse of a step, summed over the contact's points"},
-      {"constraint_force", true, Of::joint, "N", "force of a joint on its second point"},
+      {"constraint_force", true, Of::joint, "N",
+       "force of a joint on its second point, of its drivers and stops too, without its springs"},
+      {"constraint_torque", true, Of::joint, "N m",
+       "the same of the torque about that point, in the axes of the model"},
+      {"driver_force", false, Of::joint, "N", "force of a joint's driver along the displacement or length"},
+      {"driver_torque", false, Of::joint, "N m", "torque of a joint's driver about its axis"},
+      {"joint_angle", false, Of::joint, "rad", "angle of a revolute or cylindrical joint, in (-2 pi, 2 pi]"},
+      {"joint_angle_rate", false, Of::joint, "rad/s", "its rate"},
+      {"joint_displacement", false, Of::joint, "m",
+       "displacement of the second point along the axis of a prismatic or cylindrical joint; length of a distance"},
+      {"joint_displacement_rate", false, Of::joint, "m/s", "its rate"},
       {"energy.kinetic", false, Of::nothing, "J", "kinetic energy of the model"},
       {"energy.elastic", false, Of::nothing, "J", "elastic energy of the model"},
       {"energy.potential", false, Of::nothing, "J", "energy in the field of gravity"},

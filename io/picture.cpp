@@ -84,8 +84,12 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
   }
   for (const auto& block : model.system.constraints())
     if (block->traits().unilateral)
-      for (int item = 0; item < block->topology().items; ++item)
-        contact_nodes_.insert(contact_nodes_.end(), at(block->rows()), block->topology().node(item, 0));
+      for (int item = 0; item < block->topology().items; ++item) {
+        // a stop's first side may be the ground
+        const int first = block->topology().node(item, 0);
+        contact_nodes_.insert(contact_nodes_.end(), at(block->rows()),
+                              first < 0 ? block->topology().node(item, 1) : first);
+      }
   first_contact_point_ = piece_.point_count();
   SurfaceMesh vertex;
   vertex.points = {Vec3::Zero()};

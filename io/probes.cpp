@@ -1,7 +1,9 @@
 #include "io/probes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 #include "core/body_point.hpp"
 #include "io/element_field.hpp"
@@ -98,15 +100,67 @@ Evaluate contact_probe(const std::string& quantity, const std::vector<int>& rows
   };
 }
 
-Evaluate joint_probe(int component, const RowGroup& joint) {
-  return vector_probe(component, [rows = joint.rows](const StepView& v) {
-    Vec3 force = Vec3::Zero();
-    for (int i = 0; i < 3; ++i) {
-      const std::size_t row = at(rows[at(i)]);
-      force[i] = v.state.lambda[row] + v.state.impulse[row] / v.state.last_h;
+// The reaction of a joint's rows, drivers and stops among them, on its second point: force and moment, inertial. Where
+// that point is the ground's, what acts on the first side is turned around.
+std::pair<Vec3, Vec3> joint_reaction(const StepView& v, const JointInfo& joint) {
+  const System& system = v.system;
+  const int slot = joint.point.node < 0 ? 0 : 1;
+  const AttachedPoint& side = slot == 0 ? joint.a : joint.point;
+  std::array<double, 12> f{};
+  for (const auto* rows : {&joint.rows, &joint.stops})
+    for (const int row : *rows) {
+      const System::RowPlace place = system.row_place(row);
+      const ConstraintBlock& block = *system.constraints()[at(place.block)];
+      // not those that hold a set of nodes in the frame of a side
+      const Topology& t = block.topology();
+      if (t.node(place.item, 0) != joint.a.node || t.node(place.item, 1) != joint.point.node) continue;
+      std::array<double, 3> s{};
+      s[at(place.row)] = v.state.lambda[at(row)] + v.state.impulse[at(row)] / v.state.last_h;
+      block.add_reaction({place.item, place.item + 1}, {v.state.q.data(), nullptr, v.state.t}, s.data(), f.data());
     }
-    return force;
-  });
+  const PointState node = state_of(system, {side.node, Vec3::Zero()}, v.state.q);
+  const Vec3 force = Vec3(f.data() + 6 * slot), moment = node.R * Vec3(f.data() + 6 * slot + 3),
+             point = state_of(system, joint.point, v.state.q).x;
+  const double sign = slot == 0 ? -1 : 1;
+  return {sign * force, sign * (node.rotates ? Vec3(moment - (point - node.x).cross(force)) : Vec3(Vec3::Zero()))};
+}
+
+Evaluate coordinate_probe(const JointCoordinate& c, bool rate) {
+  return [c, rate](const StepView& v, double* out) {
+    const auto node = [&](int n) {
+      return n < 0 ? nullptr : v.state.q.data() + v.system.dofs().configuration_offset(n);
+    };
+    const auto kind = [&](int n) { return n < 0 ? NodeKind::point : v.system.dofs().kind(n); };
+    CoordinateState s;
+    evaluate_coordinate(c, node(c.node_a), kind(c.node_a), node(c.node_b), kind(c.node_b),
+                        rate ? CoordinateOrder::gradient : CoordinateOrder::value, s);
+    out[0] = s.value;
+    if (!rate) return;
+    out[0] = 0;
+    for (const int side : {0, 1}) {
+      const auto velocity = local(v.system, side == 0 ? c.node_a : c.node_b, v.state.v);
+      for (int i = 0; i < 6; ++i) out[0] += s.G[6 * side + i] * velocity[at(i)];
+    }
+  };
+}
+
+Evaluate row_force_probe(int row) {
+  return [row](const StepView& v, double* out) {
+    out[0] = v.state.lambda[at(row)] + v.state.impulse[at(row)] / v.state.last_h;
+  };
+}
+
+Evaluate joint_probe(const std::string& quantity, int component, const JointInfo& joint) {
+  if (quantity == "constraint_force")
+    return vector_probe(component, [joint](const StepView& v) { return joint_reaction(v, joint).first; });
+  if (quantity == "constraint_torque")
+    return vector_probe(component, [joint](const StepView& v) { return joint_reaction(v, joint).second; });
+  if (quantity == "driver_force" || quantity == "driver_torque") {
+    const int row = quantity == "driver_force" ? joint.displacement_driver : joint.angle_driver;
+    return row < 0 ? Evaluate() : row_force_probe(row);
+  }
+  const auto& coordinate = quantity.starts_with("joint_angle") ? joint.angle : joint.displacement;
+  return coordinate ? coordinate_probe(*coordinate, quantity.ends_with("_rate")) : Evaluate();
 }
 
 // Where a field can be read: elements of blocks, and for nodal fields the slot of a node.
@@ -214,8 +268,9 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       // "floor" or its point "floor[3]"
       const std::size_t bracket = settings.of.find('[');
       std::vector<int> rows;
-      for (const RowGroup& c : model.contacts)
-        if (c.name == settings.of.substr(0, bracket)) rows = c.rows;
+      for (const auto* groups : {&model.contacts, &model.stops})
+        for (const RowGroup& c : *groups)
+          if (c.name == settings.of.substr(0, bracket)) rows = c.rows;
       if (rows.empty()) {
         unknown("contact");
         continue;
@@ -231,14 +286,24 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
         rows = {rows[k]};
       }
       probe.evaluate = contact_probe(quantity, rows);
-    } else if (quantity == "constraint_force") {
+    } else if (quantity.starts_with("constraint_") || quantity.starts_with("joint_") ||
+               quantity.starts_with("driver_")) {
+      is_vector = quantity.starts_with("constraint_");
       const auto joint = std::find_if(model.joints.begin(), model.joints.end(),
-                                      [&](const RowGroup& j) { return j.name == settings.of; });
+                                      [&](const JointInfo& j) { return j.name == settings.of; });
       if (joint == model.joints.end()) {
         unknown("joint");
         continue;
       }
-      probe.evaluate = joint_probe(component, *joint);
+      probe.evaluate = joint_probe(quantity, component, *joint);
+      if (!probe.evaluate) {
+        document.add_issue(settings.pointer + "/of", "joint \"" + settings.of + "\" has no " +
+                                                         (quantity.starts_with("driver_")       ? "driver of that kind"
+                                                          : quantity.starts_with("joint_angle") ? "angle"
+                                                                                                : "displacement") +
+                                                         " for \"" + quantity + "\"");
+        continue;
+      }
     } else if (const Quantity* known = find_quantity(settings.quantity);
                known != nullptr && (known->of == Quantity::Of::element || known->of == Quantity::Of::element_node)) {
       is_vector = known->is_vector;

@@ -227,6 +227,8 @@ std::string unit_of(std::string_view quantity) {
       {"moment of inertia", "kg m^2"},
       {"stiffness", "N/m"},
       {"damping", "N s/m"},
+      {"torsion stiffness", "N m/rad"},
+      {"torsion damping", "N m s/rad"},
   };
   const auto found = units.find(quantity);
   return found == units.end() ? std::string() : std::string(found->second);

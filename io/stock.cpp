@@ -159,7 +159,9 @@ class StockTaking {
   void contacts() {
     const double near = fits_within * model_.scales.length, slow = fits_within * model_.scales.speed;
     const std::size_t joint_rows = rows_.size();
-    for (const RowGroup& group : model_.contacts) {
+    std::vector<RowGroup> groups = model_.contacts;
+    groups.insert(groups.end(), model_.stops.begin(), model_.stops.end());
+    for (const RowGroup& group : groups) {
       Stock::Contact contact;
       contact.name = group.name;
       contact.candidates = static_cast<int>(group.rows.size());

@@ -43,6 +43,7 @@ struct Stock {
   struct Redundant {
     std::string joint, component;  ///< or contact, and its point
   };
+  /// A contact, or a stop of a joint.
   struct Contact {
     std::string name;
     int candidates = 0, touching = 0, penetrating = 0;

@@ -99,9 +99,11 @@ Vec3 Case::angular_velocity(const std::string& body) const {
 }
 
 const std::vector<int>& Case::rows(const std::string& contact_or_joint) const {
-  for (const auto* groups : {&model_->contacts, &model_->joints})
+  for (const auto* groups : {&model_->contacts, &model_->stops})
     for (const RowGroup& group : *groups)
       if (group.name == contact_or_joint) return group.rows;
+  for (const JointInfo& joint : model_->joints)
+    if (joint.name == contact_or_joint) return joint.rows;
   throw std::runtime_error("no contact or joint named " + contact_or_joint);
 }
 

@@ -181,6 +181,7 @@ TEST_CASE("models: every one certifies itself") {
     const nlohmann::json summary = read_json(directory / (name + "/summary.json"));
     REQUIRE(!summary["expectations"].empty());
     for (const nlohmann::json& e : summary["expectations"]) CHECK(e["status"] == "met");
+    if (is_static_model(name)) continue;
     CHECK(std::abs(summary["energy"]["closure"].get<double>()) < 1e-10 * summary["energy"]["scale"].get<double>());
   }
 }

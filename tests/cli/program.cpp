@@ -88,6 +88,10 @@ std::string model_path(const std::string& name) {
   return std::string(CAROM_SOURCE_DIR) + "/data/models/" + name + ".json";
 }
 
+bool is_static_model(const std::string& name) {
+  return read(model_path(name)).find("\"integrator\": {\"type\": \"static\"") != std::string::npos;
+}
+
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(std::string(CAROM_SOURCE_DIR) + "/data/models"))

@@ -52,6 +52,8 @@ Outcome run_carom(const TemporaryDirectory& directory, const std::vector<std::st
 /// data/models/NAME.json of the sources; all such names.
 std::string model_path(const std::string& name);
 std::vector<std::string> model_names();
+/// Its integrator is static: no impacts, no energy ledger, other keys.
+bool is_static_model(const std::string& name);
 
 std::string read(const std::filesystem::path& path);
 void write(const std::filesystem::path& path, const std::string& text);

@@ -11,8 +11,10 @@
 #include "elements/bar.hpp"
 #include "elements/beam.hpp"
 #include "elements/joint.hpp"
+#include "elements/joint_coordinate.hpp"
 #include "elements/load.hpp"
 #include "elements/point_mass.hpp"
+#include "elements/pressure.hpp"
 #include "elements/rigid_body.hpp"
 #include "elements/solid.hpp"
 #include "elements/spring_damper.hpp"
@@ -141,6 +143,67 @@ void loads(System& s, Load::Kind kind, bool body_axes, NodeKind on, const std::a
   s.add(std::make_unique<LoadBlock>("loads", list, on == F));
 }
 
+// The ends of a joint at nodes of given kinds; ground is given by no kind.
+struct Ends {
+  int node_a, node_b;
+  Vec3 offset_a, offset_b;
+};
+template <class MakeA, class MakeB>
+Ends ends(System& s, const MakeA& a, const MakeB& b) {
+  Ends e{a(s), b(s), arm_a, arm_b};
+  if (e.node_a < 0) e.offset_a = Vec3(0.3, 0.4, -0.5);
+  if (e.node_b < 0) e.offset_b = Vec3(-0.3, 0.1, 0.2);
+  return e;
+}
+int ground(System&) { return -1; }
+
+// ---- coordinates of joints
+
+using Coordinate = JointCoordinate::Kind;
+
+// Two coordinates of one kind between nodes of given kinds.
+template <class MakeA, class MakeB>
+std::vector<JointCoordinate> coordinates(System& s, Coordinate kind, const MakeA& a, const MakeB& b) {
+  Random random(11);
+  std::vector<JointCoordinate> list;
+  for (int i = 0; i < 2; ++i) {
+    const Ends e = ends(s, a, b);
+    JointCoordinate c{kind, e.node_a, e.node_b, e.offset_a, e.offset_b, random.direction()};
+    const Quaternion q_A = so3::exp_quaternion(Vec3(0.6 * random.direction())),
+                     q_B = so3::exp_quaternion(Vec3(0.6 * random.direction()));
+    set_angle_frames(c, random.direction(), q_A, q_B);
+    list.push_back(c);
+  }
+  return list;
+}
+template <class MakeA, class MakeB>
+void coordinate_rows(System& s, Coordinate kind, const MakeA& a, const MakeB& b, const ConstraintTraits& traits) {
+  std::vector<CoordinateRow> rows;
+  for (const JointCoordinate& c : coordinates(s, kind, a, b)) {
+    CoordinateRow row;
+    row.coordinate = c;
+    row.value = traits.moving ? TimeFunction::formula("0.2 + 0.4*sin(1.5*t)") : TimeFunction::constant(0.3);
+    row.sign = rows.empty() ? -1 : 1;
+    row.restitution = traits.unilateral ? 0.4 : 0;
+    rows.push_back(row);
+  }
+  s.add(std::make_unique<CoordinateBlock>("coordinates", rows, traits));
+}
+template <class MakeA, class MakeB>
+void coordinate_springs(System& s, Coordinate kind, const MakeA& a, const MakeB& b, double damping) {
+  std::vector<CoordinateSpring> springs;
+  for (const JointCoordinate& c : coordinates(s, kind, a, b))
+    springs.push_back({.coordinate = c, .stiffness = 2.5, .damping = springs.empty() ? 0 : damping, .rest = 0.4});
+  s.add(std::make_unique<CoordinateSpringBlock>("springs", springs));
+}
+// B turned against A by less than would make the twist undefined.
+void near_start(const System& s, Random& random, Motion& m) {
+  for (int node = 0; node < s.dofs().nodes(); ++node) {
+    if (s.dofs().kind(node) != NodeKind::frame) continue;
+    Eigen::Map<Quaternion> q(m.q.data() + s.dofs().configuration_offset(node) + 3);
+    q = so3::exp_quaternion(Vec3(0.5 * random.direction()));
+  }
+}
 // A row of distorted hexahedra, or of the tetrahedra at their corners.
 void solids(System& s, SolidShape shape, int count, const SolidOptions& options) {
   Random random(5);
@@ -198,8 +261,22 @@ std::vector<ElementCase> solid_cases() {
   return list;
 }
 
+void pressures(System& s, int nodes, bool follower) {
+  Random random(7);
+  std::vector<PressureFace> faces(2);
+  for (PressureFace& face : faces)
+    for (int k = 0; k < nodes; ++k) {
+      face.nodes[at(k)] = point(s);
+      face.reference[at(k)] = random.vector();
+    }
+  faces[1].load = 1;
+  s.add(std::make_unique<PressureBlock>(
+      "pressures", faces, std::vector{TimeFunction::constant(1.3), TimeFunction::formula("sin(2*t)")}, follower));
+}
+
 std::vector<ElementCase> elements() {
   constexpr MassKind consistent = MassKind::consistent, lumped = MassKind::lumped;
+  constexpr Coordinate along = Coordinate::displacement, apart = Coordinate::distance, about = Coordinate::angle;
   using K = Load::Kind;
   std::vector<ElementCase> list = {
       {"rigid bodies, full inertia", [](System& s) { rigid_bodies(s, false); }, true},
@@ -231,6 +308,14 @@ std::vector<ElementCase> elements() {
       {"dampers, point to point", [](System& s) { springs(s, End::point, End::point, 1.3, 0.6); }},
       {"dampers, point to frame", [](System& s) { springs(s, End::point, End::frame, 1.3, 0); }},
       {"dampers, point to ground", [](System& s) { springs(s, End::point, End::ground, 1.3, 0); }},
+      {"springs of displacements", [](System& s) { coordinate_springs(s, along, frame, frame, 0); }, true},
+      {"dampers of displacements", [](System& s) { coordinate_springs(s, along, frame, frame, 1.3); }, true},
+      {"dampers of displacements, ground to point",
+       [](System& s) { coordinate_springs(s, along, ground, point, 1.3); }},
+      {"dampers of distances", [](System& s) { coordinate_springs(s, apart, frame, point, 1.3); }},
+      {"springs of angles", [](System& s) { coordinate_springs(s, about, frame, frame, 0); }, true},
+      {"dampers of angles", [](System& s) { coordinate_springs(s, about, frame, frame, 1.3); }, true},
+      {"dampers of angles, frame to ground", [](System& s) { coordinate_springs(s, about, frame, ground, 1.3); }},
       {"dead force on frames", [](System& s) { loads(s, K::force, false, F, constant_load()); }},
       {"dead force on points", [](System& s) { loads(s, K::force, false, P, constant_load()); }},
       {"varying force on frames", [](System& s) { loads(s, K::force, false, F, varying_load()); }},
@@ -240,25 +325,16 @@ std::vector<ElementCase> elements() {
       {"varying torque in inertial axes", [](System& s) { loads(s, K::torque, false, F, varying_load()); }},
       {"torque in body axes", [](System& s) { loads(s, K::torque, true, F, varying_load()); }},
   };
+  for (const int nodes : {3, 4})
+    for (const bool follower : {false, true})
+      list.push_back(
+          {std::string(follower ? "following" : "dead") + " pressure on " + (nodes == 3 ? "tri" : "quadr") + "angles",
+           [=](System& s) { pressures(s, nodes, follower); }});
   for (ElementCase& c : solid_cases()) list.push_back(std::move(c));
   return list;
 }
 
 // ---- joints
-
-// Two coincidences between nodes of given kinds; ground is given by no kind.
-struct Ends {
-  int node_a, node_b;
-  Vec3 offset_a, offset_b;
-};
-template <class MakeA, class MakeB>
-Ends ends(System& s, const MakeA& a, const MakeB& b) {
-  Ends e{a(s), b(s), arm_a, arm_b};
-  if (e.node_a < 0) e.offset_a = Vec3(0.3, 0.4, -0.5);
-  if (e.node_b < 0) e.offset_b = Vec3(-0.3, 0.1, 0.2);
-  return e;
-}
-int ground(System&) { return -1; }
 
 template <class MakeA, class MakeB>
 void coincidences(System& s, const MakeA& a, const MakeB& b, bool rotating) {
@@ -410,7 +486,9 @@ void sphere_pairs(System& s, NodeKind a, NodeKind b) {
 }
 
 std::vector<ConstraintCase> constraints() {
-  constexpr Reaction force = Reaction::force, moment = Reaction::moment, contact = Reaction::contact;
+  constexpr Reaction force = Reaction::force, moment = Reaction::moment, contact = Reaction::contact,
+                     none = Reaction::none;
+  constexpr Coordinate along = Coordinate::displacement, apart = Coordinate::distance, about = Coordinate::angle;
   std::vector<ConstraintCase> list = {
       {"coincidence, frame to frame", [](System& s) { coincidences(s, frame, frame, true); }, force},
       {"coincidence, frame to ground", [](System& s) { coincidences(s, frame, ground, true); }, force},
@@ -423,6 +501,26 @@ std::vector<ConstraintCase> constraints() {
       {"orthogonality, frame to ground", [](System& s) { orthogonalities(s, frame, ground); }, moment, make_orthogonal},
       {"orthogonality, ground to frame", [](System& s) { orthogonalities(s, ground, frame); }, moment, make_orthogonal},
       {"orthogonality, anywhere", [](System& s) { orthogonalities(s, frame, frame); }, Reaction::none},
+      {"displacement, frame to frame", [](System& s) { coordinate_rows(s, along, frame, frame, {}); }, contact},
+      {"displacement, frame to ground", [](System& s) { coordinate_rows(s, along, frame, ground, {}); }, contact},
+      {"displacement, ground to frame", [](System& s) { coordinate_rows(s, along, ground, frame, {}); }, contact},
+      {"displacement, frame to point", [](System& s) { coordinate_rows(s, along, frame, point, {}); }, contact},
+      {"displacement, ground to point", [](System& s) { coordinate_rows(s, along, ground, point, {.linear = true}); },
+       contact},
+      {"driven displacement", [](System& s) { coordinate_rows(s, along, frame, frame, {.moving = true}); }, contact},
+      {"stop of a displacement", [](System& s) { coordinate_rows(s, along, frame, frame, {.unilateral = true}); },
+       contact},
+      {"distance, frame to frame", [](System& s) { coordinate_rows(s, apart, frame, frame, {}); }, contact},
+      {"distance, point to frame", [](System& s) { coordinate_rows(s, apart, point, frame, {}); }, contact},
+      {"distance, ground to point", [](System& s) { coordinate_rows(s, apart, ground, point, {}); }, contact},
+      {"driven distance", [](System& s) { coordinate_rows(s, apart, frame, point, {.moving = true}); }, contact},
+      {"stop of a distance", [](System& s) { coordinate_rows(s, apart, point, point, {.unilateral = true}); }, contact},
+      {"angle, frame to frame", [](System& s) { coordinate_rows(s, about, frame, frame, {}); }, none, near_start},
+      {"angle, frame to ground", [](System& s) { coordinate_rows(s, about, frame, ground, {}); }, none, near_start},
+      {"angle, ground to frame", [](System& s) { coordinate_rows(s, about, ground, frame, {}); }, none, near_start},
+      {"driven angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.moving = true}); }, none, near_start},
+      {"stop of an angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.unilateral = true}); }, none,
+       near_start},
       {"parallel frames", [](System& s) { parallels(s, false); }, Reaction::none},
       {"parallel frames, one of them ground", [](System& s) { parallels(s, true); }, Reaction::none},
       {"spheres, frame against frame", [](System& s) { sphere_pairs(s, F, F); }, contact, {}, true},

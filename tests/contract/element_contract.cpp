@@ -327,7 +327,9 @@ void check_objectivity(const ElementCase& c) {
   if (!c.free) return;
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const DofMap& dofs = f.system.dofs();
-    const Mat3 Q = f.random.rotation_matrix();
+    // the quaternions of a state turn continuously: an angle beyond half a turn is not lost
+    const Quaternion turn = f.random.rotation();
+    const Mat3 Q = so3::quaternion_to_matrix(turn);
     const Vec3 shift = f.random.vector(), velocity = f.random.vector(), omega = f.random.vector();
     Motion turned = s;
     Vector rigid(s.v.size(), 0.0);
@@ -341,7 +343,7 @@ void check_objectivity(const ElementCase& c) {
       if (dofs.kind(node) != NodeKind::frame) continue;
       Eigen::Map<Quaternion> p(turned.q.data() + dofs.configuration_offset(node) + 3);
       const Mat3 R = so3::quaternion_to_matrix(Quaternion(p));
-      p = so3::matrix_to_quaternion(Mat3(Q * R));
+      p = so3::quaternion_product(turn, Quaternion(p));
       Eigen::Map<Vec3>(rigid.data() + dofs.equation(node, 3)) = R.transpose() * omega;
     }
     for (const unsigned part : {force_internal, force_damping, force_gyroscopic}) {

@@ -1,0 +1,194 @@
+"""Renders one scene of the gallery with ParaView.
+
+    xvfb-run -a pvpython render.py SERIES.pvd SCENE.json OUT.png
+
+A scene says which instants of a series are drawn and how; see scenes.json. "overlay": all instants in one picture, the
+earlier ones fainter; "strip": one beside the other, with one camera and one scale of colours.
+"""
+
+import json
+import os
+import sys
+
+from paraview import simple as pv
+from paraview import servermanager
+from vtkmodules.numpy_interface import dataset_adapter
+from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import vtkImageData
+from vtkmodules.vtkIOImage import vtkPNGReader, vtkPNGWriter
+
+import numpy
+
+BODY, OBSTACLE, SPRING = 0, 1, 3
+GREY = [0.62, 0.64, 0.68]
+
+
+def fail(message):
+    """Ends at once: ParaView may abort when it is taken down with a view open."""
+    print("error: " + message, flush=True)
+    os._exit(1)
+
+
+def nearest(times, wanted):
+    """The frames nearest to the wanted instants; all equally spaced ones for a number."""
+    if isinstance(wanted, int):
+        wanted = numpy.linspace(times[0], times[-1], wanted)
+    return [min(times, key=lambda t: abs(t - w)) for w in wanted]
+
+
+def part(source, kind):
+    """The cells of one kind."""
+    cells = pv.Threshold(Input=source, Scalars=["CELLS", "kind"])
+    cells.LowerThreshold = kind - 0.5
+    cells.UpperThreshold = kind + 0.5
+    cells.ThresholdMethod = "Between"
+    return cells
+
+
+def magnitude(data, association, name):
+    values = numpy.asarray((data.PointData if association == "POINTS" else data.CellData)[name])
+    return values if values.ndim == 1 else numpy.linalg.norm(values, axis=-1)
+
+
+def survey(reader, instants, field):
+    """Bounds of the bodies over all instants, and the range and place of the field."""
+    low, high, least, most, place = numpy.full(3, numpy.inf), numpy.full(3, -numpy.inf), numpy.inf, -numpy.inf, None
+    bodies = part(reader, BODY)
+    for t in instants:
+        bodies.UpdatePipeline(t)
+        data = dataset_adapter.WrapDataObject(servermanager.Fetch(bodies))
+        points = numpy.asarray(data.Points)
+        low, high = numpy.minimum(low, points.min(axis=0)), numpy.maximum(high, points.max(axis=0))
+        if field is None:
+            continue
+        place = "POINTS" if field in data.PointData.keys() else "CELLS" if field in data.CellData.keys() else None
+        if place is None:
+            fail(f"no field {field}; there are {data.PointData.keys() + data.CellData.keys()}")
+        values = magnitude(data, place, field)
+        least, most = min(least, values.min()), max(most, values.max())
+    return low, high, (place, field, least, most) if field else None
+
+
+def show(source, view, colouring, opacity, width):
+    representation = pv.Show(source, view)
+    representation.Representation = "Surface"
+    representation.LineWidth = width
+    representation.PointSize = 10
+    representation.RenderLinesAsTubes = 1
+    representation.RenderPointsAsSpheres = 1
+    representation.Opacity = opacity
+    if colouring is None:
+        representation.ColorArrayName = ["POINTS", ""]
+        representation.DiffuseColor = representation.AmbientColor = GREY
+        return
+    association, name, least, most = colouring
+    pv.ColorBy(representation, (association, name))
+    table = pv.GetColorTransferFunction(name)
+    table.ApplyPreset("Viridis (matplotlib)", True)
+    table.RescaleTransferFunction(least, most if most > least else least + 1)
+    representation.SetScalarBarVisibility(view, False)
+
+
+def edges(source, view, opacity):
+    lines = pv.Show(pv.FeatureEdges(Input=pv.ExtractSurface(Input=source)), view)
+    lines.ColorArrayName = ["POINTS", ""]
+    lines.AmbientColor = lines.DiffuseColor = [0.15, 0.15, 0.15]
+    lines.LineWidth = 1
+    lines.Opacity = opacity
+
+
+def place_camera(view, scene, low, high):
+    """A parallel projection that shows the bodies at all instants."""
+    direction = numpy.array(scene.get("from", [0.5, -0.8, 0.45]), float)
+    direction /= numpy.linalg.norm(direction)
+    up = numpy.array(scene.get("up", [0, 0, 1]), float)
+    right = numpy.cross(up, direction)
+    right /= numpy.linalg.norm(right)
+    above = numpy.cross(direction, right)
+    extent = high - low
+    width, height = (float(numpy.abs(extent) @ numpy.abs(axis)) for axis in (right, above))
+    center, far = 0.5 * (low + high), 4 * max(numpy.linalg.norm(extent), 1e-9)
+    view.CameraFocalPoint = center.tolist()
+    view.CameraPosition = (center + far * direction).tolist()
+    view.CameraViewUp = above.tolist()
+    view.CameraParallelProjection = 1
+    aspect = view.ViewSize[1] / view.ViewSize[0]
+    view.CameraParallelScale = 0.5 * scene.get("margin", 1.15) * max(height, width * aspect)
+
+
+def picture(reader, scene, shown, bounds, colouring, size, path):
+    """One view with the instants `shown`, the last one solid."""
+    view = pv.CreateRenderView()
+    view.ViewSize = size
+    view.UseColorPaletteForBackground = 0
+    view.BackgroundColorMode = "Single Color"
+    view.Background = [1, 1, 1]
+    view.OrientationAxesVisibility = 0
+    view.ViewTime = shown[-1]
+    for i, t in enumerate(shown):
+        frame = pv.ForceTime(Input=reader)
+        frame.ForcedTime = t
+        frame.IgnorePipelineTime = 1
+        fraction = 1.0 if len(shown) == 1 else i / (len(shown) - 1)
+        opacity = scene.get("faintest", 0.25) + (1 - scene.get("faintest", 0.25)) * fraction**2
+        bodies = part(frame, BODY)
+        show(bodies, view, colouring, opacity, scene.get("line_width", 5))
+        if scene.get("edges", True):
+            edges(bodies, view, opacity)
+        show(part(frame, SPRING), view, None, opacity, 2)
+        if i == len(shown) - 1:
+            show(part(frame, OBSTACLE), view, None, scene.get("obstacle_opacity", 0.35), 2)
+    pv.Render(view)  # the first rendering places the camera itself
+    place_camera(view, scene, *bounds)
+    pv.SaveScreenshot(path, view, ImageResolution=size)
+    pv.Delete(view)
+
+
+def side_by_side(paths, out):
+    images = []
+    for path in paths:
+        image = vtkPNGReader()
+        image.SetFileName(path)
+        image.Update()
+        width, height, _ = image.GetOutput().GetDimensions()
+        images.append(vtk_to_numpy(image.GetOutput().GetPointData().GetScalars()).reshape(height, width, -1))
+    whole = numpy.ascontiguousarray(numpy.concatenate(images, axis=1))
+    data = vtkImageData()
+    data.SetDimensions(whole.shape[1], whole.shape[0], 1)
+    data.GetPointData().SetScalars(numpy_to_vtk(whole.reshape(-1, whole.shape[2]), deep=True))
+    writer = vtkPNGWriter()
+    writer.SetFileName(out)
+    writer.SetCompressionLevel(9)
+    writer.SetInputData(data)
+    writer.Write()
+
+
+def main():
+    series, scene_file, out = sys.argv[1:4]
+    with open(scene_file, encoding="utf-8") as stream:
+        scene = json.load(stream)
+    reader = pv.PVDReader(FileName=series)
+    times = reader.TimestepValues
+    times = [times] if isinstance(times, float) else list(times)
+    instants = nearest(times, scene["times"])
+    low, high, colouring = survey(reader, instants, scene.get("field"))
+    # what lies above the plane of obstacles needs room too
+    bounds = (low, high)
+    if scene.get("as", "overlay") == "overlay":
+        picture(reader, scene, instants, bounds, colouring, scene.get("size", [900, 560]), out)
+        paths = [out]
+    else:
+        width, height = scene.get("size", [900, 300])
+        paths = []
+        for i, t in enumerate(instants):
+            paths.append(f"{out}.{i}.png")
+            picture(reader, scene, [t], bounds, colouring, [width // len(instants), height], paths[-1])
+    side_by_side(paths, out)
+    for path in paths:
+        if path != out:
+            os.remove(path)
+    print(f"{out}: {len(instants)} instants, t = {instants[0]:g} to {instants[-1]:g}", flush=True)
+    os._exit(0)
+
+
+main()
