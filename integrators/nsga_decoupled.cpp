@@ -600,8 +600,10 @@ bool NsgaDecoupled::needs_factorisation(Subproblem which, double h, const Subpro
   const int i = report.iterations;
   if (i == 0) return options_.newton.method == NewtonMethod::full;
   const double now = report.history_at(i), before = report.history_at(i - 1);
-  // full Newton: the tangent of the iteration before serves once more where another such gain suffices by far
-  if (options_.newton.method == NewtonMethod::full) return set_changed || !(20 * now * now <= before);
+  // full Newton: where assembly is the larger part, the tangent of the iteration before serves once more if another
+  // such gain suffices by far; with joints the gains of their rows and of the others cannot be compared like that
+  if (options_.newton.method == NewtonMethod::full)
+    return set_changed || !saddle_[which].iterative() || !(20 * now * now <= before);
   // modified Newton: keep the factors while every iteration gains a factor of four
   return !(now < 0.25 * before);
 }
