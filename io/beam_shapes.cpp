@@ -44,7 +44,7 @@ Node shape_spec() {
             required("pitch", number("length"), "way along the axis during a turn of the angle by 2 pi")}},
           {"frames",
            "any curve, by the frames of its nodes; an element between two of them is a helix",
-           {required("frames", list("frames", frame).at_least_items(2), "one per node, start to end")}},
+           {required("nodes", list("frames", frame).at_least_items(2), "one per node, start to end")}},
       });
 }
 
@@ -181,12 +181,12 @@ class Shaper {
   }
 
   void listed() {
-    const json& frames = body_["shape"]["frames"];
+    const json& frames = body_["shape"]["nodes"];
     for (std::size_t k = 0; k + 1 < frames.size(); ++k) {
       const auto at = [&](std::size_t i) {
         return Frame{so3::quaternion_to_matrix(orientation(frames[i])), vec3(frames[i]["at"])};
       };
-      const std::string here = "/shape/frames/" + std::to_string(k + 1);
+      const std::string here = "/shape/nodes/" + std::to_string(k + 1);
       const Frame A = at(k), B = at(k + 1), relative = se3::relative(A, B);
       const double turn = so3::log(relative.R).norm();
       if (turn > largest_turn)
@@ -280,7 +280,7 @@ std::optional<std::int64_t> beam_element_count(const json& body) {
   const json& shape = shaped ? body["shape"] : none;
   const std::string type = text_of(shape, "type");
   if (type == "frames") {
-    const auto frames = static_cast<std::int64_t>(list_of(shape, "frames").size());
+    const auto frames = static_cast<std::int64_t>(list_of(shape, "nodes").size());
     return frames < 2 ? std::nullopt : std::optional(frames - 1);
   }
   if (body.contains("elements")) return element_count(body);

@@ -191,7 +191,7 @@ TEST_CASE("flexible pendulum: iterations of the paper's test in the paper's wind
 
 TEST_CASE("flexible pendulum: without the force corrections (DSn) h = 1e-3 fails in contact") {
   // The paper's test rejects a step of it. The default one takes every step, into nonsense: 300 times the 7.65 J that
-  // the fall of 1 m could give. At 2e-3 no step is small enough.
+  // the fall of 1 m could give. At 2e-3 the run ends so, or no step is small enough: rounding decides.
   Case paper =
       pendulum(1e-3, 0.5, {paper_test[0], paper_test[1], paper_test[2], "/integrator/force_corrections=false"});
   paper.run();
@@ -202,5 +202,7 @@ TEST_CASE("flexible pendulum: without the force corrections (DSn) h = 1e-3 fails
   MESSAGE("DSn, h = 1e-3: highest energy " << highest);
   CHECK(highest > 100);
   Case large = pendulum(2e-3, 0.5, {"/integrator/force_corrections=false"});
-  CHECK(large.run() == RunStatus::failed);
+  highest = 0;
+  const RunStatus status = large.run([&](const StepView&) { highest = std::max(highest, large.energy()); });
+  CHECK((status == RunStatus::failed || highest > 100));
 }

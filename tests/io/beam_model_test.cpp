@@ -85,7 +85,7 @@ TEST_CASE("beam model: every reference shape has its length, mass and places, an
        {2 * std::cos(12), -2 * std::sin(12), 1 - 36 / (2 * M_PI)},
        40},
       {R"("from": [0, 0, 0], "to": [0, 0, 2], "twist": 2.5)", 2, {0, 0, 2}, 8},
-      {R"("shape": {"type": "frames", "frames": [{"at": [0, 0, 0]}, {"at": [1, 0, 0]},
+      {R"("shape": {"type": "frames", "nodes": [{"at": [0, 0, 0]}, {"at": [1, 0, 0]},
            {"at": [2, 0.1, 0], "orientation": {"rotation_vector": [0.2, 0, 0.2]}}]})",
        0,
        {2, 0.1, 0},

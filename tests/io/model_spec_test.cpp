@@ -373,10 +373,13 @@ TEST_CASE("schema: the file in data/schema is that of the declarations") {
 }
 
 TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong ones") {
-  CHECK(manual("/integrator/step") ==
-        "/integrator/nsga_decoupled/step\n"
-        "  length of a step\n"
-        "  a time > 0 [s]; required\n");
+  CHECK(manual("/integrator/rho_infinity").starts_with("/integrator/nsga_decoupled/rho_infinity\n"));
+  CHECK(manual("/integrator/step")
+            .starts_with("/integrator/nsga_decoupled/step\n"
+                         "  length of a step\n"
+                         "  a time > 0 [s]; required\n"
+                         "\n"
+                         "/integrator/static/step\n"));
   CHECK(manual("bodies/bar/elements") == manual("/bodies/0/bar/elements"));
   CHECK(manual("integrator/newton/method") ==
         "/integrator/nsga_decoupled/newton/method\n"
