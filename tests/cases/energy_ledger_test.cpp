@@ -94,6 +94,8 @@ TEST_CASE("ledger: closes to 1e-10 of its scale in every model, whatever the met
   const std::vector<std::string> names = all_models();
   REQUIRE(names.size() >= 9);
   for (const std::string& name : names) {
+    // a static run has no energy to follow
+    if (dynamic_cast<const NsgaDecoupled*>(&Case(name).integrator()) == nullptr) continue;
     // where a restitution is a parameter that nothing else uses
     const std::string restitution = name == "brick_flat" ? "/parameters/restitution=" : "/contacts/0/restitution=";
     std::vector<std::vector<std::string>> variants = {
@@ -101,7 +103,8 @@ TEST_CASE("ledger: closes to 1e-10 of its scale in every model, whatever the met
         {dsn},
         {"/integrator/rho_infinity=0"},
         {"/integrator/rho_infinity=1", dsn},
-        {"/integrator/newton/method=modified"},
+        // it ends just below its tolerance: see the next test
+        {"/integrator/newton/method=modified", "/integrator/newton/tolerance=1e-12"},
         {"/integrator/step=2.5e-3"},
         {"/integrator/step=1e-2"},
         {"/integrator/step=1e-2", dsn},
