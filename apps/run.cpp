@@ -74,6 +74,8 @@ class Run final : public Command {
 
     ModelDocument document = load_model(model_, overrides_);
     if (until_) set_end_time(document, *until_);
+    // what checkpoints hold, and restarts compare; what run.json holds has files by their absolute paths beside
+    ModelDocument repeatable = document;
     const std::string text = document.ok() ? resolved_text(document) : "";
     std::vector<ModelDifference> differences;
     if (checkpoint && document.ok()) {
@@ -108,8 +110,9 @@ class Run final : public Command {
       }
       if (verbose_) print_sizes(*model, document);
     }
-    return solve({*model, std::move(integrator), text, std::move(probes), *expectations, std::move(checkpoint),
-                  std::move(differences), directory, name, begin});
+    repeatable.resolved["bodies"] = document.resolved["bodies"];
+    return solve({*model, std::move(integrator), text, resolved_text(repeatable), std::move(probes), *expectations,
+                  std::move(checkpoint), std::move(differences), directory, name, begin});
   }
 
  private:
@@ -124,7 +127,7 @@ class Run final : public Command {
   struct Task {
     Model& model;
     std::unique_ptr<Integrator> integrator;
-    std::string model_text;
+    std::string model_text, run_text;
     std::vector<Probe> probes;
     Expectations& expectations;
     std::optional<Checkpoint> checkpoint;
@@ -202,7 +205,7 @@ class Run final : public Command {
       resume(*task.checkpoint, task.differences, parts, t_end, same_files);
       account.restarted_from = task.checkpoint->file.string();
     }
-    prepare(directory, task.model_text, same_files);
+    prepare(directory, task.run_text, same_files);
     simulation.stop_on(&interrupted);
     account.wall.setup = seconds_since(task.begin);
 
@@ -228,11 +231,11 @@ class Run final : public Command {
 
   /// The directory of the results, without what an earlier run left and this one does not go on from: how it ended and,
   /// of another run, its checkpoints. Nothing is touched before the run is known to be possible.
-  static void prepare(const std::filesystem::path& directory, const std::string& model_text, bool same_files) {
+  static void prepare(const std::filesystem::path& directory, const std::string& run_text, bool same_files) {
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
-    write_atomically(directory / "run.json", model_text);
+    write_atomically(directory / "run.json", run_text);
     if (!same_files) remove_checkpoints(directory);
     std::filesystem::remove(directory / "summary.json", code);
   }
