@@ -179,14 +179,10 @@ void System::finalize() {
   };
   for (std::size_t b = 0; b < elements_.size(); ++b) {
     ElementTables& tables = *element_tables_[b];
-    const std::size_t m = at(elements_[b]->topology().local_size);
     tables.contributes_matrix = elements_[b]->traits().has_mass || elements_[b]->traits().has_stiffness ||
                                 elements_[b]->traits().velocity_dependent;
     if (!tables.contributes_matrix) continue;
-    for (std::size_t e = 0; e < at(elements_[b]->topology().items); ++e) {
-      const std::span<const int> local(tables.equations.of.data() + e * m, m);
-      positions(local, local, tables.positions);
-    }
+    tables.locate(elements_[b]->topology(), saddle_);
   }
   for (std::size_t b = 0; b < constraints_.size(); ++b) {
     ConstraintTables& tables = *constraint_tables_[b];
@@ -206,10 +202,11 @@ void System::finalize() {
 
   // the threads' meeting costs more than the assembly of a small model; the bits are the same either way
   std::size_t entries = 0;
-  for (const auto& tables : element_tables_) entries += tables->positions.size();
+  for (std::size_t b = 0; b < elements_.size(); ++b)
+    if (element_tables_[b]->contributes_matrix)
+      entries += element_tables_[b]->equations.of.size() * at(elements_[b]->topology().local_size);
   parallel_ = threads_ > 1 && entries > 20000;
-  work_->build(elements_, element_tables_, n, saddle_.nonzeros(), parallel_ ? threads_ : 1, largest_rows,
-               largest_local);
+  work_->build(elements_, element_tables_, n, parallel_ ? threads_ : 1, largest_rows, largest_local);
 
   // gravity is M gamma with gamma the field on all translations, fixed ones included
   has_gravity_ = gravity_ != Vec3::Zero();

@@ -171,6 +171,7 @@ class System {
   void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;
   void element_matrices(std::size_t block, Range range, const SaddleRequest& request, ThreadScratch& scratch,
                         double* A) const;
+  void assemble_in_batches(std::size_t block, const SaddleRequest& request, Out values) const;
   void add_constraint_terms(const SaddleRequest& request, Out values) const;
   void sparse_row(const RowPlace& place, const double* values, SparseRow& row) const;
   Vec3 first_moment(std::size_t block, Range range, In q) const;

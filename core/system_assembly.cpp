@@ -207,22 +207,47 @@ void System::assemble(const SaddleRequest& request, Out values) const {
       for (int first = 0; first < topology.items; first += step) {
         const Range range{first, std::min(first + step, topology.items)};
         element_matrices(b, range, request, work_->thread_scratch[0], local);
-        const int* p = tables.positions.data() + at(first) * m2;
-        const std::size_t count = at(range.size()) * m2;
-        for (std::size_t i = 0; i < count; ++i)
-          if (p[i] >= 0) values[at(p[i])] += local[i];
+        for (int e = first; e < range.last; ++e)
+          tables.add_matrix(topology, saddle_, e, local + at(e - first) * m2, values.data(), [](int) { return true; });
       }
     }
   } else {
-    work_->for_all_ranges(elements_, threads_, [&](std::size_t b, Range range, ThreadScratch& scratch) {
-      if (!element_tables_[b]->contributes_matrix) return;
-      const std::size_t m = at(elements_[b]->topology().local_size);
-      element_matrices(b, range, request, scratch,
-                       work_->matrix_parts.data() + work_->matrix_first[b] + at(range.first) * m * m);
-    });
-    work_->matrix_gather.sum(work_->matrix_parts.data(), values, threads_);
+    for (std::size_t b = 0; b < elements_.size(); ++b)
+      if (element_tables_[b]->contributes_matrix) assemble_in_batches(b, request, values);
   }
   add_constraint_terms(request, values);
+}
+
+// Several threads: the matrices of a batch of elements, then their rows, each summed by one thread in the order of the
+// elements, as above.
+void System::assemble_in_batches(std::size_t b, const SaddleRequest& request, Out values) const {
+  const ElementTables& tables = *element_tables_[b];
+  const Topology& topology = elements_[b]->topology();
+  const std::size_t m2 = at(topology.local_size) * at(topology.local_size);
+  const int step = work_->chunk(topology.local_size * topology.local_size);
+  const int items = std::max(1, Workspace::batch / static_cast<int>(m2) / step) * step;
+  double* const parts = work_->matrix_parts.data();
+  for (int first = 0; first < topology.items; first += items) {
+    const int last = std::min(first + items, topology.items), chunks = (last - first + step - 1) / step;
+#pragma omp parallel num_threads(threads_)
+    {
+#ifdef _OPENMP
+      const int thread = omp_get_thread_num(), count = omp_get_num_threads();
+#else
+      const int thread = 0, count = 1;
+#endif
+      ThreadScratch& scratch = work_->thread_scratch[at(thread)];
+#pragma omp for schedule(dynamic)
+      for (int c = 0; c < chunks; ++c) {
+        const Range range{first + c * step, std::min(first + (c + 1) * step, last)};
+        element_matrices(b, range, request, scratch, parts + at(range.first - first) * m2);
+      }
+      // rows are dealt out in groups, so that neighbouring elements keep every thread busy
+      for (int e = first; e < last; ++e)
+        tables.add_matrix(topology, saddle_, e, parts + at(e - first) * m2, values.data(),
+                          [&](int equation) { return equation / 32 % count == thread; });
+    }
+  }
 }
 
 void System::add_constraint_terms(const SaddleRequest& r, Out values) const {

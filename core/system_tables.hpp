@@ -56,9 +56,18 @@ inline void gather(const Topology& topology, const LocalEquations& equations, Ra
 
 struct System::ElementTables {
   LocalEquations equations;
-  std::vector<int> positions;       // items * local_size^2 into the saddle pattern, -1 without
+  // Where element matrices go. The free columns of a slot follow each other in every row, and in the rows of a slot at
+  // the same distance from the row's start: one number per pair of slots (items * slots^2). Where that is not so,
+  // `positions` has one per entry (items * local_size^2, -1 without).
+  std::vector<int> offsets, positions;
   std::vector<FrameColumn> frames;  // sorted by item
   bool contributes_matrix = false;
+
+  void locate(const Topology& topology, const SparsePattern& pattern);
+  /// Adds the matrix A of an item to the rows (equations) that `owns` accepts.
+  template <class Owns>
+  void add_matrix(const Topology& topology, const SparsePattern& pattern, int item, const double* A, double* values,
+                  const Owns& owns) const;
 };
 
 struct System::ConstraintTables {
@@ -97,7 +106,7 @@ struct System::Workspace {
   int constraint_chunk(int local_size) const { return std::max(1, buffer / std::max(1, local_size)); }
 
   void build(const std::vector<std::unique_ptr<ElementBlock>>& elements,
-             const std::vector<std::unique_ptr<ElementTables>>& tables, int equations, int nonzeros, int threads,
+             const std::vector<std::unique_ptr<ElementTables>>& tables, int equations, int threads,
              std::size_t largest_rows, std::size_t largest_local);
 
   /// work(block, range, scratch) over chunks of all element blocks, in parallel.
@@ -109,10 +118,48 @@ struct System::Workspace {
   Vector constraint_v, constraint_out, constraint_matrix;
 
   // several threads only
+  static constexpr int batch = 1 << 19;  // entries of element matrices at a time
   Vector vector_parts, matrix_parts;
-  std::vector<std::size_t> vector_first, matrix_first;
-  GatherList vector_gather, matrix_gather;
+  std::vector<std::size_t> vector_first;
+  GatherList vector_gather;
 };
+
+template <class Owns>
+void System::ElementTables::add_matrix(const Topology& topology, const SparsePattern& pattern, int item,
+                                       const double* A, double* values, const Owns& owns) const {
+  const std::size_t m = static_cast<std::size_t>(topology.local_size), slots = topology.slots.size();
+  const int* const equation = equations.of.data() + static_cast<std::size_t>(item) * m;
+  if (offsets.empty()) {
+    const int* p = positions.data() + static_cast<std::size_t>(item) * m * m;
+    for (std::size_t r = 0; r < m; ++r, p += m, A += m) {
+      if (equation[r] < 0 || !owns(equation[r])) continue;
+      for (std::size_t c = 0; c < m; ++c)
+        if (p[c] >= 0) values[p[c]] += A[c];
+    }
+    return;
+  }
+  const int* offset = offsets.data() + static_cast<std::size_t>(item) * slots * slots;
+  std::size_t r = 0;
+  for (std::size_t s = 0; s < slots; ++s, offset += slots)
+    for (int a = 0; a < topology.slots[s].components; ++a, ++r, A += m) {
+      if (equation[r] < 0 || !owns(equation[r])) continue;
+      double* const row = values + pattern.row_start[static_cast<std::size_t>(equation[r])];
+      std::size_t c = 0;
+      for (std::size_t t = 0; t < slots; ++t) {
+        double* to = row + offset[t];
+        const int components = topology.slots[t].components;
+        if (equations.complete && components == 3) {
+          to[0] += A[c];
+          to[1] += A[c + 1];
+          to[2] += A[c + 2];
+          c += 3;
+          continue;
+        }
+        for (int b = 0; b < components; ++b, ++c)
+          if (equation[c] >= 0) *to++ += A[c];
+      }
+    }
+}
 
 template <class Work>
 void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements,
