@@ -52,7 +52,8 @@ std::string line_point_error(const json& body, const std::string* point, PointUs
   }
   if (*point == "start" || *point == "end") return {};
   const std::string message = "body " + in_quotes(name) + " has no point " + in_quotes(*point);
-  const auto nodes = elements ? std::optional(*elements + 1) : std::nullopt;
+  std::optional<std::int64_t> nodes = elements;
+  if (nodes) ++*nodes;
   if (is_numbered(*point, "node")) return elements && *elements < 1 ? "" : number_error(*point, "node", nodes, message);
   std::vector<std::string> words = {"start", "end", "node.0"};
   if (several) words.emplace_back("nodes");

@@ -101,7 +101,11 @@ class Writer {
       case Quantity::Of::point:
         return "a point";
       case Quantity::Of::rotating_point:
-        return "a rigid body";
+        return "a rigid body or a node of a beam";
+      case Quantity::Of::element:
+        return "an element";
+      case Quantity::Of::element_node:
+        return "a node of a solid";
       case Quantity::Of::contact:
         return "a contact";
       case Quantity::Of::joint:
