@@ -230,6 +230,12 @@ void for_each_triangle(const SurfaceMesh& mesh, F f) {
           f(n[q[0]], n[q[2]], n[q[3]]);
         }
         break;
+      case CellType::tetrahedron:
+        f(n[0], n[2], n[1]);
+        f(n[0], n[1], n[3]);
+        f(n[1], n[2], n[3]);
+        f(n[0], n[3], n[2]);
+        break;
       case CellType::vertex:
       case CellType::line:
         throw ModelError("", "the surface has points or lines without area, so it bounds no solid");
