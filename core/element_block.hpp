@@ -37,6 +37,7 @@ struct BlockTraits {
   bool linear = false;               ///< M, -Df and -df/dv are constant (f may depend on t)
   bool symmetric = false;            ///< -Df + D(M a) and -df/dv are symmetric
   bool has_stiffness = false;        ///< Df or D(M a) is not identically zero
+  bool may_invert = false;           ///< elements may be inverted and still have a force: see inverted_item
 };
 
 struct Energies {
@@ -91,6 +92,13 @@ class ElementBlock {
   virtual Energies energies(Range range, const ElementInput& in) const = 0;
   /// A force by which roundoff in the internal forces is measured (EA, or stiffness times length_scale); 0 if none.
   virtual double noise_force(double length_scale) const { return 0.0 * length_scale; }
+
+  /// An element that is turned inside out, -1 if there is none. Newton's method may pass through such configurations;
+  /// no step ends there.
+  virtual int inverted_item(Range range, const ElementInput& in) const {
+    (void)range, (void)in;
+    return -1;
+  }
 
   /// A stable name of an element for messages.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }

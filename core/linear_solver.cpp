@@ -23,6 +23,14 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
+LinearCounters& LinearCounters::operator+=(const LinearCounters& other) {
+  for (const auto count : {&LinearCounters::analyses, &LinearCounters::factorisations,
+                           &LinearCounters::refactorisations, &LinearCounters::solves, &LinearCounters::fallbacks,
+                           &LinearCounters::cg_solves, &LinearCounters::cg_iterations, &LinearCounters::cg_matrices})
+    this->*count += other.*count;
+  return *this;
+}
+
 struct LinearSolver::Impl {
   LinearMethod requested = LinearMethod::automatic;
   detail::SharedPattern pattern;

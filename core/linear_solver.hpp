@@ -56,6 +56,9 @@ struct LinearCounters {
   long fallbacks = 0;         // factorisations that needed another method than the chosen one
   long cg_solves = 0;         // right-hand sides solved by conjugate gradients (SaddlePoint), not among `solves`
   long cg_iterations = 0;     // their iterations
+  long cg_matrices = 0;       // matrices assembled for them
+
+  LinearCounters& operator+=(const LinearCounters& other);
 };
 
 enum class FactorStatus { ok, singular };

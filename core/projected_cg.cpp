@@ -29,6 +29,22 @@ using RowsSquare = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::
 using BlockMap = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 using ConstBlockMap = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
+/// The inverse of a symmetric matrix, row-major; false if it is not positive definite.
+template <int size>
+bool invert_definite(const double* block, double* inverse) {
+  using Fixed = Eigen::Matrix<double, size, size, Eigen::RowMajor>;
+  const Eigen::LLT<Fixed> cholesky(Fixed::Map(block));
+  Fixed::Map(inverse) = cholesky.solve(Fixed::Identity());
+  return cholesky.info() == Eigen::Success && Fixed::Map(inverse).allFinite();
+}
+bool invert_definite(int size, const double* block, double* inverse) {
+  if (size == 3) return invert_definite<3>(block, inverse);
+  if (size == 6) return invert_definite<6>(block, inverse);
+  const Eigen::LLT<Block> cholesky(ConstBlockMap(block, size, size));
+  BlockMap(inverse, size, size) = cholesky.solve(Block::Identity(size, size));
+  return cholesky.info() == Eigen::Success && BlockMap(inverse, size, size).allFinite();
+}
+
 }  // namespace
 
 void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> node, Vector weight, int threads) {
@@ -40,6 +56,7 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
   neighbours_.clear();
   group_of_.assign(at(n_), 0);
   block_start_.clear();
+  block_entry_.clear();
   std::size_t entries = 0;
   for (int i = 0; i < n_;) {
     Group group{i, 0, 0, 0};
@@ -71,6 +88,8 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
     }
     if (!regular) neighbours_.resize(at(group.neighbours));
     group.neighbours_end = static_cast<int>(neighbours_.size());
+    for (int r = 0; r < group.size; ++r)
+      for (int c = 0; c < group.size; ++c) block_entry_.push_back(pattern.find(group.first + r, group.first + c));
   }
 
   // whole lanes are read, beyond the last entry
@@ -131,11 +150,15 @@ void ProjectedCg::each_value(const Group& group, const Visit& visit) const {
 }
 
 bool ProjectedCg::prepare(std::span<const double> values) {
-  const SparsePattern& p = *pattern_;
-  // a power of two that brings the largest entry to about one
+  const auto entry_of_block = [&](std::size_t k) { return block_entry_[k] < 0 ? 0.0 : values[at(block_entry_[k])]; };
+  // a power of two that brings the largest entry to about one; of a definite matrix it is on the diagonal
   double largest = 0;
-  for (int k = 0; k < p.nonzeros(); ++k) largest = std::max(largest, std::abs(values[at(k)]));
-  if (!(largest > 0) || !std::isfinite(largest)) return false;
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    for (std::size_t r = 0, m = at(groups_[g].size); r < m; ++r) {
+      const double d = entry_of_block(block_start_[g] + r * (m + 1));
+      if (!(d > 0) || !std::isfinite(d)) return false;
+      largest = std::max(largest, d);
+    }
   const double scale = std::exp2(-std::ilogb(largest));
 
   for_chunks([&](int chunk, int first, int last) {
@@ -143,22 +166,10 @@ bool ProjectedCg::prepare(std::span<const double> values) {
     for (int g = first; g < last; ++g) {
       const Group& group = groups_[at(g)];
       each_value(group, [&](std::size_t own, std::size_t k) { values_[own] = static_cast<float>(scale * values[k]); });
-      Block block(group.size, group.size);
-      for (int r = 0; r < group.size; ++r) {
-        const int row = group.first + r;
-        const auto begin = p.column.begin() + p.row_start[at(row)], end = p.column.begin() + p.row_start[at(row + 1)];
-        auto k = std::lower_bound(begin, end, group.first);
-        for (int c = 0; c < group.size; ++c) {
-          const bool there = k != end && *k == group.first + c;
-          block(r, c) = there ? rounded(scale * values[static_cast<std::size_t>(k - p.column.begin())]) : 0.0;
-          if (there) ++k;
-        }
-      }
-      const Eigen::LLT<Block> cholesky(block);
-      if (cholesky.info() != Eigen::Success) bad = 1;
-      BlockMap inverse(blocks_.data() + block_start_[at(g)], group.size, group.size);
-      inverse = cholesky.solve(Block::Identity(group.size, group.size));
-      if (!inverse.allFinite()) bad = 1;
+      double block[largest_group * largest_group];
+      const std::size_t entries = at(group.size * group.size);
+      for (std::size_t k = 0; k < entries; ++k) block[k] = rounded(scale * entry_of_block(block_start_[at(g)] + k));
+      if (!invert_definite(group.size, block, blocks_.data() + block_start_[at(g)])) bad = 1;
     }
     partial_a_[at(chunk)] = bad;
   });

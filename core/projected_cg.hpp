@@ -86,7 +86,8 @@ class ProjectedCg {
   std::vector<int> neighbours_, group_of_;
   std::vector<float> values_;
   Vector weight_;
-  std::vector<std::size_t> block_start_;  // of a group in blocks_
+  std::vector<std::size_t> block_start_;  // of a group in blocks_ and block_entry_
+  std::vector<int> block_entry_;          // the pattern's entries of node blocks
   Vector blocks_, constrained_blocks_;    // inverse node blocks; those of nodes with rows, restricted
   std::vector<const double*> block_;      // the one in use, per group
   std::vector<Constrained> constrained_;

@@ -144,7 +144,10 @@ bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, 
     if (!direct_affordable_) return factorised_ = false;
     direct_ = true;
   }
-  if (!direct_) return factorised_ = true;
+  if (!direct_) {
+    ++cg_counters_.cg_matrices;
+    return factorised_ = true;
+  }
   ++cg_counters_.fallbacks;
   analyse_direct();
   direct_values_ = values;  // for a checkpoint
@@ -174,10 +177,7 @@ void SaddlePoint::set_regularisation(bool on) {
 
 LinearCounters SaddlePoint::counters() const {
   LinearCounters sum = solver_.counters();
-  sum.fallbacks += cg_counters_.fallbacks;
-  sum.cg_solves = cg_counters_.cg_solves;
-  sum.cg_iterations = cg_counters_.cg_iterations;
-  return sum;
+  return sum += cg_counters_;
 }
 
 void SaddlePoint::save(Record& record, const std::string& prefix, bool factors) const {
@@ -191,8 +191,9 @@ void SaddlePoint::save(Record& record, const std::string& prefix, bool factors) 
   const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
   const auto number = [](long n) { return static_cast<double>(n); };
   Vector state(std::begin(coefficients_), std::end(coefficients_));
-  for (const double x : {flag(direct_), flag(direct_known_), number(cg_failures_), number(cg_counters_.fallbacks),
-                         number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations)})
+  for (const double x :
+       {flag(direct_), flag(direct_known_), number(cg_failures_), number(cg_counters_.fallbacks),
+        number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)})
     state.push_back(x);
   record.set(prefix + "conjugate gradients", std::move(state));
   record.set(prefix + "matrix", !kept ? Vector() : direct_ ? direct_values_ : cg_.matrix());
@@ -205,7 +206,7 @@ void SaddlePoint::restore(const Record& record, const std::string& prefix) {
   const Vector* const iteration = record.find(prefix + "conjugate gradients");
   const std::size_t nonzeros = at(pattern_->nonzeros());
   if (state == nullptr || state->size() != 3 || matrix == nullptr || iterative_ != (iteration != nullptr) ||
-      (iterative_ && iteration->size() != 10) || matrix->size() != ((*state)[0] != 0 ? nonzeros : 0))
+      (iterative_ && iteration->size() != 11) || matrix->size() != ((*state)[0] != 0 ? nonzeros : 0))
     throw std::invalid_argument("SaddlePoint: the record does not fit");
   factorised_ = (*state)[0] != 0;
   regularised_ = (*state)[1] != 0;
@@ -218,6 +219,7 @@ void SaddlePoint::restore(const Record& record, const std::string& prefix) {
     cg_counters_.fallbacks = static_cast<long>(x[7]);
     cg_counters_.cg_solves = static_cast<long>(x[8]);
     cg_counters_.cg_iterations = static_cast<long>(x[9]);
+    cg_counters_.cg_matrices = static_cast<long>(x[10]);
     if (x[5] != 0) analyse_direct();
     if (factorised_) values() = *matrix;
     if (factorised_ && direct_) direct_values_ = *matrix;

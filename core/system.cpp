@@ -295,6 +295,15 @@ double System::largest_angular_velocity(In v) const {
   return std::sqrt(largest);
 }
 
+std::string System::inverted_element(In q, double t) const {
+  for (const auto& block : elements_) {
+    if (!block->traits().may_invert) continue;
+    const int item = block->inverted_item({0, block->topology().items}, {q.data(), nullptr, t});
+    if (item >= 0) return block->item_name(item);
+  }
+  return {};
+}
+
 double System::largest_position(In q) const {
   double largest = 0;
   for (const DofMap::Translation& c : dofs_.translations()) largest = std::max(largest, std::abs(q[at(c.entry)]));

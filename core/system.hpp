@@ -122,6 +122,8 @@ class System {
   double largest_angular_velocity(In v) const;
   /// Largest |coordinate| over all translational and scalar components that move.
   double largest_position(In q) const;
+  /// The name of an element that is inverted at q, empty if there is none.
+  std::string inverted_element(In q, double t) const;
   /// Euclidean norm of a force-like vector, torques divided by length.
   double force_norm(In f, double length) const;
 

@@ -14,6 +14,9 @@ namespace carom {
 constexpr int lane_count = 4;
 using Lanes = double __attribute__((vector_size(lane_count * sizeof(double))));
 
+/// As they lie in an array, at any place.
+using LooseLanes [[gnu::vector_size(lane_count * sizeof(double)), gnu::aligned(8), gnu::may_alias]] = double;
+
 inline Lanes lanes(double x) { return Lanes{} + x; }
 
 inline Lanes log(const Lanes& x) { return Lanes{std::log(x[0]), std::log(x[1]), std::log(x[2]), std::log(x[3])}; }

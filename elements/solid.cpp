@@ -22,7 +22,7 @@ Topology topology_of(SolidMesh& mesh) {
   return {items, std::vector<Slot>(at(nodes), Slot{0, 3}), std::move(mesh.nodes)};
 }
 
-BlockTraits traits_of(const SolidMaterial& material, const SolidOptions& options) {
+BlockTraits traits_of(const SolidMaterial& material, const SolidOptions& options, bool may_invert) {
   const bool damped = options.mass_damping != 0 || options.stiffness_damping != 0;
   BlockTraits t;
   t.has_mass = material.density > 0;
@@ -30,6 +30,7 @@ BlockTraits traits_of(const SolidMaterial& material, const SolidOptions& options
   t.force_parts = force_internal | (damped ? force_damping : 0u);
   t.velocity_dependent = damped;
   t.symmetric = options.stiffness_damping == 0;
+  t.may_invert = may_invert;
   return t;
 }
 
@@ -55,7 +56,7 @@ class Block final : public SolidBlock {
   static constexpr int nodes = Shape::nodes, local = 3 * nodes, mass_pairs = nodes * (nodes + 1) / 2;
 
   Block(std::string name, SolidMesh mesh, const SolidMaterial& material, const SolidOptions& options)
-      : SolidBlock(std::move(name), topology_of(mesh), traits_of(material, options)),
+      : SolidBlock(std::move(name), topology_of(mesh), traits_of(material, options, Kernel::defined_inverted)),
         law_(lame(material.young, material.poisson)),
         options_(options),
         names_(std::move(mesh.names)) {
@@ -131,6 +132,20 @@ class Block final : public SolidBlock {
       });
   }
 
+  int inverted_item(Range range, const ElementInput& in) const override {
+    int found = -1;
+    if constexpr (Kernel::defined_inverted)
+      for_groups(range, [&](const Group& group) {
+        if (found >= 0) return;
+        Kernel kernel(law_);
+        place(kernel, group, in);
+        const Lanes ratio = kernel.smallest_volume_ratio();
+        for (int l = group.count - 1; l >= 0; --l)
+          if (!(ratio[l] > 0)) found = group.element[l];
+      });
+    return found;
+  }
+
   Energies energies(Range range, const ElementInput& in) const override {
     Energies sum;
     for_groups(range, [&](const Group& group) {
@@ -195,6 +210,8 @@ class Block final : public SolidBlock {
   template <class Entry>
   static void add_matrix(const Group& group, Range range, double* A, const Entry& entry) {
     // a row of the matrices of all lanes, then four of its columns at a time turned into rows of each element's
+    double* out[lane_count];
+    for (int l = 0; l < lane_count; ++l) out[l] = A + at(group.element[l] - range.first) * local * local;
     for (int a = 0; a < nodes; ++a)
       for (int i = 0; i < 3; ++i) {
         Lanes row[local];
@@ -202,11 +219,9 @@ class Block final : public SolidBlock {
           for (int k = 0; k < 3; ++k) row[3 * b + k] = entry(a, b, i, k);
         for (int j = 0; j < local; j += lane_count) {
           transpose(row[j], row[j + 1], row[j + 2], row[j + 3]);
-          for (int l = 0; l < group.count; ++l) {
-            double* out = A + (at(group.element[l] - range.first) * local + at(3 * a + i)) * local + at(j);
-            for (int k = 0; k < lane_count; ++k) out[k] += row[j + l][k];
-          }
+          for (int l = 0; l < group.count; ++l) *reinterpret_cast<LooseLanes*>(out[l] + j) += row[j + l];
         }
+        for (double*& to : out) to += local;
       }
   }
 
@@ -240,7 +255,7 @@ class Block final : public SolidBlock {
   }
 
   double mass(int e, int a, int b) const {
-    return masses_[at(e) * mass_pairs + at(a <= b ? mass_pair(a, b) : mass_pair(b, a))];
+    return masses_[at(e) * mass_pairs + at(mass_pair(std::min(a, b), std::max(a, b)))];
   }
   double lumped_mass(int e, int a) const {
     double sum = 0;
@@ -267,14 +282,18 @@ class Block final : public SolidBlock {
   /// A += c_M M + c_C C: the damping's mass matrix is that of the options, whatever is asked for the mass.
   void add_mass(int e, double c_M, double c_C, bool lumped, double* A) const {
     const bool damping_lumped = options_.mass == MassKind::lumped;
-    for (int n = 0; n < nodes; ++n) {
-      const double diagonal = lumped || damping_lumped ? lumped_mass(e, n) : 0;
+    if (lumped || damping_lumped)
+      for (int n = 0; n < nodes; ++n) {
+        const double m = (lumped ? c_M : 0) + (damping_lumped ? c_C : 0);
+        for (int i = 0; i < 3; ++i) A[(3 * n + i) * (local + 1)] += m * lumped_mass(e, n);
+      }
+    const double c = (lumped ? 0 : c_M) + (damping_lumped ? 0 : c_C);
+    if (c == 0) return;
+    for (int n = 0; n < nodes; ++n)
       for (int k = 0; k < nodes; ++k) {
-        const double consistent = mass(e, n, k), lump = n == k ? diagonal : 0;
-        const double m = c_M * (lumped ? lump : consistent) + c_C * (damping_lumped ? lump : consistent);
+        const double m = c * mass(e, n, k);
         for (int i = 0; i < 3; ++i) A[(3 * n + i) * local + 3 * k + i] += m;
       }
-    }
   }
 
   /// Factor of the value at a Gauss point in the value at a node.

@@ -42,6 +42,8 @@ class CorotationalKernel {
   static constexpr int nodes = Shape::nodes, pairs = nodes * (nodes + 1) / 2;
   static constexpr int pair(int a, int b) { return a * nodes - a * (a - 1) / 2 + b - a; }
 
+  static constexpr bool defined_inverted = false;
+
   explicit CorotationalKernel(Lame c) : linear_(c) {}
 
   void place(const Lanes (&X)[nodes][3], const Lanes (&x)[nodes][3]) {

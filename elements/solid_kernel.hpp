@@ -74,6 +74,7 @@ template <class Shape, class Law, int extra>
 class HyperelasticKernel {
  public:
   static constexpr int incompatible_modes = extra;
+  static constexpr bool defined_inverted = Law::defined_inverted;
   static constexpr int nodes = Shape::nodes, modes = nodes + extra, pairs = modes * (modes + 1) / 2;
   static_assert(extra == 0 || extra == 3);
 
@@ -100,6 +101,18 @@ class HyperelasticKernel {
   void evaluate() {
     sum<stiffness>(0);
     if constexpr (stiffness && extra > 0) condense();
+  }
+
+  /// The smallest det F of the Gauss points.
+  Lanes smallest_volume_ratio() {
+    Lanes g[modes][3], smallest = lanes(HUGE_VAL);
+    Matrix3 F, cof;
+    for (int p = 0; p < Shape::points; ++p) {
+      gradients(p, g);
+      deformation(g, F);
+      smallest = -max(-smallest, -cofactors(F, cof));
+    }
+    return smallest;
   }
 
   /// Cauchy stress P F^T/J at the Gauss points.
@@ -152,33 +165,61 @@ class HyperelasticKernel {
     energy = lanes(0);
     for (int a = first; a < modes; ++a)
       for (Lanes& component : f[a]) component = lanes(0);
-    if constexpr (stiffness)
-      for (int k = pair(first, first); k < pairs; ++k)
-        for (auto& row : K[k])
-          for (Lanes& entry : row) entry = lanes(0);
 
-    Lanes g[modes][3], D[3][3][3];
-    Matrix3 F;
-    for (int p = 0; p < Shape::points; ++p) {
-      const Lanes weight = gradients(p, g);
-      deformation(g, F);
+    constexpr int points = Shape::points, kept = stiffness ? points : 1;
+    Lanes g[kept][modes][3], h[kept][modes][3], s[kept][modes][3];
+    Lanes lambda[kept], kappa[kept];
+    Matrix3 F, B[kept];
+    for (int p = 0; p < points; ++p) {
+      const int k = stiffness ? p : 0;
+      const Lanes weight = gradients(p, g[k]);
+      deformation(g[k], F);
       law_.set(F, weight);
       energy += law_.energy;
       for (int a = first; a < modes; ++a)
-        for (int i = 0; i < 3; ++i) f[a][i] += dot3(law_.P[i], g[a]);
-      if constexpr (stiffness)
-        for (int b = first; b < modes; ++b) {
-          law_.derivative(g[b], D);
-          for (int a = first; a <= b; ++a) {
-            const Lanes g0 = g[a][0], g1 = g[a][1], g2 = g[a][2];
-            Matrix3& block = K[pair(a, b)];
+        for (int i = 0; i < 3; ++i) f[a][i] += dot3(law_.P[i], g[k][a]);
+      if constexpr (stiffness) {
+        for (int a = first; a < modes; ++a) law_.direct(g[p][a], h[p][a], s[p][a]);
+        lambda[p] = law_.lambda;
+        kappa[p] = law_.kappa;
+        if constexpr (Law::has_B) std::copy_n(&law_.B[0][0], 9, &B[p][0][0]);
+      }
+    }
+
+    // block after block, which stays in registers over the points
+    if constexpr (stiffness)
+      for (int b = first; b < modes; ++b) {
+        Lanes lambda_h[points][3], kappa_h[points][3];
+        for (int p = 0; p < points; ++p)
+          for (int i = 0; i < 3; ++i) {
+            lambda_h[p][i] = lambda[p] * h[p][b][i];
+            kappa_h[p][i] = kappa[p] * h[p][b][i];
+          }
+        for (int a = first; a <= b; ++a) {
+          Matrix3 block = {};
+          Lanes isotropic = lanes(0);
+          for (int p = 0; p < points; ++p) {
 #pragma GCC unroll 3
             for (int i = 0; i < 3; ++i)
 #pragma GCC unroll 3
-              for (int k = 0; k < 3; ++k) block[i][k] += g0 * D[i][0][k] + g1 * D[i][1][k] + g2 * D[i][2][k];
+              for (int k = 0; k < 3; ++k) {
+                block[i][k] += h[p][a][i] * lambda_h[p][k];
+                block[i][k] += kappa_h[p][i] * h[p][a][k];
+              }
+            for (int i = 0; i < 3; ++i) isotropic += g[p][a][i] * s[p][b][i];
+            if constexpr (Law::has_B) {
+              const Lanes along = dot3(g[p][a], g[p][b]);
+#pragma GCC unroll 3
+              for (int i = 0; i < 3; ++i)
+#pragma GCC unroll 3
+                for (int k = 0; k < 3; ++k) block[i][k] += along * B[p][i][k];
+            }
           }
+          Matrix3& entry = K[pair(a, b)];
+          for (int i = 0; i < 3; ++i)
+            for (int k = 0; k < 3; ++k) entry[i][k] = i == k ? block[i][k] + isotropic : block[i][k];
         }
-    }
+      }
   }
 
   /// E_m = 0 by Newton's method from zero. A lane that has converged is left as it is: its bits do not depend on

@@ -1,10 +1,13 @@
 // Laws of hyperelastic materials at a Gauss point, four elements at once: isotropic, from Young's modulus and Poisson's
 // ratio through Lame's constants lambda = E nu/((1 + nu)(1 - 2 nu)), mu = E/(2 (1 + nu)).
 //
-//   energy psi(F) per reference volume, first Piola-Kirchhoff stress P = dpsi/dF, its derivative d P_iJ / d F_kL
+//   energy psi(F) per reference volume, first Piola-Kirchhoff stress P = dpsi/dF, and the second derivative for
+//   F = sum_a x_a g_a^T by the places x_a and x_b:
 //
-// set(F, w) prepares everything, multiplied by the weight w of the point. Where det F <= 0 every result is not a
-// number: an inverted element has no force, so that a time step which inverts one fails and can be subdivided.
+//   lambda h_a h_b^T + kappa h_b h_a^T + (g_a . s_b) 1 + (g_a . g_b) B       h = H g, s = S g
+//
+// set(F, w) prepares everything, multiplied by the weight w of the point; direct(g) gives h and s. Where the
+// law has no meaning for det F <= 0 every result is not a number.
 #pragma once
 
 #include <limits>
@@ -38,21 +41,20 @@ inline Lanes nan_unless(const Lanes& value, const Lanes& positive) {
   return positive > 0.0 ? value : lanes(std::numeric_limits<double>::quiet_NaN());
 }
 
-/// S = lambda tr(E) 1 + 2 mu E with E = (F^T F - 1)/2: linear in Green-Lagrange strain.
+/// S = lambda tr(E) 1 + 2 mu E with E = (F^T F - 1)/2: linear in Green-Lagrange strain. It does not resist inversion;
+/// its force is a polynomial, through which Newton's method finds its way back.
 class SaintVenantKirchhoff {
  public:
   explicit SaintVenantKirchhoff(Lame c) : c_(c) {}
 
   void set(const Matrix3& F, const Lanes& weight) {
-    Matrix3 cof;
-    const Lanes w = nan_unless(weight, cofactors(F, cof));
-    lambda_ = w * c_.lambda;
-    mu_ = w * c_.mu;
+    lambda = weight * c_.lambda;
+    kappa = weight * c_.mu;
     Matrix3 E;
     for (int i = 0; i < 3; ++i)
       for (int j = i; j < 3; ++j) {
         E[i][j] = E[j][i] = 0.5 * (F[0][i] * F[0][j] + F[1][i] * F[1][j] + F[2][i] * F[2][j] - (i == j ? 1.0 : 0.0));
-        B_[i][j] = B_[j][i] = mu_ * dot3(F[i], F[j]);
+        B[i][j] = B[j][i] = kappa * dot3(F[i], F[j]);
       }
     const Lanes trace = E[0][0] + E[1][1] + E[2][2];
     Lanes square = lanes(0);
@@ -60,38 +62,29 @@ class SaintVenantKirchhoff {
       for (int j = 0; j < 3; ++j) {
         F_[i][j] = F[i][j];
         square += E[i][j] * E[i][j];
-        S_[i][j] = 2.0 * mu_ * E[i][j];
-        if (i == j) S_[i][j] += lambda_ * trace;
+        S_[i][j] = 2.0 * kappa * E[i][j];
+        if (i == j) S_[i][j] += lambda * trace;
       }
-    energy = 0.5 * lambda_ * trace * trace + mu_ * square;
+    energy = 0.5 * lambda * trace * trace + kappa * square;
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) P[i][j] = dot3(F[i], S_[j]);
   }
 
-  /// D_iJk = derivative of P_iJ along e_k g^T
-  void derivative(const Lanes g[3], Lanes D[3][3][3]) const {
-    Lanes Fg[3], Sg[3], lambda_Fg[3], mu_Fg[3];
+  // H = F, kappa = mu, B = mu F F^T
+  void direct(const Lanes g[3], Lanes h[3], Lanes s[3]) const {
     for (int i = 0; i < 3; ++i) {
-      Fg[i] = dot3(F_[i], g);
-      Sg[i] = dot3(S_[i], g);
-      lambda_Fg[i] = lambda_ * Fg[i];
-      mu_Fg[i] = mu_ * Fg[i];
+      h[i] = dot3(F_[i], g);
+      s[i] = dot3(S_[i], g);
     }
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j)
-        for (int k = 0; k < 3; ++k) {
-          D[i][j][k] = F_[i][j] * lambda_Fg[k] + B_[i][k] * g[j] + mu_Fg[i] * F_[k][j];
-          if (i == k) D[i][j][k] += Sg[j];
-        }
   }
 
-  Matrix3 P;
-  Lanes energy;
+  static constexpr bool has_B = true, defined_inverted = true;
+  Matrix3 P, B;
+  Lanes energy, lambda, kappa;
 
  private:
   Lame c_;
-  Lanes lambda_, mu_;
-  Matrix3 F_, S_, B_;
+  Matrix3 F_, S_;
 };
 
 /// psi = mu/2 (tr(F^T F) - 3) - mu ln J + lambda/2 (ln J)^2, infinite as J = det F goes to 0.
@@ -102,41 +95,34 @@ class NeoHookean {
   void set(const Matrix3& F, const Lanes& weight) {
     Matrix3 cof;
     const Lanes J = cofactors(F, cof), w = nan_unless(weight, J), inverse = 1.0 / J, log_J = log(J);
-    lambda_ = w * c_.lambda;
+    lambda = w * c_.lambda;
     mu_ = w * c_.mu;
-    geometric_ = mu_ - lambda_ * log_J;
+    kappa = mu_ - lambda * log_J;
     Lanes square = lanes(-3.0);
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) {
         F_inverse_T_[i][j] = cof[i][j] * inverse;
         square += F[i][j] * F[i][j];
-        P[i][j] = mu_ * F[i][j] - geometric_ * F_inverse_T_[i][j];
+        P[i][j] = mu_ * F[i][j] - kappa * F_inverse_T_[i][j];
       }
-    energy = 0.5 * mu_ * square - mu_ * log_J + 0.5 * lambda_ * log_J * log_J;
+    energy = 0.5 * mu_ * square - mu_ * log_J + 0.5 * lambda * log_J * log_J;
   }
 
-  void derivative(const Lanes g[3], Lanes D[3][3][3]) const {
-    Lanes h[3], lambda_h[3], geometric_h[3], mu_g[3];
+  // H = F^-T, kappa = mu - lambda ln J, S = mu 1
+  void direct(const Lanes g[3], Lanes h[3], Lanes s[3]) const {
     for (int i = 0; i < 3; ++i) {
       h[i] = dot3(F_inverse_T_[i], g);
-      lambda_h[i] = lambda_ * h[i];
-      geometric_h[i] = geometric_ * h[i];
-      mu_g[i] = mu_ * g[i];
+      s[i] = mu_ * g[i];
     }
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j)
-        for (int k = 0; k < 3; ++k) {
-          D[i][j][k] = F_inverse_T_[i][j] * lambda_h[k] + geometric_h[i] * F_inverse_T_[k][j];
-          if (i == k) D[i][j][k] += mu_g[j];
-        }
   }
 
+  static constexpr bool has_B = false, defined_inverted = false;
   Matrix3 P;
-  Lanes energy;
+  Lanes energy, lambda, kappa;
 
  private:
   Lame c_;
-  Lanes lambda_, mu_, geometric_;
+  Lanes mu_;
   Matrix3 F_inverse_T_;
 };
 
@@ -148,41 +134,34 @@ class SmallStrain {
   void set(const Matrix3& F, const Lanes& weight) {
     Matrix3 cof;
     const Lanes w = nan_unless(weight, cofactors(F, cof));
-    lambda_ = w * c_.lambda;
-    mu_ = w * c_.mu;
+    lambda = w * c_.lambda;
+    kappa = w * c_.mu;
     const Lanes trace = F[0][0] + F[1][1] + F[2][2] - 3.0;
     Lanes square = lanes(0);
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) {
         const Lanes e = 0.5 * (F[i][j] + F[j][i]) - (i == j ? 1.0 : 0.0);
         square += e * e;
-        P[i][j] = 2.0 * mu_ * e;
-        if (i == j) P[i][j] += lambda_ * trace;
+        P[i][j] = 2.0 * kappa * e;
+        if (i == j) P[i][j] += lambda * trace;
       }
-    energy = 0.5 * lambda_ * trace * trace + mu_ * square;
+    energy = 0.5 * lambda * trace * trace + kappa * square;
   }
 
-  void derivative(const Lanes g[3], Lanes D[3][3][3]) const {
-    Lanes lambda_g[3], mu_g[3];
+  // H = 1, kappa = mu, S = mu 1
+  void direct(const Lanes g[3], Lanes h[3], Lanes s[3]) const {
     for (int i = 0; i < 3; ++i) {
-      lambda_g[i] = lambda_ * g[i];
-      mu_g[i] = mu_ * g[i];
+      h[i] = g[i];
+      s[i] = kappa * g[i];
     }
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j)
-        for (int k = 0; k < 3; ++k) {
-          D[i][j][k] = i == j ? lambda_g[k] : lanes(0);
-          if (i == k) D[i][j][k] += mu_g[j];
-          if (j == k) D[i][j][k] += mu_g[i];
-        }
   }
 
+  static constexpr bool has_B = false, defined_inverted = false;
   Matrix3 P;
-  Lanes energy;
+  Lanes energy, lambda, kappa;
 
  private:
   Lame c_;
-  Lanes lambda_, mu_;
 };
 
 }  // namespace carom::solid

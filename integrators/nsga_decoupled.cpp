@@ -18,11 +18,8 @@ double seconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 constexpr double rounding = std::numeric_limits<double>::epsilon();
-
-// With conjugate gradients a linear system is solved as far as the next residual can fall anyway: by the square of what
-// the last iteration gained.
-constexpr double first_reduction = 1e-4, least_reduction = 1e-9, largest_reduction = 1e-2;
-constexpr double below_tolerance = 0.1;
+// A correction beyond which the forces are no numbers (an element would be inverted) is halved, down to this.
+constexpr double smallest_share = 1.0 / 256;
 
 bool contacts_linear(const System& system) {
   return std::all_of(system.constraints().begin(), system.constraints().end(),
@@ -55,6 +52,9 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& options)
   saddle_[position].analyse(system, {system.symmetric() && flat, spd && flat}, scratch(position), length);
   saddle_[velocity].analyse(system, {system.symmetric(), spd}, scratch(velocity), length);
   mass_alone_ = system.constant_mass() && !system.velocity_dependent() && system.bilateral() == 0;
+
+  for (const Subproblem which : {smooth, position, velocity})
+    newton_[which] = {options.newton, options.weight, constant_[which] || (which == velocity && mass_alone_)};
 
   noise_stiffness_ = system.noise_force(1.0);
   root_size_ = std::sqrt(static_cast<double>(std::max<std::size_t>(n, 1)));
@@ -158,6 +158,8 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
     return report;
   }
 
+  for (NewtonControl& newton : newton_) newton.begin_step();
+
   // sub-problems are timed in every step of a large model, now and then in a small one, where the clock would count
   report.timed = system.size() > 2000 || steps_++ % 16 == 0;
   const auto now = [&] { return report.timed ? Clock::now() : Clock::time_point{}; };
@@ -175,7 +177,26 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
 
 // ---- 1. smooth motion: unknowns v~, lambda~ of the bilateral constraints
 
+// Where it is not found from the last acceleration, it is looked for from none.
 bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state, double h, StepReport& report) {
+  if (find_smooth_motion(system, state, h, options_.newton.predictor, report)) return true;
+  if (options_.newton.predictor == Predictor::zero || constant_[smooth]) return false;
+  StepReport again = report;
+  SubproblemReport& sub = again.subproblems[smooth];
+  sub = {};
+  sub.name = report.subproblems[smooth].name;
+  newton_[smooth].begin_step();
+  again.converged = true;
+  again.failed = again.worst_equation = again.worst_row = -1;
+  again.reason = "";
+  const bool found = find_smooth_motion(system, state, h, Predictor::zero, again);
+  sub.iterations += report.subproblems[smooth].iterations;
+  report = again;
+  return found;
+}
+
+bool NsgaDecoupled::find_smooth_motion(const System& system, const State& state, double h, Predictor predictor,
+                                       StepReport& report) {
   SubproblemReport& sub = report.subproblems[smooth];
   const double t = state.t + h, c_a = alpha_.c_a(h), c_q = alpha_.c_q(h);
   const double k_s = options_.scales.mass / h, p_s = options_.penalty * k_s;
@@ -186,7 +207,7 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
   a_n_ = state.history[0].values;
   if (state.last_h != h) GeneralizedAlpha::rescale_a(state.last_h, h, state.acceleration, a_n_);
   alpha_.predict_a(state.acceleration, a_n_, a_star_);
-  if (options_.newton.predictor == Predictor::previous) {
+  if (predictor == Predictor::previous) {
     vd_ = state.acceleration;
     copy(In(state.lambda).first(n_b), lambda_);
   } else {
@@ -195,6 +216,13 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
   }
   alpha_.advance(h, state.v, a_n_, a_star_, vd_, d_, v_smooth_);
 
+  double taken = 1;  // share of the last correction
+  const auto correct = [&](double share) {
+    axpy(share * c_a, dx_, vd_);
+    axpy(share, dx_, v_smooth_);
+    axpy(share * c_q, dx_, d_);
+    axpy(share, dl_b_, lambda_);
+  };
   for (;;) {
     // residual; after its one solve a linear model has none but rounding, and forces are evaluated when needed
     system.retract(state.q, d_, q_smooth_);
@@ -212,13 +240,23 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
       reaction = system.force_norm(reaction_smooth_, options_.scales.length);
     }
     const In c_b = In(c_).first(n_b);
-    const double length = options_.scales.length;
+    const double length = options_.scales.length, residual_norm = system.force_norm(r_, length);
     const double terms = system.force_norm(Mx_, length) + system.force_norm(f_smooth_, length) + reaction;
+    if (!std::isfinite(residual_norm) && taken > smallest_share) {
+      if (sub.iterations == 0 && taken == 1) {
+        // the predicted motion itself
+        scale_into(1 / c_q, d_, dx_);
+        set_zero(dl_b_);
+      }
+      correct(-0.5 * taken);
+      taken *= 0.5;
+      continue;
+    }
     // redundant rows contradict each other by as much as q~ is off the joints; they will agree at q
     const double contradiction =
         sub.iterations > 0 ? std::min(1.5 * saddle_[smooth].contradiction(), 1e-3 * speed_) : 0;
-    if (test(sub, system.force_norm(r_, length), terms, floor, 1.0, k_s, c_b,
-             options_.newton.constraint_tolerance * speed_ + contradiction))
+    if (newton_[smooth].test(sub, residual_norm, terms, floor, 1.0, k_s, c_b,
+                             options_.newton.constraint_tolerance * speed_ + contradiction))
       return true;
     if (sub.iterations == options_.newton.max_iterations) return fail_at(report, smooth, "no convergence", c_b, {}, {});
 
@@ -241,18 +279,15 @@ bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state
         request.T = &T_;
       }
       if (!saddle_[smooth].factorise(system, request)) return fail_singular(system, report, smooth);
-      factor_h_[smooth] = h;
+      factorised(smooth, h, sub);
     }
     saddle_[smooth].set_active(system, {}, q_smooth_, t, nullptr);
-    if (!saddle_[smooth].solve(r_, c_b, {}, dx_, dl_b_, {}, accuracy(sub, false, terms, floor))) {
+    if (!saddle_[smooth].solve(r_, c_b, {}, dx_, dl_b_, {}, newton_[smooth].accuracy(sub, false, terms, floor))) {
       if (saddle_[smooth].gave_up()) continue;
       return fail_at(report, smooth, saddle_[smooth].failure(), c_b, {}, {});
     }
     ++sub.iterations;
-    axpy(c_a, dx_, vd_);
-    axpy(1.0, dx_, v_smooth_);
-    axpy(c_q, dx_, d_);
-    axpy(1.0, dl_b_, lambda_);
+    correct(taken = 1);
   }
 }
 
@@ -279,8 +314,8 @@ void NsgaDecoupled::correct_forces(const System& system, In v, double t) {
 bool NsgaDecoupled::correct_position(const System& system, const State& state, double h, StepReport& report) {
   SubproblemReport& sub = report.subproblems[position];
   q_ = q_smooth_;
-  if (system.rows() == 0) return true;
   const double t = state.t + h, length = options_.scales.length;
+  if (system.rows() == 0) return upright(system, t, report, smooth);
   const double k_p = options_.scales.mass, p_p = options_.penalty * k_p;
   const std::size_t n_b = nu_b_.size(), n_u = at(system.unilateral());
   const double floor = root_size_ * (3e-15 * options_.scales.mass * largest_position_ + h * h * 1e-14 * noise_force_);
@@ -323,13 +358,13 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       combine(1.0, Mx_, -1.0, reaction_, r_);
       terms += system.force_norm(Mx_, length);
       if (options_.force_corrections) {
-        correct_forces(system, v_smooth_, t);
+        if (constant_[position]) correct_forces(system, v_smooth_, t);
         axpy(-h * h, f_correction_, r_);
         terms += h * h * system.force_norm(f_correction_, length);
       }
     }
     residual_norm = system.force_norm(r_, length);
-    if (test(sub, residual_norm, terms, floor, h * h, k_p, rows, gap_tolerance) && settled) {
+    if (newton_[position].test(sub, residual_norm, terms, floor, h * h, k_p, rows, gap_tolerance) && settled) {
       correction_known_ = options_.force_corrections && sub.iterations > 0;
       break;
     }
@@ -362,22 +397,34 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       request.T = T;
       request.row_scale = k_p;
       if (!saddle_[position].factorise(system, request)) return fail_singular(system, report, position);
-      factor_h_[position] = h;
+      factorised(position, h, sub);
     }
     saddle_[position].set_active(system, active, q_, t, T);
     const Out dl_A = Out(dl_A_).first(active.size());
     if (!saddle_[position].solve(r_, g_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A,
-                                 accuracy(sub, last_change == sub.iterations, terms, floor))) {
+                                 newton_[position].accuracy(sub, last_change == sub.iterations, terms, floor))) {
       if (saddle_[position].gave_up()) continue;
       return fail_at(report, position, saddle_[position].failure(), g_b, active, rows.subspan(n_b));
     }
     ++sub.iterations;
     axpy(1.0, dx_, U_);
-    axpy(1.0, dl_b_, nu_b_);
-    contacts_position_.add_increment(dl_A);
     system.retract(q_smooth_, U_, q_);
+    double taken = 1;
+    if (options_.force_corrections && !constant_[position]) {
+      correct_forces(system, v_smooth_, t);
+      while (taken > smallest_share && !all_finite(f_correction_)) {
+        taken *= 0.5;
+        axpy(-taken, dx_, U_);
+        system.retract(q_smooth_, U_, q_);
+        correct_forces(system, v_smooth_, t);
+      }
+    }
+    axpy(taken, dl_b_, nu_b_);
+    for (double& x : dl_A) x *= taken;
+    contacts_position_.add_increment(dl_A);
   }
 
+  if (!upright(system, t, report, position)) return false;
   for (std::size_t i = 0; i < n_u; ++i) report.smallest_gap = std::min(report.smallest_gap, g_[n_b + i]);
   report.position_residual = max_abs(In(g_).first(n_b));
   for (const int row : contacts_position_.active_rows())
@@ -457,7 +504,9 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
       axpy(-h, f_correction_, r_);
       terms += h * system.force_norm(f_correction_, length);
     }
-    if (test(sub, system.force_norm(r_, length), terms, floor, h, k_v, rows, rate_tolerance) && settled) return true;
+    if (newton_[velocity].test(sub, system.force_norm(r_, length), terms, floor, h, k_v, rows, rate_tolerance) &&
+        settled)
+      return true;
     if (too_many(sub, last_change, at(system.unilateral())))
       return fail_at(report, velocity, "no convergence", c_b, active, rows.subspan(n_b));
 
@@ -471,12 +520,12 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
       request.t = t;
       request.row_scale = k_v;
       if (!saddle_[velocity].factorise(system, request)) return fail_singular(system, report, velocity);
-      factor_h_[velocity] = h;
+      factorised(velocity, h, sub);
     }
     saddle_[velocity].set_active(system, active, q_, t, nullptr);
     const Out dl_A = Out(dl_A_).first(active.size());
     if (!saddle_[velocity].solve(r_, c_b, In(c_A_).first(active.size()), dx_, dl_b_, dl_A,
-                                 accuracy(sub, last_change == sub.iterations, terms, floor))) {
+                                 newton_[velocity].accuracy(sub, last_change == sub.iterations, terms, floor))) {
       if (saddle_[velocity].gave_up()) continue;
       return fail_at(report, velocity, saddle_[velocity].failure(), c_b, active, rows.subspan(n_b));
     }
@@ -559,64 +608,21 @@ void NsgaDecoupled::restore(const Record& record) {
 
 LinearCounters NsgaDecoupled::linear_counters() const {
   LinearCounters sum;
-  for (const SaddlePoint& saddle : saddle_) {
-    const LinearCounters c = saddle.counters();
-    sum.analyses += c.analyses;
-    sum.factorisations += c.factorisations;
-    sum.refactorisations += c.refactorisations;
-    sum.solves += c.solves;
-    sum.fallbacks += c.fallbacks;
-    sum.cg_solves += c.cg_solves;
-    sum.cg_iterations += c.cg_iterations;
-  }
+  for (const SaddlePoint& saddle : saddle_) sum += saddle.counters();
   return sum;
 }
 
 // ---- convergence
 
-bool NsgaDecoupled::test(SubproblemReport& report, double residual, double terms, double floor, double unit,
-                         double row_scale, In constraints, double constraint_tolerance) const {
-  const NewtonOptions& newton = options_.newton;
-  if (newton.test == ConvergenceTest::paper) {
-    // one norm over all rows; tol_f is given in forces, `unit` turns it into the sub-problem's own unit
-    const double rows = row_scale * norm(constraints);
-    const double allowed = newton.tolerance * (terms + newton.tolerance * options_.weight * unit) + floor;
-    report.residual = std::hypot(residual, rows) / allowed;
-    report.constraint = 0;
-  } else {
-    report.residual = residual / (newton.tolerance * terms + floor);
-    report.constraint = max_abs(constraints) / constraint_tolerance;
-  }
-  // 0/0 is converged: no terms, no floor
-  if (residual == 0) report.residual = std::isnan(report.residual) ? 0 : report.residual;
-  const double worst = std::max(report.residual, report.constraint);
-  report.history_at(report.iterations) = worst;
-  return report.residual <= 1 && report.constraint <= 1;
-}
-
 bool NsgaDecoupled::needs_factorisation(Subproblem which, double h, const SubproblemReport& report, bool set_changed) {
   if (!saddle_[which].factorised() || factor_h_[which] != h || saddle_[which].gave_up()) return true;
   if (constant_[which] || (which == velocity && mass_alone_)) return false;
-  const int i = report.iterations;
-  if (i == 0) return options_.newton.method == NewtonMethod::full;
-  const double now = report.history_at(i), before = report.history_at(i - 1);
-  // full Newton: where assembly is the larger part, the tangent of the iteration before serves once more if another
-  // such gain suffices by far; with joints the gains of their rows and of the others cannot be compared like that
-  if (options_.newton.method == NewtonMethod::full)
-    return set_changed || !saddle_[which].iterative() || !(20 * now * now <= before);
-  // modified Newton: keep the factors while every iteration gains a factor of four
-  return !(now < 0.25 * before);
+  return newton_[which].needs_matrix(report, saddle_[which].iterative(), set_changed);
 }
 
-// What conjugate gradients leave of a residual: no more than the next Newton iteration will, or what converges.
-Accuracy NsgaDecoupled::accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const {
-  const int i = report.iterations;
-  double reduction = first_reduction;
-  if (i > 0 && !set_changed && report.history_at(i - 1) > 0) {
-    const double gain = report.history_at(i) / report.history_at(i - 1);
-    reduction = std::clamp(0.1 * gain * gain, least_reduction, largest_reduction);
-  }
-  return {reduction, below_tolerance * (options_.newton.tolerance * terms + floor)};
+void NsgaDecoupled::factorised(Subproblem which, double h, const SubproblemReport& report) {
+  factor_h_[which] = h;
+  newton_[which].took_matrix(report);
 }
 
 // Sub-problems that solved nothing in this step met nothing.
@@ -661,6 +667,11 @@ bool NsgaDecoupled::fail_at(StepReport& report, Subproblem which, const char* re
       report.worst_row = static_cast<int>(i);
     }
   return false;
+}
+
+bool NsgaDecoupled::upright(const System& system, double t, StepReport& report, Subproblem which) {
+  report.inverted = system.inverted_element(q_, t);
+  return report.inverted.empty() || fail(report, which, "an element is inverted");
 }
 
 bool NsgaDecoupled::fail_singular(const System& system, StepReport& report, Subproblem which) {

@@ -7,25 +7,13 @@
 #pragma once
 
 #include "contact/augmented_constraints.hpp"
-#include "core/saddle_point.hpp"
 #include "integrators/generalized_alpha.hpp"
 #include "integrators/integrator.hpp"
+#include "integrators/newton.hpp"
 
 namespace carom {
 
-enum class NewtonMethod { full, modified };
-enum class ConvergenceTest { scaled, paper };            ///< paper: one norm with tol_r = tol_f, [DS20] eq. 51
-enum class Predictor { previous, zero };                 ///< of v~' in a step; zero is the paper's
 enum class InitialAcceleration { consistent, shifted };  ///< a_0 = v'(t_0), or v' at t_0 + (alpha_m - alpha_f) h
-
-struct NewtonOptions {
-  NewtonMethod method = NewtonMethod::full;
-  int max_iterations = 50;
-  double tolerance = 1e-10;             ///< of dynamics rows, relative to the sum of their terms
-  double constraint_tolerance = 1e-11;  ///< of constraint rows, times length and speed scales
-  ConvergenceTest test = ConvergenceTest::scaled;
-  Predictor predictor = Predictor::previous;
-};
 
 struct NsgaOptions {
   double rho_infinity = 0.8;
@@ -58,27 +46,28 @@ class NsgaDecoupled final : public Integrator {
   enum Subproblem { smooth = 0, position = 1, velocity = 2 };
 
   bool solve_smooth_motion(const System& system, const State& state, double h, StepReport& report);
+  bool find_smooth_motion(const System& system, const State& state, double h, Predictor predictor, StepReport& report);
   void correct_forces(const System& system, In v, double t);
   bool correct_position(const System& system, const State& state, double h, StepReport& report);
   bool jump_velocity(const System& system, const State& state, double h, StepReport& report);
   void commit(const System& system, State& state, double h, StepReport& report);
 
   bool initial_acceleration(const System& system, In q, In v, double t, Vector& vd, Vector& lambda);
-  bool test(SubproblemReport& report, double residual, double terms, double floor, double unit, double row_scale,
-            In constraints, double constraint_tolerance) const;
   bool needs_factorisation(Subproblem which, double h, const SubproblemReport& report, bool set_changed);
-  Accuracy accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const;
+  void factorised(Subproblem which, double h, const SubproblemReport& report);
   void note_redundancy(StepReport& report) const;
   bool fail(StepReport& report, Subproblem which, const char* reason);
   bool fail_at(StepReport& report, Subproblem which, const char* reason, In bilateral, std::span<const int> active,
                In values);
   bool too_many(const SubproblemReport& sub, int last_change, std::size_t rows) const;
   void mark_touching(const System& system, State& state);
+  bool upright(const System& system, double t, StepReport& report, Subproblem which);
   bool fail_singular(const System& system, StepReport& report, Subproblem which);
 
   NsgaOptions options_;
   GeneralizedAlpha alpha_;
   SaddlePoint saddle_[3];
+  NewtonControl newton_[3];
   double factor_h_[3] = {0, 0, 0};
   bool constant_[3] = {false, false, false};
   bool mass_alone_ = false;  // the velocity jump's matrix is a constant M

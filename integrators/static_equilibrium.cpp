@@ -216,6 +216,9 @@ bool StaticEquilibrium::solve(const System& system, State& state, double t, doub
     }
   }
 
+  report.inverted = system.inverted_element(q_, t);
+  if (!report.inverted.empty()) return fail(system, report, "an element is inverted");
+
   // commit
   for (std::size_t i = 0; i < n_u; ++i) report.smallest_gap = std::min(report.smallest_gap, g_[n_b + i]);
   std::swap(state.q, q_);
@@ -306,14 +309,7 @@ void StaticEquilibrium::jump_force(const System&, const State&, Out f, Out) cons
 
 LinearCounters StaticEquilibrium::linear_counters() const {
   LinearCounters sum = saddle_.counters();
-  if (!shifted_known_) return sum;
-  const LinearCounters& c = shifted_.counters();
-  sum.analyses += c.analyses;
-  sum.factorisations += c.factorisations;
-  sum.refactorisations += c.refactorisations;
-  sum.solves += c.solves;
-  sum.fallbacks += c.fallbacks;
-  return sum;
+  return shifted_known_ ? sum += shifted_.counters() : sum;
 }
 
 void StaticEquilibrium::save(Record& record) const {

@@ -16,9 +16,12 @@ Node newton_spec() {
       "Newton iteration",
       {
           preset("method",
-                 choice({{"full", "a new matrix in every iteration"},
+                 choice({{"automatic",
+                          "a new matrix in every iteration; with conjugate gradients, only where it saves more than "
+                          "it costs"},
+                         {"full", "a new matrix in every iteration"},
                          {"modified", "a matrix is kept while it contracts well"}}),
-                 "full", "when the matrix is computed and factorised"),
+                 "automatic", "when the matrix is computed and factorised"),
           preset("max_iterations", integer().at_least(1), 50,
                  "iterations after which a sub-problem has failed, counted from the last change of its active set"),
           preset("tolerance", number().above(0), 1e-10, "largest scaled residual of the equations of motion"),
@@ -64,7 +67,10 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
   options.initial_acceleration =
       text(in["initial_acceleration"]) == "shifted" ? InitialAcceleration::shifted : InitialAcceleration::consistent;
   const json& newton = in["newton"];
-  options.newton.method = text(newton["method"]) == "modified" ? NewtonMethod::modified : NewtonMethod::full;
+  const std::string method = text(newton["method"]);
+  options.newton.method = method == "modified" ? NewtonMethod::modified
+                          : method == "full"   ? NewtonMethod::full
+                                               : NewtonMethod::automatic;
   options.newton.max_iterations = newton["max_iterations"].get<int>();
   options.newton.tolerance = newton["tolerance"].get<double>();
   options.newton.constraint_tolerance = newton["constraint_tolerance"].get<double>();

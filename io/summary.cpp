@@ -136,6 +136,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
         {"factorisations", account.linear.factorisations},
         {"solves", account.linear.solves},
         {"fallbacks", account.linear.fallbacks},
+        {"cg_matrices", account.linear.cg_matrices},
         {"cg_solves", account.linear.cg_solves},
         {"cg_iterations", account.linear.cg_iterations}}},
       {"subdivided_steps", s.subdivided_steps},
@@ -194,6 +195,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
 }
 
 std::string worst_row(const Model& model, const StepReport& r) {
+  if (!r.inverted.empty()) return r.inverted;
   // the residual that is further from its tolerance
   const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || r.failed < 0 ||
                                          r.subproblems[static_cast<std::size_t>(r.failed)].constraint >

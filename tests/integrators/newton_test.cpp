@@ -33,6 +33,19 @@ TEST_CASE("newton: the modified method gives the full one's solution with fewer 
   }
 }
 
+TEST_CASE(
+    "newton: with conjugate gradients the automatic method gives the full one's solution with half the matrices") {
+  const std::string law = "/bodies/0/law=neo_hookean", duration = "/integrator/duration=0.3";  // through the impact
+  ModelRun full = ModelRun::of_file("cube", {law, duration, "/integrator/newton/method=full"});
+  ModelRun automatic = ModelRun::of_file("cube", {law, duration});
+  REQUIRE(full.run() == RunStatus::completed);
+  REQUIRE(automatic.run() == RunStatus::completed);
+  CHECK(difference(full.state().q, automatic.state().q) < 1e-9);
+  const LinearCounters many = full.integrator->linear_counters(), few = automatic.integrator->linear_counters();
+  CHECK(2 * few.cg_matrices < many.cg_matrices);
+  CHECK(2 * few.cg_iterations < 3 * many.cg_iterations);
+}
+
 TEST_CASE("newton: the paper's test and predictor give the same motion, with at least one smooth iteration per step") {
   const auto run = [](const std::string& model, std::vector<std::string> more) {
     more.emplace_back("/integrator/duration=0.4");
