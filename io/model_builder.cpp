@@ -18,7 +18,7 @@
 #include "integrators/static_equilibrium.hpp"
 #include "io/joint_builder.hpp"
 #include "io/kinds.hpp"
-#include "io/line_loads.hpp"
+#include "io/spread_loads.hpp"
 
 namespace carom {
 
@@ -128,6 +128,10 @@ class Builder {
       }
       if (text(list[i]["type"]).starts_with("line_")) {
         add_line_load(context_, list[i], pointer, on_frames);
+        continue;
+      }
+      if (context_.point_set(text(list[i]["on"])) != nullptr) {
+        add_spread_force(context_, list[i], pointer, on_frames, on_points);
         continue;
       }
       const AttachedPoint p = context_.point(list[i]["on"], pointer + "/on");
@@ -686,8 +690,9 @@ std::string BodyInfo::unknown_point(const std::string& point) const {
   return "body \"" + name + "\" has no point \"" + point + "\"" + spec::suggestion(point, words);
 }
 
-void BodyInfo::add_node_set() {
+void BodyInfo::add_node_set(std::vector<double> shares) {
   PointSet& set = sets["nodes"];
+  set.shares = std::move(shares);
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     set.points.push_back({nodes[k], Vec3::Zero()});
     set.labels.push_back("node." + std::to_string(k));
