@@ -54,6 +54,18 @@ const Points& points_of(int nodes) {
   return nodes == 4 ? quadrangle : triangle;
 }
 
+struct Tangents {
+  Vec3 along = Vec3::Zero(), across = Vec3::Zero();  // x_xi, x_eta
+};
+Tangents tangents_at(const Point& point, const std::array<Vec3, 4>& x, int nodes) {
+  Tangents t;
+  for (std::size_t a = 0; a < at(nodes); ++a) {
+    t.along += point.N_xi[a] * (x[a] - x[0]);
+    t.across += point.N_eta[a] * (x[a] - x[0]);
+  }
+  return t;
+}
+
 }  // namespace
 
 PressureBlock::PressureBlock(std::string name, std::vector<PressureFace> faces, std::vector<TimeFunction> pressures,
@@ -79,11 +91,7 @@ void PressureBlock::add_forces(Range range, const ElementInput& in, unsigned par
     const std::array<Vec3, 4> x = places(in, e);
     for (int p = 0; p < points.count; ++p) {
       const Point& point = points.points[at(p)];
-      Vec3 along = Vec3::Zero(), across = Vec3::Zero();
-      for (std::size_t a = 0; a < at(nodes_); ++a) {
-        along += point.N_xi[a] * (x[a] - x[0]);
-        across += point.N_eta[a] * (x[a] - x[0]);
-      }
+      const auto [along, across] = tangents_at(point, x, nodes_);
       const Vec3 force = -pressure * point.weight * along.cross(across);
       for (int a = 0; a < nodes_; ++a)
         for (int i = 0; i < 3; ++i) f[3 * a + i] += point.N[at(a)] * force[i];
@@ -100,11 +108,7 @@ void PressureBlock::add_tangent(Range range, const ElementInput& in, const Eleme
     const std::array<Vec3, 4> x = places(in, e);
     for (int p = 0; p < points.count; ++p) {
       const Point& point = points.points[at(p)];
-      Vec3 along = Vec3::Zero(), across = Vec3::Zero();
-      for (std::size_t a = 0; a < at(nodes_); ++a) {
-        along += point.N_xi[a] * (x[a] - x[0]);
-        across += point.N_eta[a] * (x[a] - x[0]);
-      }
+      const auto [along, across] = tangents_at(point, x, nodes_);
       // d (along x across) = N_xi dx x across + along x N_eta dx
       for (int b = 0; b < nodes_; ++b) {
         const Mat3 D = request.c_K * pressure * point.weight *

@@ -186,7 +186,7 @@ void build_one(BuildContext& context, const BodySource& source) {
   }
   info.points["start"] = set.points.front();
   info.points["end"] = set.points.back();
-  fix_points(context, source, true);
+  fix_points(context, source);
 
   // elements
   std::vector<Beam> beams;

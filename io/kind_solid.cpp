@@ -8,6 +8,7 @@
 
 #include "core/so3.hpp"
 #include "elements/solid.hpp"
+#include "io/fixed_points.hpp"
 #include "io/gmsh_mesh.hpp"
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
@@ -44,21 +45,6 @@ Node mesh_spec() {
       });
 }
 
-Node fixed_spec() {
-  std::vector<Word> words = translation_words();
-  words.push_back({"translation", "all three translations"});
-  return list(
-      "fixed points",
-      object(
-          "set of fixed points",
-          {required(
-               "on",
-               one_or_list("points of the solid", reference("node or group of the solid", Target::own_points)).unique(),
-               "which nodes: \"bottom\", \"node.3\", \"nodes\""),
-           preset("directions", list("directions", choice(words)).nonempty().unique(), json::array({"translation"}),
-                  "what cannot move")}));
-}
-
 Node solid_spec() {
   const Node damping = object(
       "damping", {preset("mass", number("rate").at_least(0), 0, "factor of the mass matrix: resistance to any motion"),
@@ -91,7 +77,7 @@ Node solid_spec() {
           preset("velocity", vector3("velocity"), json::array({0, 0, 0}), "initial velocity of the mesh's origin"),
           preset("angular_velocity", vector3("angular velocity"), json::array({0, 0, 0}),
                  "initial angular velocity, in the axes of the mesh"),
-          preset("fixed", fixed_spec(), json::array(), "nodes that cannot move"),
+          fixed_points(false),
       });
 }
 
@@ -196,28 +182,6 @@ void add_nodes(BuildContext& context, const json& body, const Mesh& mesh, BodyIn
   }
 }
 
-void fix_nodes(BuildContext& context, const BodySource& source) {
-  const json& fixed = (*source.json)["fixed"];
-  const BodyInfo& info = *source.info;
-  for (std::size_t i = 0; i < fixed.size(); ++i) {
-    const std::string pointer = source.pointer + "/fixed/" + std::to_string(i) + "/on/";
-    std::vector<AttachedPoint> points;
-    for (std::size_t k = 0; k < fixed[i]["on"].size(); ++k) {
-      const std::string name = text(fixed[i]["on"][k]);
-      if (const auto set = info.sets.find(name); set != info.sets.end())
-        points.insert(points.end(), set->second.points.begin(), set->second.points.end());
-      else if (const auto point = info.find_point(name))
-        points.push_back(*point);
-      else
-        context.error(pointer + std::to_string(k), info.unknown_point(name));
-    }
-    for (const json& direction : fixed[i]["directions"])
-      for (const AttachedPoint& p : points)
-        for (int c = 0; c < 3; ++c)
-          if (text(direction) == "translation" || text(direction)[0] - 'x' == c) context.model.system.fix(p.node, c);
-  }
-}
-
 template <class Elements>
 void add_elements(BuildContext& context, SolidShape shape, const Elements& elements,
                   const std::vector<std::string>& names, const SolidMaterial& material, const SolidOptions& options,
@@ -253,7 +217,7 @@ void build_one(BuildContext& context, const BodySource& source) {
     return;
   }
   add_nodes(context, body, mesh, info);
-  fix_nodes(context, source);
+  fix_points(context, source);
 
   const json& m = context.material(text(body["material"]));
   const SolidMaterial material{m["young"].get<double>(), m["poisson"].get<double>(), m["density"].get<double>()};
