@@ -83,39 +83,31 @@ Node solid_spec() {
 
 // ---- what can be referred to
 
-std::string is_number_beyond(const std::string& point, const std::string& word, std::optional<std::int64_t> count,
-                             const std::string& message) {
-  if (!count || std::stol(point.substr(word.size() + 1)) < *count) return {};
-  return message + "; its " + word + "s are " + word + ".0 to " + word + "." + std::to_string(*count - 1);
-}
-
 // Numbers of elements and nodes, if they can be read off the model.
 std::optional<std::int64_t> box_count(const json& body, std::int64_t more) {
   if (!body.contains("mesh") || text_of(body["mesh"], "type") != "box") return std::nullopt;
   const json& divisions = list_of(body["mesh"], "divisions");
+  if (divisions.size() != 3) return std::nullopt;
   std::int64_t product = 1;
   for (const json& n : divisions) {
     if (!n.is_number_integer() || n.get<std::int64_t>() < 1 || n.get<std::int64_t>() > 1000000) return std::nullopt;
     product *= n.get<std::int64_t>() + more;
   }
-  return divisions.size() == 3 ? std::optional(product) : std::nullopt;
+  return product;
 }
 
 std::string point_error(const json& body, const std::string* point, PointUse use) {
   const std::string name = text_of(body, "name");
   const bool several = use == PointUse::several,
              is_box = body.contains("mesh") && text_of(body["mesh"], "type") == "box";
-  const auto numbered = [&](const std::string& word) {
-    return point->starts_with(word + ".") && is_number_word(std::string_view(*point).substr(word.size() + 1));
-  };
   if (use == PointUse::element) {
     const std::string message =
         "body " + in_quotes(name) + " has no element " + in_quotes(point == nullptr ? "" : *point);
     if (point == nullptr)
       return in_quotes(name) + " is a solid: expected one of its elements, " + in_quotes(name + ".element.0") +
              " and so on";
-    return numbered("element") ? is_number_beyond(*point, "element", box_count(body, 0), message)
-                               : message + "; its elements are \"element.0\" and so on";
+    return is_numbered(*point, "element") ? number_error(*point, "element", box_count(body, 0), message)
+                                          : message + "; its elements are \"element.0\" and so on";
   }
   if (point == nullptr)
     return in_quotes(name) + " is a solid: expected " +
@@ -126,7 +118,7 @@ std::string point_error(const json& body, const std::string* point, PointUse use
   if (*point == "nodes" || (is_box && is_group))
     return several ? "" : "expected one point, got " + in_quotes(name + "." + *point) + ", which is several";
   const std::string message = "body " + in_quotes(name) + " has no point " + in_quotes(*point);
-  if (numbered("node")) return is_number_beyond(*point, "node", box_count(body, 1), message);
+  if (is_numbered(*point, "node")) return number_error(*point, "node", box_count(body, 1), message);
   if (!is_box) return {};  // the file has it, or not
   std::vector<std::string> words = {"node.0"};
   if (several) {
