@@ -63,6 +63,14 @@ AttachedPoint BuildContext::point(const json& reference, const std::string& poin
   return {};
 }
 
+const PointSet* BuildContext::point_set(const std::string& reference) const {
+  const std::size_t dot = reference.find('.');
+  const BodyInfo* body = dot == std::string::npos ? nullptr : model.find_body(reference.substr(0, dot));
+  if (body == nullptr) return nullptr;
+  const auto set = body->sets.find(reference.substr(dot + 1));
+  return set == body->sets.end() ? nullptr : &set->second;
+}
+
 std::string BuildContext::unknown_point(const std::string& reference) const {
   const std::size_t dot = reference.find('.');
   const BodyInfo* body = dot == std::string::npos ? nullptr : model.find_body(reference.substr(0, dot));

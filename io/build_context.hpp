@@ -38,6 +38,8 @@ class BuildContext {
 
   /// A point by its reference; an unknown one is an error at the pointer.
   AttachedPoint point(const nlohmann::json& reference, const std::string& pointer);
+  /// A set of points by its reference, "block.top"; null if there is none.
+  const PointSet* point_set(const std::string& reference) const;
   /// The message that there is no such point, or that it is several.
   std::string unknown_point(const std::string& reference) const;
   bool is_frame(const AttachedPoint& point) const;

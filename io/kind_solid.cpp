@@ -158,7 +158,7 @@ void add_nodes(BuildContext& context, const json& body, const Mesh& mesh, BodyIn
     info.nodes.push_back(
         context.add_node(NodeKind::point, {place.data(), 3}, info.name + ".node." + std::to_string(k), velocity));
   }
-  info.add_node_set();
+  info.add_node_set(volume_shares(mesh));
   for (const auto& [name, group] : mesh.groups) {
     for (const MeshFace& face : group.faces) {
       std::array<int, 4> nodes{-1, -1, -1, -1};
@@ -167,6 +167,7 @@ void add_nodes(BuildContext& context, const json& body, const Mesh& mesh, BodyIn
       info.faces[name].push_back(nodes);
     }
     PointSet& set = info.sets[name];
+    set.shares = group.shares;
     for (const int k : group.nodes) {
       set.points.push_back({info.nodes[static_cast<std::size_t>(k)], Vec3::Zero()});
       set.labels.push_back("node." + std::to_string(k));

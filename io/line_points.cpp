@@ -1,6 +1,7 @@
 // The points of bars and beams: "start", "end", "node.3", all "nodes"; their elements: "element.3".
 
 #include <limits>
+#include <numeric>
 
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
@@ -15,6 +16,16 @@ std::optional<std::int64_t> element_count(const json& body) {
   if (!body.contains("elements") || !body["elements"].is_number_integer()) return std::nullopt;
   const std::int64_t count = body["elements"].get<std::int64_t>();
   return count <= std::numeric_limits<int>::max() ? std::optional(count) : std::nullopt;
+}
+
+std::vector<double> line_shares(const std::vector<double>& lengths) {
+  const double whole = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+  std::vector<double> shares(lengths.size() + 1, 0.0);
+  for (std::size_t e = 0; e < lengths.size(); ++e) {
+    shares[e] += 0.5 * lengths[e] / whole;
+    shares[e + 1] += 0.5 * lengths[e] / whole;
+  }
+  return shares;
 }
 
 std::string line_point_error(const json& body, const std::string* point, PointUse use, const std::string& noun,

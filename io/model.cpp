@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "core/body_point.hpp"
 #include "io/build_context.hpp"
@@ -32,8 +33,9 @@ std::string BodyInfo::unknown_point(const std::string& point) const {
   return "body \"" + name + "\" has no point \"" + point + "\"" + spec::suggestion(point, words);
 }
 
-void BodyInfo::add_node_set() {
+void BodyInfo::add_node_set(std::vector<double> shares) {
   PointSet& set = sets["nodes"];
+  set.shares = std::move(shares);
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     set.points.push_back({nodes[k], Vec3::Zero()});
     set.labels.push_back("node." + std::to_string(k));

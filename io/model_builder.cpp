@@ -15,7 +15,7 @@
 #include "io/contact_builder.hpp"
 #include "io/joint_builder.hpp"
 #include "io/kinds.hpp"
-#include "io/line_loads.hpp"
+#include "io/spread_loads.hpp"
 
 namespace carom {
 
@@ -121,6 +121,10 @@ class Builder {
       }
       if (text(list[i]["type"]).starts_with("line_")) {
         add_line_load(context_, list[i], pointer, on_frames);
+        continue;
+      }
+      if (context_.point_set(text(list[i]["on"])) != nullptr) {
+        add_spread_force(context_, list[i], pointer, on_frames, on_points);
         continue;
       }
       const AttachedPoint p = context_.point(list[i]["on"], pointer + "/on");
