@@ -1,5 +1,6 @@
 #include "io/build_context.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/body_point.hpp"
@@ -95,6 +96,12 @@ Quaternion BuildContext::initial_quaternion(const AttachedPoint& p) const {
 
 Mat3 BuildContext::initial_rotation(const AttachedPoint& p) const {
   return so3::quaternion_to_matrix(initial_quaternion(p));
+}
+
+int BuildContext::first_row(const ConstraintBlock& block) const {
+  const auto& blocks = model.system.constraints();
+  const auto place = std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) { return b.get() == &block; });
+  return model.system.first_row(static_cast<int>(place - blocks.begin()));
 }
 
 const json& BuildContext::material(const std::string& name) const {

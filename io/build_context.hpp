@@ -47,6 +47,9 @@ class BuildContext {
   Quaternion initial_quaternion(const AttachedPoint& point) const;
   Mat3 initial_rotation(const AttachedPoint& point) const;
 
+  /// Once rows are numbered.
+  int first_row(const ConstraintBlock& block) const;
+
   const nlohmann::json& material(const std::string& name) const;
   const nlohmann::json& section(const std::string& name) const;
 

@@ -213,7 +213,7 @@ class Importer {
     }
   }
 
-  // node tags for now
+  // Elements with their nodes as places in the file's list; number_nodes() renumbers them.
   template <std::size_t n>
   void take(const Elements& elements, std::vector<std::array<int, n>>& to, std::vector<std::string>& names) {
     if (elements.nodes.size() != n * elements.tags.size())

@@ -189,7 +189,7 @@ void build_one(BuildContext& context, const BodySource& source) {
   set.shares = line_shares(lengths);
   info.points["start"] = set.points.front();
   info.points["end"] = set.points.back();
-  fix_points(context, source, true);
+  fix_points(context, source);
 
   // elements
   std::vector<Beam> beams;

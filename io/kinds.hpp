@@ -4,6 +4,7 @@
 // line in kinds.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,12 @@
 #include "io/spec.hpp"
 
 namespace carom {
+
+/// The kind that a checked value names by its type.
+template <class Kind>
+const Kind& find_kind(const std::vector<Kind>& kinds, const nlohmann::json& tagged) {
+  return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return tagged["type"] == k.type; });
+}
 
 // ---- bodies
 
