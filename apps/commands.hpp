@@ -30,6 +30,9 @@ struct Command {
   CLI::App* subcommand = nullptr;
 };
 
+/// For options: what is wrong with an empty value, as of a shell's variable that is not set; empty for any other.
+std::string reject_empty(const std::string& value);
+
 /// Columns of the terminal that stderr is; 0 when it is none.
 std::size_t width_of_stderr();
 

@@ -85,13 +85,15 @@ class Converge final : public Command {
         ->excludes(parameter);
     app.add_option("--reference", reference_,
                    "What is right: a value for one more run, or a CSV file with a column t and those of the probes "
-                   "(default: a run with a quarter of the smallest step; else that of the last value)");
+                   "(default: a run with a quarter of the smallest step; else that of the last value)")
+        ->check(reject_empty);
     app.add_option("--probe", probes_, "A probe of the model (may be repeated; default: all)")->allow_extra_args(false);
     app.add_option("--expect", expected_, "NAME=ORDER+-TOLERANCE: otherwise the study ends with exit code 6")
         ->allow_extra_args(false);
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
         ->allow_extra_args(false);
-    app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>-converge)");
+    app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>-converge)")
+        ->check(reject_empty);
     app.add_option("--threads", threads_, "Threads for the assembly (same results for any number)")
         ->check(CLI::Range(1, 1024));
     app.add_flag("-q,--quiet", quiet_, "Only errors");

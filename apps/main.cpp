@@ -35,6 +35,7 @@ std::string sentence_of(const CLI::ParseError& e) {
                : text.substr(begin + from.size(), end - begin - from.size());
   };
   const std::string name = text.substr(0, text.find(':'));
+  if (text.find(": At Most 1 required") != std::string::npos) return name + ": expected once, got several";
   if (const std::string value = part(": Value ", " not in range "); !value.empty())
     return name + ": expected a number from " + text.substr(text.rfind(" not in range ") + 14) + ", got " +
            carom::in_quotes(value);
@@ -119,6 +120,10 @@ int dispatch(int argc, char** argv) {
 }
 
 }  // namespace
+
+std::string carom::reject_empty(const std::string& value) {
+  return value.empty() ? "expected a value, got \"\"" : std::string();
+}
 
 int main(int argc, char** argv) {
   try {

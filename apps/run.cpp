@@ -48,11 +48,13 @@ class Run final : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("model", model_, "Model file (JSON)")->required();
-    app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>)");
+    app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>)")
+        ->check(reject_empty);
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
         ->allow_extra_args(false);
     app.add_option("--restart", restart_,
-                   "Go on from a checkpoint: a file, or \"last\" for the newest in the directory of the results");
+                   "Go on from a checkpoint: a file, or \"last\" for the newest in the directory of the results")
+        ->check(reject_empty);
     app.add_option("--until", until_, "Simulate up to this time instead of the model's")
         ->check([](const std::string& word) {
           const bool finite = std::isfinite(std::strtod(word.c_str(), nullptr));

@@ -21,9 +21,22 @@ BlockTraits load_traits(bool on_frame) {
   return t;
 }
 
-Vec3 value_at(const Load& load, double t) {
-  return load.factor * Vec3(load.value[0].value(t), load.value[1].value(t), load.value[2].value(t));
-}
+// The values of loads in order.
+class Values {
+ public:
+  explicit Values(double t) : t_(t) {}
+  Vec3 of(const Load& load) {
+    if (!load.as_before || !known_)
+      value_ = {load.value[0].value(t_), load.value[1].value(t_), load.value[2].value(t_)};
+    known_ = true;
+    return load.factor * value_;
+  }
+
+ private:
+  double t_;
+  bool known_ = false;
+  Vec3 value_ = Vec3::Zero();
+};
 
 }  // namespace
 
@@ -32,10 +45,11 @@ LoadBlock::LoadBlock(std::string name, std::vector<Load> loads, bool on_frame)
 
 void LoadBlock::add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const {
   if ((parts & force_external) == 0) return;
+  Values values(in.t);
   for (int e = range.first; e < range.last; ++e, f += 6) {
     const Load& load = loads_[at(e)];
     const PointState p = point_state(configuration(in, e, 0), node_kind(e, 0), load.offset);
-    const Vec3 value = value_at(load, in.t);
+    const Vec3 value = values.of(load);
     if (load.kind == Load::Kind::force) {
       add_point_force(p, load.offset, load.body_axes ? Vec3(p.R * value) : value, f);
     } else {
@@ -47,11 +61,12 @@ void LoadBlock::add_forces(Range range, const ElementInput& in, unsigned parts, 
 
 void LoadBlock::add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const {
   if (request.c_K == 0) return;
+  Values values(in.t);
   for (int e = range.first; e < range.last; ++e, A += 36) {
     const Load& load = loads_[at(e)];
+    const Vec3 value = values.of(load);
     const PointState p = point_state(configuration(in, e, 0), node_kind(e, 0), load.offset);
     if (!p.rotates) continue;
-    const Vec3 value = value_at(load, in.t);
     Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
     if (load.kind == Load::Kind::force) {
       if (load.body_axes)

@@ -22,8 +22,9 @@ struct Load {
   Vec3 offset = Vec3::Zero();  ///< of the point, body axes; forces only
   bool body_axes = false;
   std::array<TimeFunction, 3> value;
-  Mat3 factor =
-      Mat3::Identity();  ///< of the value: a length that a distributed load acts on, axes other than the node's
+  /// Of the value: a length that a distributed load acts on, a share of a total, axes other than the node's.
+  Mat3 factor = Mat3::Identity();
+  bool as_before = false;  ///< its value is that of the load before it in the block, which is not evaluated again
 };
 
 class LoadBlock final : public ElementBlock {

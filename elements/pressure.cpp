@@ -54,7 +54,32 @@ const Points& points_of(int nodes) {
   return nodes == 4 ? quadrangle : triangle;
 }
 
+// The vectors along and across a face at a Gauss point, whose cross product is the normal times the element of area.
+struct Tangents {
+  Vec3 along = Vec3::Zero(), across = Vec3::Zero();
+};
+Tangents tangents(const Point& point, const std::array<Vec3, 4>& x, int nodes) {
+  Tangents t;
+  for (std::size_t a = 0; a < at(nodes); ++a) {
+    t.along += point.N_xi[a] * (x[a] - x[0]);
+    t.across += point.N_eta[a] * (x[a] - x[0]);
+  }
+  return t;
+}
+
 }  // namespace
+
+std::array<double, 4> nodal_areas(const std::array<Vec3, 4>& places, int nodes) {
+  const Points& points = points_of(nodes);
+  std::array<double, 4> areas{};
+  for (int p = 0; p < points.count; ++p) {
+    const Point& point = points.points[at(p)];
+    const auto [along, across] = tangents(point, places, nodes);
+    const double area = point.weight * along.cross(across).norm();
+    for (std::size_t a = 0; a < at(nodes); ++a) areas[a] += point.N[a] * area;
+  }
+  return areas;
+}
 
 PressureBlock::PressureBlock(std::string name, std::vector<PressureFace> faces, std::vector<TimeFunction> pressures,
                              bool follower)
@@ -79,11 +104,7 @@ void PressureBlock::add_forces(Range range, const ElementInput& in, unsigned par
     const std::array<Vec3, 4> x = places(in, e);
     for (int p = 0; p < points.count; ++p) {
       const Point& point = points.points[at(p)];
-      Vec3 along = Vec3::Zero(), across = Vec3::Zero();
-      for (std::size_t a = 0; a < at(nodes_); ++a) {
-        along += point.N_xi[a] * (x[a] - x[0]);
-        across += point.N_eta[a] * (x[a] - x[0]);
-      }
+      const auto [along, across] = tangents(point, x, nodes_);
       const Vec3 force = -pressure * point.weight * along.cross(across);
       for (int a = 0; a < nodes_; ++a)
         for (int i = 0; i < 3; ++i) f[3 * a + i] += point.N[at(a)] * force[i];
@@ -100,11 +121,7 @@ void PressureBlock::add_tangent(Range range, const ElementInput& in, const Eleme
     const std::array<Vec3, 4> x = places(in, e);
     for (int p = 0; p < points.count; ++p) {
       const Point& point = points.points[at(p)];
-      Vec3 along = Vec3::Zero(), across = Vec3::Zero();
-      for (std::size_t a = 0; a < at(nodes_); ++a) {
-        along += point.N_xi[a] * (x[a] - x[0]);
-        across += point.N_eta[a] * (x[a] - x[0]);
-      }
+      const auto [along, across] = tangents(point, x, nodes_);
       // d (along x across) = N_xi dx x across + along x N_eta dx
       for (int b = 0; b < nodes_; ++b) {
         const Mat3 D = request.c_K * pressure * point.weight *

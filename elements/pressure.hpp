@@ -22,6 +22,9 @@ struct PressureFace {
   int load = 0;                              ///< which of the block's pressures
 };
 
+/// Integrals of the shape functions over a face of 3 or 4 nodes: the area that belongs to each of them.
+std::array<double, 4> nodal_areas(const std::array<Vec3, 4>& places, int nodes);
+
 class PressureBlock final : public ElementBlock {
  public:
   /// Faces of one block all have three, or all four nodes.

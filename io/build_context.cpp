@@ -1,5 +1,6 @@
 #include "io/build_context.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/body_point.hpp"
@@ -62,6 +63,14 @@ AttachedPoint BuildContext::point(const json& reference, const std::string& poin
   return {};
 }
 
+const PointSet* BuildContext::point_set(const std::string& reference) const {
+  const std::size_t dot = reference.find('.');
+  const BodyInfo* body = dot == std::string::npos ? nullptr : model.find_body(reference.substr(0, dot));
+  if (body == nullptr) return nullptr;
+  const auto set = body->sets.find(reference.substr(dot + 1));
+  return set == body->sets.end() ? nullptr : &set->second;
+}
+
 std::string BuildContext::unknown_point(const std::string& reference) const {
   const std::size_t dot = reference.find('.');
   const BodyInfo* body = dot == std::string::npos ? nullptr : model.find_body(reference.substr(0, dot));
@@ -87,6 +96,12 @@ Quaternion BuildContext::initial_quaternion(const AttachedPoint& p) const {
 
 Mat3 BuildContext::initial_rotation(const AttachedPoint& p) const {
   return so3::quaternion_to_matrix(initial_quaternion(p));
+}
+
+int BuildContext::first_row(const ConstraintBlock& block) const {
+  const auto& blocks = model.system.constraints();
+  const auto place = std::find_if(blocks.begin(), blocks.end(), [&](const auto& b) { return b.get() == &block; });
+  return model.system.first_row(static_cast<int>(place - blocks.begin()));
 }
 
 const json& BuildContext::material(const std::string& name) const {

@@ -38,12 +38,17 @@ class BuildContext {
 
   /// A point by its reference; an unknown one is an error at the pointer.
   AttachedPoint point(const nlohmann::json& reference, const std::string& pointer);
+  /// A set of points by its reference, "block.top"; null if there is none.
+  const PointSet* point_set(const std::string& reference) const;
   /// The message that there is no such point, or that it is several.
   std::string unknown_point(const std::string& reference) const;
   bool is_frame(const AttachedPoint& point) const;
   Vec3 initial_place(const AttachedPoint& point) const;
   Quaternion initial_quaternion(const AttachedPoint& point) const;
   Mat3 initial_rotation(const AttachedPoint& point) const;
+
+  /// Once rows are numbered.
+  int first_row(const ConstraintBlock& block) const;
 
   const nlohmann::json& material(const std::string& name) const;
   const nlohmann::json& section(const std::string& name) const;

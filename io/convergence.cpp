@@ -1,8 +1,10 @@
 #include "io/convergence.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -58,8 +60,12 @@ std::optional<std::size_t> Samples::find(const std::string& name) const {
 }
 
 Samples read_samples(const std::filesystem::path& file) {
+  const std::string failure = "cannot read " + file.string() + ": ";
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw FileError(failure + "it is a directory");
+  errno = 0;
   std::ifstream in(file);
-  if (!in) throw FileError("cannot read " + file.string());
+  if (!in) throw FileError(failure + (errno != 0 ? std::strerror(errno) : "unknown reason"));
   const auto fail = [&](std::size_t line, const std::string& message) {
     throw FileError(file.string() + ":" + std::to_string(line) + ": " + message);
   };

@@ -9,6 +9,6 @@ namespace carom {
 spec::Key fixed_points(bool rotates);
 
 /// Fixes what the body's key says, after its nodes and points are known.
-void fix_points(BuildContext& context, const BodySource& source, bool rotates);
+void fix_points(BuildContext& context, const BodySource& source);
 
 }  // namespace carom

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -140,12 +141,17 @@ SortedFace sorted(const MeshFace& face) {
   return key;
 }
 
-// The faces that belong to one element only, seen from outside.
-std::map<SortedFace, MeshFace> boundary(const Mesh& mesh) {
-  std::map<SortedFace, MeshFace> faces;
+// A face of an element, seen from outside; it is on the surface if it belongs to no other.
+struct ElementFace {
+  MeshFace face;
+  bool is_outside = true;
+};
+
+std::map<SortedFace, ElementFace> element_faces(const Mesh& mesh) {
+  std::map<SortedFace, ElementFace> faces;
   const auto meet = [&](const MeshFace& face) {
-    const auto [place, is_new] = faces.try_emplace(sorted(face), face);
-    if (!is_new) faces.erase(place);
+    const auto [place, is_new] = faces.try_emplace(sorted(face), ElementFace{face});
+    if (!is_new) place->second.is_outside = false;
   };
   for (const auto& element : mesh.hexahedra)
     for (const auto& corners : hexahedron_faces()) {
@@ -171,17 +177,18 @@ class Importer {
   }
 
   Mesh read(const std::optional<std::string>& volume, double scale) {
-    take_elements(chosen_volumes(raw_, volume, file_));
+    volumes_ = chosen_volumes(raw_, volume, file_);
+    take_elements();
     number_nodes(scale);
     take_groups();
     return std::move(mesh_);
   }
 
  private:
-  void take_elements(const std::unordered_set<int>& volumes) {
+  void take_elements() {
     std::map<std::string, std::size_t> unusable;
     for (const Entity& entity : raw_.entities) {
-      if (entity.dimension != 3 || !volumes.contains(entity.tag)) continue;
+      if (entity.dimension != 3 || !volumes_.contains(entity.tag)) continue;
       for (const Elements& elements : entity.elements) {
         if (elements.type == 5)
           take(elements, mesh_.hexahedra, mesh_.hexahedron_names);
@@ -206,7 +213,7 @@ class Importer {
     }
   }
 
-  // node tags for now
+  // Elements with their nodes as places in the file's list; number_nodes() renumbers them.
   template <std::size_t n>
   void take(const Elements& elements, std::vector<std::array<int, n>>& to, std::vector<std::string>& names) {
     if (elements.nodes.size() != n * elements.tags.size())
@@ -260,9 +267,16 @@ class Importer {
     return place == place_of_tag_.end() ? -1 : number_[place->second];
   }
 
-  // Groups that have nodes of these elements; faces where they are on the surface.
+  // Groups that have nodes of these elements; faces where they are on the surface; shares by what is of the highest
+  // dimension under a name.
   void take_groups() {
-    const auto surface = boundary(mesh_);
+    const auto faces = element_faces(mesh_);
+    std::map<std::string, int> dimensions;
+    for (const Group& raw_group : raw_.groups) {
+      int& dimension = dimensions[group_name(raw_group)];
+      dimension = std::max(dimension, raw_group.dimension);
+    }
+    std::map<std::string, NodalMeasure> measures;
     for (const Group& raw_group : raw_.groups) {
       std::vector<int> nodes;
       for (const std::uint64_t tag : raw_group.nodes)
@@ -276,23 +290,65 @@ class Importer {
       group.nodes.insert(group.nodes.end(), nodes.begin(), nodes.end());
       std::sort(group.nodes.begin(), group.nodes.end());
       group.nodes.erase(std::unique(group.nodes.begin(), group.nodes.end()), group.nodes.end());
-      if (raw_group.dimension == 2) take_faces(raw_group, surface, group);
+      if (raw_group.dimension == 2) take_faces(raw_group, faces, group);
+      if (raw_group.dimension == dimensions.at(name))
+        measure(raw_group, faces, measures.try_emplace(name, mesh_).first->second);
+    }
+    for (const auto& [name, measure] : measures) {
+      Mesh::Group& group = mesh_.groups.at(name);
+      group.shares = measure.shares(group.nodes);
     }
   }
 
-  void take_faces(const Group& raw_group, const std::map<SortedFace, MeshFace>& surface, Mesh::Group& group) {
+  void take_faces(const Group& raw_group, const std::map<SortedFace, ElementFace>& faces, Mesh::Group& group) const {
+    for_each_piece(raw_group, [&](int, std::span<const int> nodes) {
+      if (const auto found = faces.find(sorted(face_of(nodes))); found != faces.end() && found->second.is_outside)
+        group.faces.push_back(found->second.face);
+    });
+  }
+
+  void measure(const Group& raw_group, const std::map<SortedFace, ElementFace>& faces, NodalMeasure& measure) const {
+    if (raw_group.dimension == 0)
+      for (const std::uint64_t tag : raw_group.nodes)
+        if (const int node = node_of(tag); node >= 0) measure.add_point(node);
+    for_each_piece(raw_group, [&](int type, std::span<const int> nodes) {
+      if (type == 1) measure.add_line(nodes[0], nodes[1]);
+      if (type == 2 || type == 3)
+        if (const MeshFace face = face_of(nodes); faces.contains(sorted(face))) measure.add_face(face);
+      if (type == 4) measure.add_element(element_of<4>(nodes));
+      if (type == 5) measure.add_element(element_of<8>(nodes));
+    });
+  }
+
+  static MeshFace face_of(std::span<const int> nodes) {
+    MeshFace face;
+    std::copy(nodes.begin(), nodes.end(), face.nodes.begin());
+    return face;
+  }
+  template <std::size_t n>
+  static std::array<int, n> element_of(std::span<const int> nodes) {
+    std::array<int, n> element{};
+    std::copy(nodes.begin(), nodes.end(), element.begin());
+    return element;
+  }
+
+  // Type and nodes of the lines, faces or elements of a group whose nodes are all of the mesh; of volumes those taken.
+  template <class Visit>
+  void for_each_piece(const Group& group, const Visit& visit) const {
+    constexpr std::array<std::size_t, 6> counts = {0, 2, 3, 4, 4, 8};  // of nodes, by type
     for (const Entity& entity : raw_.entities) {
-      if (entity.dimension != 2 ||
-          std::find(raw_group.entities.begin(), raw_group.entities.end(), entity.tag) == raw_group.entities.end())
+      if (entity.dimension != group.dimension || (entity.dimension == 3 && !volumes_.contains(entity.tag)) ||
+          std::find(group.entities.begin(), group.entities.end(), entity.tag) == group.entities.end())
         continue;
       for (const Elements& elements : entity.elements) {
-        const std::size_t n = elements.type == 2 ? 3 : elements.type == 3 ? 4 : 0;
+        const std::size_t n =
+            elements.type > 0 && elements.type < 6 ? counts[static_cast<std::size_t>(elements.type)] : 0;
         if (n == 0 || elements.nodes.size() != n * elements.tags.size()) continue;
+        std::array<int, 8> nodes{};
         for (std::size_t e = 0; e < elements.tags.size(); ++e) {
-          MeshFace face;
-          for (std::size_t a = 0; a < n; ++a) face.nodes[a] = node_of(elements.nodes[n * e + a]);
-          if (const auto found = surface.find(sorted(face)); found != surface.end())
-            group.faces.push_back(found->second);
+          for (std::size_t a = 0; a < n; ++a) nodes[a] = node_of(elements.nodes[n * e + a]);
+          const std::span<const int> piece(nodes.data(), n);
+          if (std::find(piece.begin(), piece.end(), -1) == piece.end()) visit(elements.type, piece);
         }
       }
     }
@@ -300,6 +356,7 @@ class Importer {
 
   const RawMesh& raw_;
   const std::filesystem::path& file_;
+  std::unordered_set<int> volumes_;
   std::unordered_map<std::uint64_t, std::size_t> place_of_tag_;
   std::vector<int> number_;
   Mesh mesh_;

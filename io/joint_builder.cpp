@@ -19,8 +19,7 @@ JointBuilder::Sizes JointBuilder::sizes() const {
 void JointBuilder::read() {
   const json& list = context_.root()["joints"];
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const JointKind& kind = *std::find_if(joint_kinds().begin(), joint_kinds().end(),
-                                          [&](const JointKind& k) { return list[i]["type"] == k.type; });
+    const JointKind& kind = find_kind(joint_kinds(), list[i]);
     JointSource joint;
     joint.json = &list[i];
     joint.pointer = "/joints/" + std::to_string(i);
@@ -166,11 +165,7 @@ void JointBuilder::add_blocks() {
 std::vector<int> JointBuilder::rows_of(List list, const Item& item) const {
   std::vector<int> rows;
   if (blocks_[list] == nullptr) return rows;
-  const System& system = context_.model.system;
-  const auto& all = system.constraints();
-  const auto block =
-      std::find_if(all.begin(), all.end(), [&](const auto& candidate) { return candidate.get() == blocks_[list]; });
-  const int first = system.first_row(static_cast<int>(block - all.begin()));
+  const int first = context_.first_row(*blocks_[list]);
   const auto size = static_cast<std::size_t>(blocks_[list]->rows());
   for (std::size_t row = item.first[list] * size; row < item.last[list] * size; ++row)
     rows.push_back(first + static_cast<int>(row));

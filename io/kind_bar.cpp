@@ -91,7 +91,7 @@ void build_one(BuildContext& context, const BodySource& source) {
     for (int c = 0; linear && c < 3; ++c)
       if (c != axis) system.fix(node, c);
   }
-  info.add_node_set();
+  info.add_node_set(line_shares(std::vector<double>(static_cast<std::size_t>(elements), 1.0)));
   info.mesh.points.assign(info.nodes.size(), Vec3::Zero());
   info.mesh_nodes = info.nodes;
   for (int k = 0; k < elements; ++k) info.mesh.add_cell(CellType::line, {k, k + 1});

@@ -184,9 +184,12 @@ void build_one(BuildContext& context, const BodySource& source) {
     set.labels.push_back(label);
     if (center != Vec3::Zero()) info.points[label] = set.points.back();
   }
+  std::vector<double> lengths;
+  for (const BeamShape::Piece& piece : shape.pieces) lengths.push_back(piece.length);
+  set.shares = line_shares(lengths);
   info.points["start"] = set.points.front();
   info.points["end"] = set.points.back();
-  fix_points(context, source, true);
+  fix_points(context, source);
 
   // elements
   std::vector<Beam> beams;

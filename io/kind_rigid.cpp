@@ -164,6 +164,7 @@ ShapeData box_shape(const json& shape, BodyInfo& info) {
     const Vec3 sign((v & 1) != 0 ? 0.5 : -0.5, (v & 2) != 0 ? 0.5 : -0.5, (v & 4) != 0 ? 0.5 : -0.5);
     info.sets["vertices"].points.push_back({-1, sign.cwiseProduct(a)});
     info.sets["vertices"].labels.push_back("vertex." + std::to_string(v));
+    info.sets["vertices"].shares.push_back(0.125);
   }
   return {make_box(a), a.prod(), Vec3(s[1] + s[2], s[0] + s[2], s[0] + s[1]).asDiagonal()};
 }

@@ -8,6 +8,7 @@
 
 #include "core/so3.hpp"
 #include "elements/solid.hpp"
+#include "io/fixed_points.hpp"
 #include "io/gmsh_mesh.hpp"
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
@@ -44,21 +45,6 @@ Node mesh_spec() {
       });
 }
 
-Node fixed_spec() {
-  std::vector<Word> words = translation_words();
-  words.push_back({"translation", "all three translations"});
-  return list(
-      "fixed points",
-      object(
-          "set of fixed points",
-          {required(
-               "on",
-               one_or_list("points of the solid", reference("node or group of the solid", Target::own_points)).unique(),
-               "which nodes: \"bottom\", \"node.3\", \"nodes\""),
-           preset("directions", list("directions", choice(words)).nonempty().unique(), json::array({"translation"}),
-                  "what cannot move")}));
-}
-
 Node solid_spec() {
   const Node damping = object(
       "damping", {preset("mass", number("rate").at_least(0), 0, "factor of the mass matrix: resistance to any motion"),
@@ -91,45 +77,37 @@ Node solid_spec() {
           preset("velocity", vector3("velocity"), json::array({0, 0, 0}), "initial velocity of the mesh's origin"),
           preset("angular_velocity", vector3("angular velocity"), json::array({0, 0, 0}),
                  "initial angular velocity, in the axes of the mesh"),
-          preset("fixed", fixed_spec(), json::array(), "nodes that cannot move"),
+          fixed_points(false),
       });
 }
 
 // ---- what can be referred to
 
-std::string is_number_beyond(const std::string& point, const std::string& word, std::optional<std::int64_t> count,
-                             const std::string& message) {
-  if (!count || std::stol(point.substr(word.size() + 1)) < *count) return {};
-  return message + "; its " + word + "s are " + word + ".0 to " + word + "." + std::to_string(*count - 1);
-}
-
 // Numbers of elements and nodes, if they can be read off the model.
 std::optional<std::int64_t> box_count(const json& body, std::int64_t more) {
   if (!body.contains("mesh") || text_of(body["mesh"], "type") != "box") return std::nullopt;
   const json& divisions = list_of(body["mesh"], "divisions");
+  if (divisions.size() != 3) return std::nullopt;
   std::int64_t product = 1;
   for (const json& n : divisions) {
     if (!n.is_number_integer() || n.get<std::int64_t>() < 1 || n.get<std::int64_t>() > 1000000) return std::nullopt;
     product *= n.get<std::int64_t>() + more;
   }
-  return divisions.size() == 3 ? std::optional(product) : std::nullopt;
+  return product;
 }
 
 std::string point_error(const json& body, const std::string* point, PointUse use) {
   const std::string name = text_of(body, "name");
   const bool several = use == PointUse::several,
              is_box = body.contains("mesh") && text_of(body["mesh"], "type") == "box";
-  const auto numbered = [&](const std::string& word) {
-    return point->starts_with(word + ".") && is_number_word(std::string_view(*point).substr(word.size() + 1));
-  };
   if (use == PointUse::element) {
     const std::string message =
         "body " + in_quotes(name) + " has no element " + in_quotes(point == nullptr ? "" : *point);
     if (point == nullptr)
       return in_quotes(name) + " is a solid: expected one of its elements, " + in_quotes(name + ".element.0") +
              " and so on";
-    return numbered("element") ? is_number_beyond(*point, "element", box_count(body, 0), message)
-                               : message + "; its elements are \"element.0\" and so on";
+    return is_numbered(*point, "element") ? number_error(*point, "element", box_count(body, 0), message)
+                                          : message + "; its elements are \"element.0\" and so on";
   }
   if (point == nullptr)
     return in_quotes(name) + " is a solid: expected " +
@@ -140,7 +118,7 @@ std::string point_error(const json& body, const std::string* point, PointUse use
   if (*point == "nodes" || (is_box && is_group))
     return several ? "" : "expected one point, got " + in_quotes(name + "." + *point) + ", which is several";
   const std::string message = "body " + in_quotes(name) + " has no point " + in_quotes(*point);
-  if (numbered("node")) return is_number_beyond(*point, "node", box_count(body, 1), message);
+  if (is_numbered(*point, "node")) return number_error(*point, "node", box_count(body, 1), message);
   if (!is_box) return {};  // the file has it, or not
   std::vector<std::string> words = {"node.0"};
   if (several) {
@@ -180,7 +158,7 @@ void add_nodes(BuildContext& context, const json& body, const Mesh& mesh, BodyIn
     info.nodes.push_back(
         context.add_node(NodeKind::point, {place.data(), 3}, info.name + ".node." + std::to_string(k), velocity));
   }
-  info.add_node_set();
+  info.add_node_set(volume_shares(mesh));
   for (const auto& [name, group] : mesh.groups) {
     for (const MeshFace& face : group.faces) {
       std::array<int, 4> nodes{-1, -1, -1, -1};
@@ -189,32 +167,11 @@ void add_nodes(BuildContext& context, const json& body, const Mesh& mesh, BodyIn
       info.faces[name].push_back(nodes);
     }
     PointSet& set = info.sets[name];
+    set.shares = group.shares;
     for (const int k : group.nodes) {
       set.points.push_back({info.nodes[static_cast<std::size_t>(k)], Vec3::Zero()});
       set.labels.push_back("node." + std::to_string(k));
     }
-  }
-}
-
-void fix_nodes(BuildContext& context, const BodySource& source) {
-  const json& fixed = (*source.json)["fixed"];
-  const BodyInfo& info = *source.info;
-  for (std::size_t i = 0; i < fixed.size(); ++i) {
-    const std::string pointer = source.pointer + "/fixed/" + std::to_string(i) + "/on/";
-    std::vector<AttachedPoint> points;
-    for (std::size_t k = 0; k < fixed[i]["on"].size(); ++k) {
-      const std::string name = text(fixed[i]["on"][k]);
-      if (const auto set = info.sets.find(name); set != info.sets.end())
-        points.insert(points.end(), set->second.points.begin(), set->second.points.end());
-      else if (const auto point = info.find_point(name))
-        points.push_back(*point);
-      else
-        context.error(pointer + std::to_string(k), info.unknown_point(name));
-    }
-    for (const json& direction : fixed[i]["directions"])
-      for (const AttachedPoint& p : points)
-        for (int c = 0; c < 3; ++c)
-          if (text(direction) == "translation" || text(direction)[0] - 'x' == c) context.model.system.fix(p.node, c);
   }
 }
 
@@ -253,7 +210,7 @@ void build_one(BuildContext& context, const BodySource& source) {
     return;
   }
   add_nodes(context, body, mesh, info);
-  fix_nodes(context, source);
+  fix_points(context, source);
 
   const json& m = context.material(text(body["material"]));
   const SolidMaterial material{m["young"].get<double>(), m["poisson"].get<double>(), m["density"].get<double>()};

@@ -4,6 +4,7 @@
 // line in kinds.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,12 @@
 #include "io/spec.hpp"
 
 namespace carom {
+
+/// The kind that a checked value names by its type.
+template <class Kind>
+const Kind& find_kind(const std::vector<Kind>& kinds, const nlohmann::json& tagged) {
+  return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return tagged["type"] == k.type; });
+}
 
 // ---- bodies
 
@@ -50,6 +57,8 @@ std::string check_path(const nlohmann::json& path, std::string& where);
 /// "a bar", `elements` their number if it is known.
 std::string line_point_error(const nlohmann::json& body, const std::string* point, PointUse use,
                              const std::string& noun, std::optional<std::int64_t> elements);
+/// Parts of a force spread evenly along a line, of each node, from the lengths of its elements.
+std::vector<double> line_shares(const std::vector<double>& lengths);
 /// The number under "elements", if it can be read.
 std::optional<std::int64_t> element_count(const nlohmann::json& body);
 

@@ -1,5 +1,8 @@
 // The points of bars and beams: "start", "end", "node.3", all "nodes"; their elements: "element.3".
 
+#include <limits>
+#include <numeric>
+
 #include "io/json_source.hpp"
 #include "io/kinds.hpp"
 #include "io/lookup.hpp"
@@ -9,24 +12,20 @@ namespace carom {
 using nlohmann::json;
 using spec::suggestion;
 
-namespace {
-
-// What is wrong with the K of "node.K" or "element.K", of which there are `count`.
-std::string number_error(const std::string& point, const std::string& word, std::optional<std::int64_t> count,
-                         const std::string& message) {
-  if (!count || std::stol(point.substr(word.size() + 1)) < *count || *count < 1) return {};
-  return message + "; its " + word + "s are " + word + ".0 to " + word + "." + std::to_string(*count - 1);
-}
-
-bool is_numbered(const std::string& point, const std::string& word) {
-  return point.starts_with(word + ".") && is_number_word(std::string_view(point).substr(word.size() + 1));
-}
-
-}  // namespace
-
 std::optional<std::int64_t> element_count(const json& body) {
   if (!body.contains("elements") || !body["elements"].is_number_integer()) return std::nullopt;
-  return body["elements"].get<std::int64_t>();
+  const std::int64_t count = body["elements"].get<std::int64_t>();
+  return count <= std::numeric_limits<int>::max() ? std::optional(count) : std::nullopt;
+}
+
+std::vector<double> line_shares(const std::vector<double>& lengths) {
+  const double whole = std::accumulate(lengths.begin(), lengths.end(), 0.0);
+  std::vector<double> shares(lengths.size() + 1, 0.0);
+  for (std::size_t e = 0; e < lengths.size(); ++e) {
+    shares[e] += 0.5 * lengths[e] / whole;
+    shares[e + 1] += 0.5 * lengths[e] / whole;
+  }
+  return shares;
 }
 
 std::string line_point_error(const json& body, const std::string* point, PointUse use, const std::string& noun,

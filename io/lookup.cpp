@@ -32,4 +32,14 @@ bool is_number_word(std::string_view s) {
   return !s.empty() && s.size() < 10 && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+bool is_numbered(const std::string& point, const std::string& word) {
+  return point.starts_with(word + ".") && is_number_word(std::string_view(point).substr(word.size() + 1));
+}
+
+std::string number_error(const std::string& point, const std::string& word, std::optional<std::int64_t> count,
+                         const std::string& message) {
+  if (!count || std::stol(point.substr(word.size() + 1)) < *count || *count < 1) return {};
+  return message + "; its " + word + "s are " + word + ".0 to " + word + "." + std::to_string(*count - 1);
+}
+
 }  // namespace carom

@@ -1,8 +1,12 @@
 #include "io/mesh.hpp"
 
+#include <cmath>
 #include <cstdio>
+#include <numeric>
 
+#include "elements/pressure.hpp"
 #include "elements/solid.hpp"
+#include "elements/solid_shape.hpp"
 
 namespace carom {
 
@@ -10,7 +14,60 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
+// Adds the integrals of the shape functions over an element.
+template <class Shape, std::size_t n>
+void add_volumes(const std::vector<Vec3>& places, const std::array<int, n>& element, std::vector<double>& of_node) {
+  constexpr auto& table = solid::table_of<Shape>;
+  for (int p = 0; p < Shape::points; ++p) {
+    Mat3 J = Mat3::Zero();
+    for (std::size_t a = 0; a < n; ++a)
+      J += places[at(element[a])] * Eigen::Map<const Eigen::RowVector3d>(table.dN[p][a]);
+    const double volume = table.weight * J.determinant();
+    for (std::size_t a = 0; a < n; ++a) of_node[at(element[a])] += table.N[p][a] * volume;
+  }
+}
+
 }  // namespace
+
+void NodalMeasure::add_line(int a, int b) {
+  const double half = 0.5 * (mesh_.nodes[at(b)] - mesh_.nodes[at(a)]).norm();
+  of_node_[at(a)] += half;
+  of_node_[at(b)] += half;
+}
+
+void NodalMeasure::add_face(const MeshFace& face) {
+  std::array<Vec3, 4> places{};
+  for (int k = 0; k < face.count(); ++k) places[at(k)] = mesh_.nodes[at(face.nodes[at(k)])];
+  const std::array<double, 4> areas = nodal_areas(places, face.count());
+  for (int k = 0; k < face.count(); ++k) of_node_[at(face.nodes[at(k)])] += areas[at(k)];
+}
+
+void NodalMeasure::add_element(const std::array<int, 8>& hexahedron) {
+  add_volumes<solid::Hexahedron>(mesh_.nodes, hexahedron, of_node_);
+}
+
+void NodalMeasure::add_element(const std::array<int, 4>& tetrahedron) {
+  add_volumes<solid::Tetrahedron>(mesh_.nodes, tetrahedron, of_node_);
+}
+
+std::vector<double> NodalMeasure::shares(const std::vector<int>& nodes) const {
+  std::vector<double> shares;
+  shares.reserve(nodes.size());
+  for (const int node : nodes) shares.push_back(of_node_[at(node)]);
+  const double whole = std::accumulate(shares.begin(), shares.end(), 0.0);
+  if (!(whole > 0) || !std::isfinite(whole)) return {};
+  for (double& share : shares) share /= whole;
+  return shares;
+}
+
+std::vector<double> volume_shares(const Mesh& mesh) {
+  NodalMeasure volume(mesh);
+  for (const auto& element : mesh.hexahedra) volume.add_element(element);
+  for (const auto& element : mesh.tetrahedra) volume.add_element(element);
+  std::vector<int> all(mesh.nodes.size());
+  std::iota(all.begin(), all.end(), 0);
+  return volume.shares(all);
+}
 
 const std::vector<std::string>& box_groups() {
   static const std::vector<std::string> names = {"left", "right", "front", "back", "bottom", "top"};
@@ -60,6 +117,11 @@ Mesh box_mesh(const Vec3& size, const std::array<int, 3>& n) {
         }
         mesh.hexahedra.push_back(element);
       }
+  for (auto& [name, group] : mesh.groups) {
+    NodalMeasure area(mesh);
+    for (const MeshFace& face : group.faces) area.add_face(face);
+    group.shares = area.shares(group.nodes);
+  }
   return mesh;
 }
 

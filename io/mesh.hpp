@@ -25,6 +25,9 @@ struct Mesh {
   struct Group {
     std::vector<int> nodes;       ///< each once, ascending
     std::vector<MeshFace> faces;  ///< those of the body's surface, if the group has any
+    /// Parts of a force spread evenly over the group, of each of the nodes: by volume, area, length or number, as the
+    /// group is one of volumes, surfaces, curves or points. Empty where none of these belongs to the elements.
+    std::vector<double> shares;
   };
 
   std::vector<Vec3> nodes;
@@ -36,6 +39,28 @@ struct Mesh {
 
 /// Names of the groups of a box: "left", "right" (x), "front", "back" (y), "bottom", "top" (z), the lower side first.
 const std::vector<std::string>& box_groups();
+
+/// What belongs to each node of a mesh, by the integrals of the shape functions over pieces of the mesh.
+class NodalMeasure {
+ public:
+  explicit NodalMeasure(const Mesh& mesh) : mesh_(mesh), of_node_(mesh.nodes.size(), 0.0) {}
+
+  void add_point(int node) { of_node_[static_cast<std::size_t>(node)] += 1; }
+  void add_line(int a, int b);
+  void add_face(const MeshFace& face);
+  void add_element(const std::array<int, 8>& hexahedron);
+  void add_element(const std::array<int, 4>& tetrahedron);
+
+  /// Parts of the whole, which sum to 1; empty if there is nothing of it.
+  std::vector<double> shares(const std::vector<int>& nodes) const;
+
+ private:
+  const Mesh& mesh_;
+  std::vector<double> of_node_;
+};
+
+/// Parts of a force spread evenly over the volume, of every node.
+std::vector<double> volume_shares(const Mesh& mesh);
 
 /// A box of equal hexahedra, centred at the origin, with the groups above. Nodes and elements are numbered with x
 /// fastest, then y, then z.

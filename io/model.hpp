@@ -35,6 +35,8 @@ struct AttachedPoint {
 struct PointSet {
   std::vector<AttachedPoint> points;
   std::vector<std::string> labels;  ///< names of the points within the body: "node.3"
+  /// Parts, which sum to 1, of a force spread evenly over the set; empty where nothing is there to bear it.
+  std::vector<double> shares;
 };
 
 /// Elements of a body, and the cells of its mesh by which they are drawn: cells_per_element each, in order.
@@ -63,8 +65,8 @@ struct BodyInfo {
   std::optional<AttachedPoint> find_point(const std::string& point) const;
   /// The message that there is no such point, with the nearest one or all there are.
   std::string unknown_point(const std::string& point) const;
-  /// The set of all nodes, "nodes".
-  void add_node_set();
+  /// The set of all nodes, "nodes", with their shares.
+  void add_node_set(std::vector<double> shares);
 };
 
 /// The rows of a contact, joint or stop.

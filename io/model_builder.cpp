@@ -5,31 +5,23 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <map>
 
-#include "contact/point_contact.hpp"
-#include "contact/sphere_contact.hpp"
 #include "core/vector_ops.hpp"
 #include "elements/load.hpp"
 #include "elements/pressure.hpp"
 #include "elements/spring_damper.hpp"
 #include "integrators/static_equilibrium.hpp"
+#include "io/contact_builder.hpp"
 #include "io/joint_builder.hpp"
 #include "io/kinds.hpp"
-#include "io/line_loads.hpp"
+#include "io/spread_loads.hpp"
 
 namespace carom {
 
 using nlohmann::json;
 
 namespace {
-
-template <class Kind>
-const Kind& find_kind(const std::vector<Kind>& kinds, const json& tagged) {
-  return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return tagged["type"] == k.type; });
-}
 
 class Builder {
  public:
@@ -45,7 +37,7 @@ class Builder {
     read_springs();
     joints_.read();
     read_loads();
-    read_contacts();
+    contacts_.read();
     if (!document_.ok()) return nullptr;
 
     System& system = model_->system;
@@ -56,7 +48,8 @@ class Builder {
     if (!document_.ok()) return nullptr;
     project_initial_state();
     model_->state_at_start = model_->state;
-    collect_rows();
+    joints_.collect();
+    model_->contacts = contacts_.groups();
     check_rows();
     if (!document_.ok()) return nullptr;
     read_settings();
@@ -130,6 +123,10 @@ class Builder {
         add_line_load(context_, list[i], pointer, on_frames);
         continue;
       }
+      if (context_.point_set(text(list[i]["on"])) != nullptr) {
+        add_spread_force(context_, list[i], pointer, on_frames, on_points);
+        continue;
+      }
       const AttachedPoint p = context_.point(list[i]["on"], pointer + "/on");
       Load load;
       load.kind = text(list[i]["type"]) == "torque" ? Load::Kind::torque : Load::Kind::force;
@@ -174,159 +171,6 @@ class Builder {
         model_->system.add(std::make_unique<PressureBlock>(name, std::move(faces), std::vector<TimeFunction>{value},
                                                            load["follows"].get<bool>()));
     }
-  }
-
-  // ---- contacts
-
-  struct TouchingPoint {
-    AttachedPoint at;
-    double radius;
-    std::string label;
-  };
-
-  // A point, a set of points, or a body: its sphere or its centre.
-  std::vector<TouchingPoint> touching_points(const std::string& reference, const std::string& pointer) {
-    const std::size_t dot = reference.find('.');
-    const BodyInfo* body = model_->find_body(reference.substr(0, dot));
-    const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
-    std::vector<TouchingPoint> points;
-    if (body != nullptr && body->sets.contains(part)) {
-      const PointSet& set = body->sets.at(part);
-      for (std::size_t k = 0; k < set.points.size(); ++k)
-        points.push_back({set.points[k], 0, body->name + "." + set.labels[k]});
-    } else if (const auto p = model_->find_point(reference)) {
-      points.push_back({*p, body != nullptr && part.empty() ? body->radius : 0.0, reference});
-    } else {
-      error(pointer, context_.unknown_point(reference));
-    }
-    return points;
-  }
-
-  std::shared_ptr<const PrescribedMotion> read_motion(const json& obstacle, const std::string& pointer) {
-    if (!obstacle.contains("motion")) return nullptr;
-    const json& m = obstacle["motion"];
-    auto motion = std::make_shared<PrescribedMotion>();
-    if (m.contains("translation"))
-      motion->translation = context_.time_functions(m["translation"], pointer + "/motion/translation");
-    if (m.contains("rotation")) {
-      motion->axis = vec3(m["rotation"]["axis"]).stableNormalized();
-      motion->angle = context_.time_function(m["rotation"]["angle"], pointer + "/motion/rotation/angle");
-      motion->about = vec3(m["rotation"]["about"]);
-    }
-    return motion;
-  }
-
-  void read_contacts() {
-    const json& list = root_["contacts"];
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const json& contact = list[i];
-      const std::string pointer = "/contacts/" + std::to_string(i), name = text(contact["name"]);
-      const double e = contact["restitution"].get<double>();
-      if (contact.contains("between"))
-        read_sphere_contact(contact, pointer, name, e);
-      else
-        read_obstacle_contact(contact, pointer, name, e);
-    }
-  }
-
-  /// Counts what may touch; false, after a complaint, when memory and patience would not bear it.
-  bool take_candidates(std::size_t more, const std::string& pointer) {
-    constexpr std::size_t most = 2000000;
-    candidates_ += more;
-    if (candidates_ <= most) return true;
-    error(pointer, "expected at most " + std::to_string(most) + " points and pairs that may touch, got " +
-                       std::to_string(candidates_) + " up to this contact");
-    return false;
-  }
-
-  void read_sphere_contact(const json& contact, const std::string& pointer, const std::string& name, double e) {
-    std::vector<SpherePair> pairs;
-    const json& between = contact["between"];
-    if (!take_candidates(between.size() * (between.size() - 1) / 2, pointer)) return;
-    for (std::size_t i = 0; i < between.size(); ++i) {
-      const BodyInfo* a = model_->find_body(text(between[i]));
-      if (a == nullptr || !(a->radius > 0)) {
-        error(pointer + "/between/" + std::to_string(i),
-              "expected a body with the shape of a sphere, or a point mass with a radius > 0");
-        continue;
-      }
-      for (std::size_t k = i + 1; k < between.size(); ++k) {
-        const BodyInfo* b = model_->find_body(text(between[k]));
-        if (b == nullptr || !(b->radius > 0)) continue;
-        SpherePair pair;
-        pair.name = name + (between.size() > 2 ? "[" + a->name + "," + b->name + "]" : "");
-        pair.node_a = a->nodes[0];
-        pair.node_b = b->nodes[0];
-        pair.radius_a = a->radius;
-        pair.radius_b = b->radius;
-        pair.restitution = e;
-        model_->thinnest_obstacle = std::min(model_->thinnest_obstacle, 2 * std::min(a->radius, b->radius));
-        pairs.push_back(std::move(pair));
-      }
-    }
-    if (pairs.empty()) return;
-    contacts_.push_back({name, {&model_->system.add(std::make_unique<SphereContactBlock>(name, std::move(pairs)))}});
-  }
-
-  // Of an infinite obstacle: enough for the bodies and for the way they have to it.
-  double picture_size(double distance) const {
-    Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
-    for (int node = 0; node < model_->system.dofs().nodes(); ++node) {
-      const Vec3 x = context_.initial_place({node, Vec3::Zero()});
-      low = low.cwiseMin(x);
-      high = high.cwiseMax(x);
-    }
-    return std::max(4 * context_.size, 2 * std::max((high - low).norm(), distance));
-  }
-
-  void read_obstacle_contact(const json& contact, const std::string& pointer, const std::string& name, double e) {
-    std::vector<ContactPoint> on_frames, on_points;
-    std::vector<TouchingPoint> touching;
-    const json& on = contact["on"];
-    std::map<std::array<double, 4>, std::string> known;  // node and offset: a point that touches twice is one too many
-    for (std::size_t i = 0; i < on.size(); ++i) {
-      const std::string here = pointer + "/on/" + std::to_string(i);
-      for (TouchingPoint& p : touching_points(text(on[i]), here)) {
-        const Vec3& x = p.at.offset;
-        if (on.size() > 1) {
-          const auto [first, is_new] = known.try_emplace({static_cast<double>(p.at.node), x[0], x[1], x[2]}, p.label);
-          if (!is_new) error(here, "\"" + p.label + "\" is the same point as \"" + first->second + "\" of this list");
-        }
-        touching.push_back(std::move(p));
-      }
-    }
-    if (!take_candidates(touching.size(), pointer)) return;
-    for (const TouchingPoint& p : touching) {
-      ContactPoint c;
-      c.name = touching.size() > 1 ? name + "[" + p.label + "]" : name;
-      c.node = p.at.node;
-      c.offset = p.at.offset;
-      c.radius = contact.contains("radius") ? contact["radius"].get<double>() : p.radius;
-      c.restitution = e;
-      (is_frame(p.at) ? on_frames : on_points).push_back(std::move(c));
-    }
-    ObstacleInfo info;
-    info.contact = name;
-    const json& o = contact["obstacle"];
-    info.motion = read_motion(o, pointer + "/obstacle");
-    if (!document_.ok()) return;
-    ContactGroup group{name, {}};
-    const ObstacleKind& kind = find_kind(obstacle_kinds(), o);
-    const double distance =
-        kind.build(o, 1.0, info.mesh).front().obstacle->distance(context_.initial_place(touching.front().at));
-    const double size = o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance));
-    for (const ObstacleSurface& surface : kind.build(o, size, info.mesh)) {
-      model_->thinnest_obstacle = std::min(model_->thinnest_obstacle, surface.obstacle->thickness());
-      for (const bool rotating : {true, false}) {
-        std::vector<ContactPoint> points = rotating ? on_frames : on_points;
-        if (points.empty()) continue;
-        for (ContactPoint& p : points) p.name += surface.suffix;
-        group.blocks.push_back(&model_->system.add(
-            std::make_unique<PointContactBlock>(name, std::move(points), surface.obstacle, info.motion, rotating)));
-      }
-    }
-    contacts_.push_back(std::move(group));
-    model_->obstacles.push_back(std::move(info));
   }
 
   // ---- after finalize
@@ -477,24 +321,6 @@ class Builder {
     error("/initial_state/project", message);
   }
 
-  int first_row(const ConstraintBlock* block) const {
-    const auto& blocks = model_->system.constraints();
-    for (std::size_t b = 0; b < blocks.size(); ++b)
-      if (blocks[b].get() == block) return model_->system.first_row(static_cast<int>(b));
-    return -1;
-  }
-
-  void collect_rows() {
-    joints_.collect();
-    for (const ContactGroup& c : contacts_) {
-      RowGroup group{c.name, {}, true, {}};
-      for (const ConstraintBlock* block : c.blocks)
-        for (int row = 0; row < block->topology().items * block->rows(); ++row)
-          group.rows.push_back(first_row(block) + row);
-      model_->contacts.push_back(std::move(group));
-    }
-  }
-
   void read_settings() {
     const json& in = root_["integrator"];
     SimulationOptions& simulation = model_->simulation;
@@ -503,6 +329,9 @@ class Builder {
     simulation.max_subdivisions = in["max_subdivisions"].get<int>();
     if (simulation.duration / simulation.step > 1e15)
       error("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
+    if (simulation.duration > 0 && !(simulation.duration > 1e-9 * simulation.step))
+      error("/integrator/step",
+            "expected a step that is not so large: the duration " + in["duration"].dump() + " is nothing beside it");
     const json& start = in["start_time"];
     if (simulation.step < 1e-13 * std::abs(start.get<double>()))
       error("/integrator/step",
@@ -576,11 +405,10 @@ class Builder {
       Vector gaps(static_cast<std::size_t>(system.rows()));
       system.gaps(state.q, state.t, RowSet::unilateral, gaps);
       double nearest = std::numeric_limits<double>::infinity();
-      for (const ContactGroup& contact : contacts_)
-        for (const ConstraintBlock* block : contact.blocks)
-          for (int row = 0; row < block->topology().items * block->rows(); ++row)
-            nearest = std::min(nearest, std::abs(gaps[static_cast<std::size_t>(first_row(block) + row)]));
-      if (!contacts_.empty()) length = std::max(length, nearest);
+      const std::vector<RowGroup> contacts = contacts_.groups();
+      for (const RowGroup& contact : contacts)
+        for (const int row : contact.rows) nearest = std::min(nearest, std::abs(gaps[static_cast<std::size_t>(row)]));
+      if (!contacts.empty()) length = std::max(length, nearest);
     }
     scales.length = take("length", length > 0 ? length : 1.0);
 
@@ -649,122 +477,15 @@ class Builder {
     }
   }
 
-  struct ContactGroup {
-    std::string name;
-    std::vector<const ConstraintBlock*> blocks;
-  };
-
   ModelDocument& document_;
   const json& root_;
   std::unique_ptr<Model> model_;
   BuildContext context_;
   JointBuilder joints_{context_};
-  std::vector<ContactGroup> contacts_;
-  std::size_t candidates_ = 0;
+  ContactBuilder contacts_{context_};
 };
 
 }  // namespace
-
-const BodyInfo* Model::find_body(const std::string& name) const {
-  for (const BodyInfo& b : bodies)
-    if (b.name == name) return &b;
-  return nullptr;
-}
-
-std::optional<AttachedPoint> BodyInfo::find_point(const std::string& point) const {
-  if (point.empty() && nodes.size() == 1) return AttachedPoint{nodes[0]};
-  if (const auto it = points.find(point); it != points.end()) return it->second;
-  if (!point.starts_with("node.")) return std::nullopt;
-  const std::size_t k = std::strtoul(point.c_str() + 5, nullptr, 10);
-  return k < nodes.size() ? std::optional(AttachedPoint{nodes[k]}) : std::nullopt;
-}
-
-std::string BodyInfo::unknown_point(const std::string& point) const {
-  std::vector<std::string> words;
-  for (const auto& [word, p] : points) words.push_back(word);
-  for (const auto& [word, set] : sets) words.push_back(word);
-  return "body \"" + name + "\" has no point \"" + point + "\"" + spec::suggestion(point, words);
-}
-
-void BodyInfo::add_node_set() {
-  PointSet& set = sets["nodes"];
-  for (std::size_t k = 0; k < nodes.size(); ++k) {
-    set.points.push_back({nodes[k], Vec3::Zero()});
-    set.labels.push_back("node." + std::to_string(k));
-  }
-}
-
-std::optional<AttachedPoint> Model::find_point(const std::string& reference) const {
-  const std::size_t dot = reference.find('.');
-  const std::string name = reference.substr(0, dot), part = dot == std::string::npos ? "" : reference.substr(dot + 1);
-  if (name == "ground") {
-    if (part.empty()) return AttachedPoint{};
-    const auto it = ground_points.find(part);
-    return it == ground_points.end() ? std::nullopt : std::optional(AttachedPoint{-1, it->second});
-  }
-  const BodyInfo* body = find_body(name);
-  return body == nullptr ? std::nullopt : body->find_point(part);
-}
-
-Vec3 Model::place(const AttachedPoint& point, In q) const {
-  if (point.node < 0) return point.offset;
-  const DofMap& dofs = system.dofs();
-  return point_state(q.data() + dofs.configuration_offset(point.node), dofs.kind(point.node), point.offset).x;
-}
-
-std::string Model::pointer_of_equation(int equation) const {
-  const int node = system.equation_node(equation);
-  for (std::size_t b = 0; b < bodies.size(); ++b)
-    if (std::find(bodies[b].nodes.begin(), bodies[b].nodes.end(), node) != bodies[b].nodes.end())
-      return "/bodies/" + std::to_string(b);
-  return "/bodies";
-}
-
-std::string Model::pointer_of_row(int row) const {
-  const auto has = [row](const std::vector<int>& rows) {
-    return std::find(rows.begin(), rows.end(), row) != rows.end();
-  };
-  for (std::size_t i = 0; i < joints.size(); ++i)
-    if (has(joints[i].rows) || has(joints[i].stops)) return "/joints/" + std::to_string(i);
-  for (std::size_t i = 0; i < contacts.size(); ++i)
-    if (has(contacts[i].rows)) return "/contacts/" + std::to_string(i);
-  return "";
-}
-
-std::string resolved_text(const ModelDocument& document) { return document.resolved.dump(2) + "\n"; }
-
-void set_end_time(ModelDocument& document, double t_end) {
-  if (!document.ok()) return;
-  json& integrator = document.resolved["integrator"];
-  const double duration = t_end - integrator["start_time"].get<double>();
-  if (duration < 0)
-    document.add_issue("/integrator/start_time", "expected a start before the end of the run, given with --until");
-  else {
-    // what is expected at the model's own end stays there
-    for (json& e : document.resolved["expect"])
-      if (!e.contains("time"))
-        e["time"] = integrator["start_time"].get<double>() + integrator["duration"].get<double>();
-    // so do the loads of a static run
-    if (text(integrator["type"]) == "static" && !integrator.contains("ramp"))
-      integrator["ramp"] = integrator["duration"];
-    integrator["duration"] = duration;
-  }
-}
-
-std::unique_ptr<Integrator> start_integrator(Model& model, ModelDocument& document, bool initialise) {
-  std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
-  if (!initialise || integrator->initialise(model.system, model.state, model.simulation.step)) return integrator;
-  const int row = integrator->suspicious_row(), n = model.system.size();
-  const std::string where = row < 0    ? ""
-                            : row >= n ? " at " + model.system.row_name(row - n)
-                                       : " at " + model.system.equation_name(row);
-  document.add_issue(row < 0    ? ""
-                     : row >= n ? model.pointer_of_row(row - n)
-                                : model.pointer_of_equation(row),
-                     "the initial accelerations cannot be computed: the mass matrix with the joints is singular" +
-                         where + "; is there a component without mass that no joint holds?");
-  return nullptr;
-}
 
 std::unique_ptr<Model> build_model(ModelDocument& document, int threads) {
   if (!document.ok()) return nullptr;

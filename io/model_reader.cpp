@@ -200,6 +200,25 @@ class ParameterValues {
   std::vector<std::size_t> unbroken_;          // places of those that are in no circle so far
 };
 
+// ---- Resolution
+
+/// A model's parameters, its values with them, and what these refer to.
+struct Resolution {
+  Resolution(ModelDocument& document, const json& root)
+      : parameters(document, root), values(spec::resolve(model_spec(), root, parameters.values, parameters.broken)) {
+    used.parameters = parameters.used;
+    used.parameters.insert(values.used_parameters.begin(), values.used_parameters.end());
+    for (const spec::FoundReference& reference : values.references) {
+      if (reference.target == spec::Target::material) used.materials.insert(reference.text);
+      if (reference.target == spec::Target::section) used.sections.insert(reference.text);
+    }
+  }
+
+  ParameterValues parameters;
+  spec::Outcome values;
+  DefinedNames used;
+};
+
 // ---- Text
 
 /// For one line of a terminal: no control characters, nor those that turn the direction of writing.
@@ -349,27 +368,35 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
     document.add_issue("", "expected an object with the keys of a model, got " + brief(root));
     return document;
   }
+  const json written = overrides.empty() ? json() : root;
   apply_overrides(document, root, overrides);
 
   // Values.
-  const ParameterValues parameters(document, root);
-  spec::Outcome outcome = spec::resolve(model_spec(), root, parameters.values, parameters.broken);
-  for (const spec::Problem& problem : outcome.problems) {
+  Resolution resolution(document, root);
+  for (const spec::Problem& problem : resolution.values.problems) {
     if (problem.at_key)
       document.add_issue_at_key(problem.pointer, problem.message);
     else
       document.add_issue(problem.pointer, problem.message);
   }
-  document.resolved = std::move(outcome.value);
+  document.resolved = std::move(resolution.values.value);
 
-  // What is used; formulas of t keep their parameters.
-  std::vector<std::string> unused;
-  for (const auto& [name, value] : parameters.values)
-    if (!outcome.used_parameters.contains(name) && !parameters.used.contains(name)) unused.push_back(name);
+  // Only what formulas of t need is kept of the parameters.
+  std::set<std::string> defined;
+  for (const auto& [name, value] : resolution.parameters.values) defined.insert(name);
   json kept = json::object();
-  for (const std::string& name : outcome.time_parameters) kept[name] = parameters.values.at(name);
+  for (const std::string& name : resolution.values.time_parameters) kept[name] = resolution.parameters.values.at(name);
   document.resolved["parameters"] = std::move(kept);
-  check_references(document, outcome.references, unused);
+
+  // What the file uses is no mistake, even if --set has taken the use away.
+  if (!overrides.empty()) {
+    ModelDocument ignored;
+    DefinedNames more = Resolution(ignored, written).used;
+    resolution.used.parameters.merge(more.parameters);
+    resolution.used.materials.merge(more.materials);
+    resolution.used.sections.merge(more.sections);
+  }
+  check_references(document, resolution.values.references, defined, resolution.used);
   return document;
 }
 

@@ -34,9 +34,9 @@ class References {
   void check(const FoundReference& reference) {
     switch (reference.target) {
       case Target::material:
-        return check_name(reference, "material", materials_, used_materials_);
+        return check_name(reference, "material", materials_);
       case Target::section:
-        return check_name(reference, "section", sections_, used_sections_);
+        return check_name(reference, "section", sections_);
       case Target::rotating_point:
         return check_rotating_point(reference.pointer, reference.text);
       case Target::sphere:
@@ -119,23 +119,25 @@ class References {
     }
   }
 
-  void check_unused(const std::vector<std::string>& parameters, bool bodies_are_right, bool all_is_right) {
+  void check_unused(const std::set<std::string>& parameters, const DefinedNames& used, bool bodies_are_right,
+                    bool all_is_right) {
     // A name that was not understood may be the use.
-    const auto unused = [&](const char* noun, const std::string& key, const std::set<std::string>& used) {
+    const auto check = [&](const char* noun, const std::string& key, const std::set<std::string>& used_names) {
       const json& list = list_of(model_, key.c_str());
       for (std::size_t i = 0; i < list.size(); ++i) {
         const std::string name = text_of(list[i], "name");
-        if (!name.empty() && !used.contains(name))
+        if (!name.empty() && !used_names.contains(name))
           complain("/" + key + "/" + std::to_string(i), std::string(noun) + " " + in_quotes(name) + " is not used");
       }
     };
     if (bodies_are_right) {
-      unused("material", "materials", used_materials_);
-      unused("section", "sections", used_sections_);
+      check("material", "materials", used.materials);
+      check("section", "sections", used.sections);
     }
     if (!all_is_right) return;
     for (const std::string& name : parameters)
-      document_.add_issue_at_key("/parameters/" + name, "parameter " + in_quotes(name) + " is not used");
+      if (!used.parameters.contains(name))
+        document_.add_issue_at_key("/parameters/" + name, "parameter " + in_quotes(name) + " is not used");
   }
 
  private:
@@ -175,9 +177,7 @@ class References {
     return document_.issues.size() < 100 ? suggestion(given, names) : std::string();
   }
 
-  void check_name(const FoundReference& reference, const std::string& noun, const std::vector<std::string>& names,
-                  std::set<std::string>& used) {
-    used.insert(reference.text);
+  void check_name(const FoundReference& reference, const std::string& noun, const std::vector<std::string>& names) {
     if (std::find(names.begin(), names.end(), reference.text) != names.end() || is_broken("/" + noun + "s")) return;
     complain(reference.pointer,
              "no " + noun + " named " + in_quotes(reference.text) +
@@ -327,13 +327,12 @@ class References {
   std::map<std::string, const json*> bodies_;
   std::vector<std::string> materials_, sections_, ground_;
   std::vector<std::string> body_names_;  // of bodies_, once needed
-  std::set<std::string> used_materials_, used_sections_;
 };
 
 }  // namespace
 
 void check_references(ModelDocument& document, const std::vector<FoundReference>& references,
-                      const std::vector<std::string>& unused_parameters) {
+                      const std::set<std::string>& parameters, const DefinedNames& used) {
   References second_pass(document);
   const bool all_is_right = document.ok();
   for (const FoundReference& reference : references) second_pass.check(reference);
@@ -345,7 +344,7 @@ void check_references(ModelDocument& document, const std::vector<FoundReference>
   const bool bodies_are_right =
       std::none_of(document.issues.begin(), document.issues.end(),
                    [](const ModelIssue& issue) { return issue.pointer.empty() || issue.pointer.starts_with("/bod"); });
-  second_pass.check_unused(unused_parameters, bodies_are_right, all_is_right);
+  second_pass.check_unused(parameters, used, bodies_are_right, all_is_right);
 }
 
 }  // namespace carom

@@ -94,9 +94,14 @@ Node loads_spec() {
           "load",
           {
               {"force",
-               "a force at a point",
-               {load_name, required("on", reference("point", Target::point), "the point it acts at"),
-                required("value", components("force"), "its components as functions of time"), frame}},
+               "a force at a point, or spread over a set of points",
+               {load_name,
+                required(
+                    "on", reference("point or group", Target::point_or_points),
+                    "the point it acts at, or what it is spread over evenly: a group of a solid (\"block.top\") by "
+                    "area, length or volume, all nodes of a solid, bar or beam (\"arm.nodes\")"),
+                required("value", components("force"), "its components as functions of time; over a group their total"),
+                frame}},
               {"pressure",
                "a pressure on faces of a solid",
                {load_name, required("on", reference("group of faces", Target::point_or_points), "the group of faces"),

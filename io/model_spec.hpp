@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,14 @@ std::string json_schema_text();
 /// nearest key for an unknown one.
 std::string manual(std::string_view key);
 
-/// Second pass: what references name exists, has the right kind, and everything that must be used is. Adds issues.
+/// Names of the model's definitions.
+struct DefinedNames {
+  std::set<std::string> parameters, materials, sections;
+};
+
+/// Second pass: what references name exists, has the right kind, and every definition is among those `used`. Adds
+/// issues.
 void check_references(ModelDocument& document, const std::vector<spec::FoundReference>& references,
-                      const std::vector<std::string>& unused_parameters);
+                      const std::set<std::string>& parameters, const DefinedNames& used);
 
 }  // namespace carom

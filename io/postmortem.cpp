@@ -68,7 +68,7 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
 
   const StepReport& last = trials_.back();
   const SubproblemReport* const sub = failed_subproblem(last);
-  const std::vector<Residual> residuals = largest_residuals(last);
+  const std::vector<Residual> residuals = largest_residuals();
   find_hints(view);
   const fs::path results = folder_.parent_path();
   const std::string command = fmt::format("carom run {} --restart {} -o {}", shell_word(results / "run.json"),
@@ -122,7 +122,7 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
   write_atomically(folder_ / "report.txt", text);
 }
 
-std::vector<PostMortem::Residual> PostMortem::largest_residuals(const StepReport&) const {
+std::vector<PostMortem::Residual> PostMortem::largest_residuals() const {
   const System& system = parts_.model.system;
   const In r = parts_.integrator.equation_residual(), rows = parts_.integrator.row_residual();
 

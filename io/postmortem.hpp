@@ -40,7 +40,7 @@ class PostMortem final : public Observer {
     std::string name, pointer, unit;
     double value = 0, relative = 0;
   };
-  std::vector<Residual> largest_residuals(const StepReport& report) const;
+  std::vector<Residual> largest_residuals() const;
   void find_hints(const StepView& view);
   void write_picture(const StepView& view) const;
 

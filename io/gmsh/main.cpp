@@ -44,7 +44,7 @@ RawMesh read(const std::string& file) {
 
   gmsh::model::mesh::getNodes(tags, mesh.coordinates, parameters);
   mesh.node_tags.assign(tags.begin(), tags.end());
-  for (const int dimension : {2, 3}) {
+  for (const int dimension : {1, 2, 3}) {
     gmsh::model::getEntities(entities, dimension);
     for (const auto& [d, tag] : entities) {
       Entity entity;

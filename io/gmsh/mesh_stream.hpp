@@ -16,8 +16,8 @@ constexpr char magic[] = "carom mesh 1";
 
 /// Elements of one of Gmsh's types in one of its entities.
 struct Elements {
-  int type = 0;                            ///< Gmsh's number: 2 triangle, 3 quadrangle, 4 tetrahedron, 5 hexahedron
-  std::string type_name;                   ///< "Tetrahedron 10"
+  int type = 0;           ///< Gmsh's number: 1 line, 2 triangle, 3 quadrangle, 4 tetrahedron, 5 hexahedron
+  std::string type_name;  ///< "Tetrahedron 10"
   std::vector<std::uint64_t> tags, nodes;  ///< node tags, element after element
 };
 struct Entity {
@@ -35,7 +35,7 @@ struct RawMesh {
   std::string error;  ///< instead of all the rest
   std::vector<std::uint64_t> node_tags;
   std::vector<double> coordinates;
-  std::vector<Entity> entities;  ///< surfaces and volumes
+  std::vector<Entity> entities;  ///< curves, surfaces and volumes
   std::vector<Group> groups;
 };
 

@@ -100,6 +100,22 @@ std::vector<std::string> model_names() {
   return names;
 }
 
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    if (const std::size_t begin = line.find_first_not_of(' '); begin != std::string::npos)
+      lines.push_back(line.substr(begin));
+  return lines;
+}
+
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   REQUIRE_MESSAGE(file.good(), "cannot read " << path.string());

@@ -55,6 +55,12 @@ std::vector<std::string> model_names();
 /// Its integrator is static: no impacts, no energy ledger, other keys.
 bool is_static_model(const std::string& name);
 
+using Words = std::vector<std::string>;
+Words joined(Words words, const Words& more);
+bool contains(const std::string& text, const std::string& part);
+/// The lines that are not blank, without the blanks they begin with.
+std::vector<std::string> lines_of(const std::string& text);
+
 std::string read(const std::filesystem::path& path);
 void write(const std::filesystem::path& path, const std::string& text);
 nlohmann::json read_json(const std::filesystem::path& path);

@@ -7,23 +7,14 @@
 #include <chrono>
 #include <csignal>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include "tests/cli/program.hpp"
 
 using namespace carom::cli_test;
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 /// All files of a directory with their contents.
 std::map<std::string, std::string> snapshot(const fs::path& folder) {
@@ -69,15 +60,6 @@ bool wait_for(const fs::path& path, Process& process) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);)
-    if (const std::size_t begin = line.find_first_not_of(' '); begin != std::string::npos)
-      lines.push_back(line.substr(begin));
-  return lines;
 }
 
 // The models at other settings, where what they expect of themselves need not hold.
@@ -490,168 +472,4 @@ TEST_CASE("restart: a table that is not what it was ends with 5, and keeps its r
   CHECK(run_carom(directory, brick("r", {"--restart", "last"})).code == 5);
   write(directory / "r/probes.csv", good);
   CHECK(run_carom(directory, brick("r", {"-q", "--restart", "last"})).code == 0);
-}
-
-// ---- a run that failed
-
-namespace {
-
-// The brick's impact at t = 0.4153 takes four iterations of the position correction.
-Words failing(const std::string& results, const Words& more = {}) {
-  return brick(results, joined({"--set", "/integrator/newton/max_iterations=3", "--set",
-                                "/integrator/max_subdivisions=0", "--until", "0.6"},
-                               more));
-}
-
-}  // namespace
-
-TEST_CASE("post-mortem: it tells the place, the residuals by the model's paths, and what to do") {
-  const TemporaryDirectory directory;
-  const Outcome outcome = run_carom(directory, failing("r"));
-  REQUIRE(outcome.code == 4);
-  CHECK(read_json(directory / "r/status.json")["status"] == "failed");
-  CHECK(contains(outcome.err, "carom: post-mortem: r/postmortem/report.txt\n"));
-
-  const nlohmann::json report = read_json(directory / "r/postmortem/report.json");
-  CHECK(report["t"].get<double>() == doctest::Approx(0.415).epsilon(1e-12));
-  CHECK(report["h"] == 1e-3);
-  CHECK(report["step"] == 416);
-  CHECK(report["subproblem"] == "position");
-  REQUIRE(report["trials"].size() == 1);
-  CHECK(report["trials"][0]["iterations"] == 3);
-  const std::vector<double> residuals = report["trials"][0]["residuals"];
-  REQUIRE(residuals.size() == 4);
-  CHECK(residuals.back() > 1);
-  CHECK(residuals.back() < residuals.front());
-
-  // the largest residuals, each by a pointer into the model
-  const nlohmann::json& rows = report["largest_residuals"];
-  CHECK(!rows.empty());
-  CHECK(rows.size() <= 10);
-  const nlohmann::json model = read_json(directory / "r/run.json");
-  double last = 1;
-  for (const nlohmann::json& row : rows) {
-    CHECK(model.contains(nlohmann::json::json_pointer(row["pointer"].get<std::string>())));
-    CHECK(row["share"].get<double>() <= last);
-    last = row["share"];
-  }
-  CHECK(rows[0]["share"] == 1);
-
-  // both pieces of advice are true here
-  const std::vector<std::string> hints = report["hints"];
-  const auto advised = [&](const std::string& words) {
-    return std::any_of(hints.begin(), hints.end(), [&](const std::string& h) { return contains(h, words); });
-  };
-  CHECK(hints.size() == 2);
-  CHECK(advised("raise /integrator/newton/max_iterations"));
-  CHECK(advised("/integrator/max_subdivisions allows none"));
-  const std::string text = read(directory / "r/postmortem/report.txt");
-  for (const std::string& hint : hints) {
-    CHECK(contains(text, hint));
-    CHECK(contains(outcome.err, "carom: hint: " + hint + "\n"));
-  }
-  CHECK(series_times(directory / "r/postmortem") == std::vector<double>{report["t"].get<double>()});
-  CHECK(contains(read(directory / "r/postmortem/vtu/residual_000000.vtu"), "\"constraint_residual\""));
-}
-
-TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
-  const TemporaryDirectory directory;
-  const auto hints = [&](const std::string& model, const Words& more) {
-    const Words run = {"run", model_path(model), "-o", "r", "--set", "/integrator/max_subdivisions=0"};
-    const Outcome outcome = run_carom(directory, joined(run, more));
-    CHECK(outcome.code == 4);
-    std::string text;
-    for (const std::string& line : lines_of(outcome.err))
-      if (contains(line, "hint: ")) text += line + "\n";
-    return text;
-  };
-  // the top turns once in 0.04: at a step of 1 the tangent is singular, and neither joint nor mass is to blame
-  for (const char* step : {"0.3", "1"}) {
-    CAPTURE(step);
-    const std::string text = hints("heavy_top", {"--set", std::string("/integrator/step=") + step});
-    CHECK(contains(text, "use a smaller"));
-    CHECK(!contains(text, "constraints"));
-    CHECK(!contains(text, "max_iterations"));
-  }
-  CHECK(run_carom(directory, {"run", model_path("heavy_top"), "-q", "-o", "r", "--until", "0.1"}).code == 0);
-  CHECK(!fs::exists(directory / "r/postmortem"));
-
-  // one iteration is not enough for a rotating body, wherever it starts
-  const std::string deep = hints("brick", {"--set", "/bodies/0/position/2=-0.3", "--set",
-                                           "/integrator/newton/max_iterations=1", "--until", "0.01"});
-  CHECK(contains(deep, "raise /integrator/newton/max_iterations"));
-  CHECK(!contains(deep, "penetrat"));
-}
-
-TEST_CASE("post-mortem: its command repeats the failure with the same numbers") {
-  const TemporaryDirectory directory;
-  for (const char* subdivisions : {"0", "3"}) {
-    CAPTURE(subdivisions);
-    fs::remove_all(directory / "it's r");
-    // two iterations: not enough in parts of the step either
-    const Words more = {"--set", std::string("/integrator/max_subdivisions=") + subdivisions, "--set",
-                        "/integrator/newton/max_iterations=2"};
-    REQUIRE(run_carom(directory, failing("it's r", more)).code == 4);
-    const nlohmann::json report = read_json(directory / "it's r/postmortem/report.json");
-    CHECK(report["trials"].size() == static_cast<std::size_t>(std::stoi(subdivisions)) + 1);
-
-    // as a shell reads it
-    const std::string command = report["command"];
-    REQUIRE(command.starts_with("carom "));
-    const std::string line = "cd '" + directory.path().string() + "' && " + CAROM_PROGRAM + command.substr(5) +
-                             " >/dev/null 2>repeated.err; echo $? >code";
-    REQUIRE(std::system(line.c_str()) == 0);
-    CHECK(read(directory / "code") == "4\n");
-    const nlohmann::json again = read_json(directory / "it's r/repeated/postmortem/report.json");
-    for (const char* key : {"t", "h", "step", "subproblem", "reason", "largest_residuals"})
-      CHECK(again[key] == report[key]);
-    REQUIRE(again["trials"].size() == 1);
-    CHECK(again["trials"][0] == report["trials"].back());
-    const std::vector<std::string> hints = again["hints"];
-    CHECK(std::any_of(hints.begin(), hints.end(), [](const std::string& h) { return contains(h, "allows none"); }) ==
-          (std::string(subdivisions) == "0"));
-  }
-}
-
-TEST_CASE("post-mortem: its state goes on with more iterations or finer parts, in its directory and in another") {
-  const TemporaryDirectory directory;
-  const auto go_on = [&](const Words& first, const std::string& set, const std::string& results) {
-    fs::remove_all(directory / "r");
-    REQUIRE(run_carom(directory, failing("r", first)).code == 4);
-    const auto failed_at = read_json(directory / "r/summary.json")["steps"].get<std::size_t>();
-    const Words restart = {"--restart", "r/postmortem/state.cbor", "--set", set};
-    const Outcome outcome = run_carom(directory, failing(results, joined(first, restart)));
-    CHECK(outcome.code == 0);
-    CHECK(!contains(outcome.err, "hint"));
-    const nlohmann::json summary = read_json(directory / results / "summary.json");
-    CHECK(summary["status"] == "completed");
-    CHECK(summary["time"]["end"].get<double>() == doctest::Approx(0.6).epsilon(1e-12));
-    CHECK(summary["steps"] == 600);
-    const Table probes = read_csv(directory / results / "probes.csv");
-    CHECK(probes.rows.back()[0] == doctest::Approx(0.6).epsilon(1e-12));
-    CHECK(probes.rows.size() == (results == "r" ? 601 : 601 - failed_at));  // elsewhere it begins with the state given
-    CHECK(fs::exists(directory / "r/postmortem") == (results != "r"));
-    return summary;
-  };
-  const auto first = [](const char* subdivisions, const char* iterations) {
-    return Words{"--set", std::string("/integrator/max_subdivisions=") + subdivisions, "--set",
-                 std::string("/integrator/newton/max_iterations=") + iterations};
-  };
-  // the step that failed is counted once
-  const nlohmann::json summary = go_on(first("0", "3"), "/integrator/newton/max_iterations=20", "r");
-  CHECK(summary["subdivided_steps"] == 1);
-  CHECK(summary["rejected_steps"] == 1);
-  go_on(first("0", "3"), "/integrator/max_subdivisions=10", "r");
-  go_on(first("2", "2"), "/integrator/newton/max_iterations=20", "r");
-  go_on(first("2", "2"), "/integrator/newton/max_iterations=20", "other");
-
-  // inside a subdivided step too it goes on as a run that was allowed finer parts from the start
-  for (const char* subdivisions : {"1", "2", "3"}) {
-    CAPTURE(subdivisions);
-    go_on(first(subdivisions, "2"), "/integrator/max_subdivisions=10", "r");
-    REQUIRE(run_carom(directory, failing("whole", joined({"-q"}, first("10", "2")))).code == 0);
-    for (const char* name : {"probes.csv", "events.csv", "energy.csv"})
-      CHECK((read(directory / "r" / name) == read(directory / "whole" / name)));
-    CHECK(series_times(directory / "r") == series_times(directory / "whole"));
-  }
 }

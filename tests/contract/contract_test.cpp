@@ -139,7 +139,8 @@ void loads(System& s, Load::Kind kind, bool body_axes, NodeKind on, const std::a
                     .offset = i * arm_a,
                     .body_axes = body_axes,
                     .value = value,
-                    .factor = so3::exp(Vec3(0.3 * i, -0.2 * i, 0.5 * i)) * (1 - 0.3 * i)});
+                    .factor = so3::exp(Vec3(0.3 * i, -0.2 * i, 0.5 * i)) * (1 - 0.3 * i),
+                    .as_before = i == 2});
   s.add(std::make_unique<LoadBlock>("loads", list, on == F));
 }
 

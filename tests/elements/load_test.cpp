@@ -49,6 +49,24 @@ TEST_CASE("load: torques act on rotations only, in space or in the body") {
   CHECK(relative_error(force_of(load, 0), Vector{0, 0, 0, 3, 0, 0}) < 1e-15);
 }
 
+TEST_CASE("load: one that takes the value of the load before it is what it is by itself") {
+  System s;
+  const double q[3] = {0, 0, 0};
+  std::vector<Load> loads(4);
+  for (Load& load : loads) {
+    load.node = s.add_node(NodeKind::point, q, "node");
+    load.value = along_x(TimeFunction::formula(&load < &loads[2] ? "t^2" : "t"));
+    load.factor = (1 + static_cast<double>(&load - loads.data())) * Mat3::Identity();
+  }
+  loads[1].as_before = loads[3].as_before = true;
+  const LoadBlock& block = static_cast<const LoadBlock&>(s.add(std::make_unique<LoadBlock>("load", loads, false)));
+  s.finalize();
+  Vector f(12);
+  s.forces(s.initial_configuration(), Vector(12, 0.0), 3, force_all, f);
+  for (int k = 0; k < 4; ++k) CHECK(f[static_cast<std::size_t>(3 * k)] == (k + 1) * (k < 2 ? 9 : 3));
+  CHECK(block.topology().items == 4);
+}
+
 TEST_CASE("load: a formula is taken at the time asked for") {
   const Load load{.value = along_x(TimeFunction::formula("2*t^2"))};
   CHECK(force_of(load, 3)[0] == doctest::Approx(18));

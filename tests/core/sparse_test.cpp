@@ -1,0 +1,42 @@
+#include "core/sparse.hpp"
+
+#include <stdexcept>
+#include <vector>
+
+#include "tests/core/solver_matrices.hpp"
+
+using namespace carom;
+using namespace carom::solver_test;
+
+TEST_CASE("sparse: a pattern holds what was added once, sorted, without fixed unknowns") {
+  PatternBuilder b(4, 4);
+  b.add(3, 2);
+  b.add(3, 0);
+  b.add(3, 2);
+  const std::vector<int> element{2, -1, 0};
+  b.add_block(element, element);
+  const SparsePattern p = b.build();
+  CHECK(p.row_start == std::vector<int>{0, 2, 2, 4, 6});
+  CHECK(p.column == std::vector<int>{0, 2, 0, 2, 0, 2});
+  CHECK(p.find(3, 2) == 5);
+  CHECK(p.find(3, 1) == -1);
+  CHECK(p.find(1, 0) == -1);
+  CHECK_THROWS_AS(b.add(4, 0), std::out_of_range);
+  CHECK_THROWS_AS(b.add(0, -1), std::out_of_range);
+  // Adding goes on after building.
+  b.add(1, 1);
+  CHECK(b.build().nonzeros() == 7);
+}
+
+TEST_CASE("sparse: rectangular blocks and products with the matrix and its transpose") {
+  PatternBuilder b(2, 3);
+  const std::vector<int> rows{0, 1}, cols{0, 2};
+  b.add_block(rows, cols);
+  Matrix m = zero_matrix(b.build());
+  m.values = {1, 2, 3, 4};  // [[1, 0, 2], [3, 0, 4]]
+  std::vector<double> y2(2), y3(3);
+  multiply(m.pattern, m.values, std::vector<double>{1, 10, 100}, y2);
+  CHECK(y2 == std::vector<double>{201, 403});
+  multiply_transposed(m.pattern, m.values, std::vector<double>{1, 10}, y3);
+  CHECK(y3 == std::vector<double>{31, 0, 42});
+}
