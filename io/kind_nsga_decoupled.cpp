@@ -16,9 +16,7 @@ Node newton_spec() {
       "Newton iteration",
       {
           preset("method",
-                 choice({{"automatic",
-                          "a new matrix in every iteration; with conjugate gradients, only where it saves more than "
-                          "it costs"},
+                 choice({{"automatic", "as \"full\"; with conjugate gradients only where a new matrix pays"},
                          {"full", "a new matrix in every iteration"},
                          {"modified", "a matrix is kept while it contracts well"}}),
                  "automatic", "when the matrix is computed and factorised"),

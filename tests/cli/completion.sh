@@ -81,7 +81,7 @@ expect carom check ball.json --set /bodies/12/mat '=>' /bodies/12/material=
 expect carom check ball.json --set /bodies/12 '=>' /bodies/12/
 expect carom check ball.json --set /contacts/3/obstacle/motion/rotation/an '=>' /contacts/3/obstacle/motion/rotation/angle=
 contains carom check --set '' '=>' /gravity=
-expect carom run ball.json --set /integrator/newton/method = '=>' full modified
+expect carom run ball.json --set /integrator/newton/method = '=>' automatic full modified
 expect carom run ball.json --set /integrator/newton/method = f '=>' full
 expect carom run ball.json --set /output/vtu/enabled = t '=>' true
 expect carom run ball.json --set /integrator/step = '' '=>' ''

@@ -33,8 +33,7 @@ TEST_CASE("newton: the modified method gives the full one's solution with fewer 
   }
 }
 
-TEST_CASE(
-    "newton: with conjugate gradients the automatic method gives the full one's solution with half the matrices") {
+TEST_CASE("newton: with conjugate gradients the automatic method gives the full one's solution with fewer matrices") {
   const std::string law = "/bodies/0/law=neo_hookean", duration = "/integrator/duration=0.3";  // through the impact
   ModelRun full = ModelRun::of_file("cube", {law, duration, "/integrator/newton/method=full"});
   ModelRun automatic = ModelRun::of_file("cube", {law, duration});
@@ -42,7 +41,7 @@ TEST_CASE(
   REQUIRE(automatic.run() == RunStatus::completed);
   CHECK(difference(full.state().q, automatic.state().q) < 1e-9);
   const LinearCounters many = full.integrator->linear_counters(), few = automatic.integrator->linear_counters();
-  CHECK(2 * few.cg_matrices < many.cg_matrices);
+  CHECK(4 * few.cg_matrices < 3 * many.cg_matrices);
   CHECK(2 * few.cg_iterations < 3 * many.cg_iterations);
 }
 

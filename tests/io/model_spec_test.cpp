@@ -384,9 +384,8 @@ TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong
   CHECK(manual("integrator/newton/method") ==
         "/integrator/nsga_decoupled/newton/method\n"
         "  when the matrix is computed and factorised\n"
-        "  \"automatic\", \"full\" or \"modified\"; default \"automatic\"\n"
-        "    \"automatic\": a new matrix in every iteration; with conjugate gradients, only where it saves more\n"
-        "        than it costs\n"
+        "  one of \"automatic\", \"full\" or \"modified\"; default \"automatic\"\n"
+        "    \"automatic\": as \"full\"; with conjugate gradients only where a new matrix pays\n"
         "    \"full\": a new matrix in every iteration\n"
         "    \"modified\": a matrix is kept while it contracts well\n");
   for (const char* key : {"", "contacts/obstacle", "bodies/rigid/shape", "loads/value", "output/probes/quantity"})
