@@ -38,7 +38,17 @@ bool invert_definite(const double* block, double* inverse) {
   return cholesky.info() == Eigen::Success && Fixed::Map(inverse).allFinite();
 }
 bool invert_definite(int size, const double* block, double* inverse) {
-  if (size == 3) return invert_definite<3>(block, inverse);
+  if (size == 3) {
+    // cofactors; positive definite by its leading minors
+    const double *const a = block, *const b = block + 3, *const c = block + 6;
+    const double xx = b[1] * c[2] - b[2] * c[1], xy = b[2] * c[0] - b[0] * c[2], xz = b[0] * c[1] - b[1] * c[0];
+    const double zz = a[0] * b[1] - a[1] * b[0], det = a[0] * xx + a[1] * xy + a[2] * xz, d = 1 / det;
+    if (!(a[0] > 0) || !(zz > 0) || !(det > 0) || !std::isfinite(d)) return false;
+    const double yy = a[0] * c[2] - a[2] * c[0], yz = a[2] * b[0] - a[0] * b[2];
+    const double result[] = {d * xx, d * xy, d * xz, d * xy, d * yy, d * yz, d * xz, d * yz, d * zz};
+    std::copy_n(result, 9, inverse);
+    return true;
+  }
   if (size == 6) return invert_definite<6>(block, inverse);
   const Eigen::LLT<Block> cholesky(ConstBlockMap(block, size, size));
   BlockMap(inverse, size, size) = cholesky.solve(Block::Identity(size, size));

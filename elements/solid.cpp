@@ -265,17 +265,15 @@ class Block final : public SolidBlock {
 
   /// f += c M a
   void add_mass_times(int e, double c, const double* a, MassKind kind, double* f) const {
+    // here the lanes are the components
+    Lanes of_node[nodes];
+    for (int n = 0; n < nodes; ++n) of_node[n] = Lanes{a[3 * n], a[3 * n + 1], a[3 * n + 2], 0};
     for (int n = 0; n < nodes; ++n) {
-      double sum[3] = {};
-      if (kind == MassKind::lumped) {
-        const double m = lumped_mass(e, n);
-        for (int i = 0; i < 3; ++i) sum[i] = m * a[3 * n + i];
-      } else {
-        for (int k = 0; k < nodes; ++k) {
-          const double m = mass(e, n, k);
-          for (int i = 0; i < 3; ++i) sum[i] += m * a[3 * k + i];
-        }
-      }
+      Lanes sum = lanes(0);
+      if (kind == MassKind::lumped)
+        sum = lumped_mass(e, n) * of_node[n];
+      else
+        for (int k = 0; k < nodes; ++k) sum += mass(e, n, k) * of_node[k];
       for (int i = 0; i < 3; ++i) f[3 * n + i] += c * sum[i];
     }
   }

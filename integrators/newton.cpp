@@ -24,6 +24,11 @@ double last_gain(const SubproblemReport& report) {
 
 }  // namespace
 
+bool contacts_linear(const System& system) {
+  return std::all_of(system.constraints().begin(), system.constraints().end(),
+                     [](const auto& block) { return !block->traits().unilateral || block->traits().linear; });
+}
+
 double NewtonControl::expected_gain(const SubproblemReport& report, bool new_matrix) const {
   const double gain = last_gain(report);
   if (new_matrix || linear_) return gain * gain;

@@ -27,6 +27,9 @@ struct NewtonOptions {
   Predictor predictor = Predictor::previous;
 };
 
+/// The rows of contacts do not bend: their part of a tangent is constant.
+bool contacts_linear(const System& system);
+
 /// Of one sub-problem.
 class NewtonControl {
  public:

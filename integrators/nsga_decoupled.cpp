@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/vector_ops.hpp"
+#include "integrators/failure.hpp"
 
 namespace carom {
 
@@ -20,11 +21,6 @@ double seconds(Clock::time_point from, Clock::time_point to) {
 constexpr double rounding = std::numeric_limits<double>::epsilon();
 // A correction beyond which the forces are no numbers (an element would be inverted) is halved, down to this.
 constexpr double smallest_share = 1.0 / 256;
-
-bool contacts_linear(const System& system) {
-  return std::all_of(system.constraints().begin(), system.constraints().end(),
-                     [](const auto& block) { return !block->traits().unilateral || block->traits().linear; });
-}
 
 }  // namespace
 
@@ -633,10 +629,7 @@ void NsgaDecoupled::note_redundancy(StepReport& report) const {
 
 bool NsgaDecoupled::fail(StepReport& report, Subproblem which, const char* reason) {
   note_redundancy(report);
-  report.converged = false;
-  report.failed = which;
-  report.reason = reason;
-  report.subproblems[at(which)].converged = false;
+  mark_failed(report, which, reason);
   set_zero(row_residual_);
   return false;
 }
@@ -653,19 +646,7 @@ bool NsgaDecoupled::fail_at(StepReport& report, Subproblem which, const char* re
   fail(report, which, reason);
   copy(bilateral, Out(row_residual_).first(bilateral.size()));
   for (std::size_t k = 0; k < active.size(); ++k) row_residual_[at(active[k])] = values[k];
-  // the largest ones; those that are not finite count most
-  double worst = -1;
-  for (std::size_t i = 0; i < r_.size(); ++i)
-    if (!(std::abs(r_[i]) <= worst)) {
-      worst = std::abs(r_[i]);
-      report.worst_equation = static_cast<int>(i);
-    }
-  worst = 0;
-  for (std::size_t i = 0; i < row_residual_.size(); ++i)
-    if (!(std::abs(row_residual_[i]) <= worst)) {
-      worst = std::abs(row_residual_[i]);
-      report.worst_row = static_cast<int>(i);
-    }
+  name_worst(report, r_, row_residual_);
   return false;
 }
 
@@ -677,10 +658,7 @@ bool NsgaDecoupled::upright(const System& system, double t, StepReport& report, 
 bool NsgaDecoupled::fail_singular(const System& system, StepReport& report, Subproblem which) {
   fail(report, which, "singular matrix");
   suspicious_row_ = saddle_[which].suspicious_row();
-  if (suspicious_row_ >= system.size())
-    report.worst_row = suspicious_row_ - system.size();
-  else
-    report.worst_equation = suspicious_row_;
+  name_suspicious(report, suspicious_row_, system.size());
   return false;
 }
 

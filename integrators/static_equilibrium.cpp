@@ -7,6 +7,8 @@
 #include <stdexcept>
 
 #include "core/vector_ops.hpp"
+#include "integrators/failure.hpp"
+#include "integrators/newton.hpp"
 
 namespace carom {
 
@@ -26,11 +28,6 @@ constexpr double smallest_shift = 1e-12;      // sigma times mass over the stiff
 constexpr double smallest_load_shift = 1e-4;  // and times length over the loads
 constexpr double no_direction = 100;          // a correction so large is one of a singular matrix: lengths, rad
 constexpr int transient_patience = 4;         // iterations with sigma, times those of Newton
-
-bool contacts_linear(const System& system) {
-  return std::all_of(system.constraints().begin(), system.constraints().end(),
-                     [](const auto& block) { return !block->traits().unilateral || block->traits().linear; });
-}
 
 }  // namespace
 
@@ -276,32 +273,14 @@ bool StaticEquilibrium::damp(const System& system, double t, double factor, doub
 }
 
 bool StaticEquilibrium::fail(const System& system, StepReport& report, const char* reason) {
-  report.converged = report.subproblems[0].converged = false;
-  report.failed = 0;
-  report.reason = reason;
+  mark_failed(report, 0, reason);
   set_zero(row_residual_);
   copy(In(g_).first(at(system.bilateral())), Out(row_residual_).first(at(system.bilateral())));
   for (const int row : contacts_.active_rows()) row_residual_[at(row)] = g_[at(row)];
-  if (std::string_view(reason) == "singular matrix") {
-    if (suspicious_row_ >= system.size())
-      report.worst_row = suspicious_row_ - system.size();
-    else
-      report.worst_equation = suspicious_row_;
-    return false;
-  }
-  // the largest ones; those that are not finite count most
-  const auto worst = [](In values) {
-    int found = -1;
-    double largest = 0;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (!(std::abs(values[i]) <= largest)) {
-        largest = std::abs(values[i]);
-        found = static_cast<int>(i);
-      }
-    return found;
-  };
-  report.worst_equation = worst(r_);
-  report.worst_row = worst(row_residual_);
+  if (std::string_view(reason) == "singular matrix")
+    name_suspicious(report, suspicious_row_, system.size());
+  else
+    name_worst(report, r_, row_residual_);
   return false;
 }
 

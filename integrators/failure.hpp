@@ -1,0 +1,18 @@
+// How an integrator tells that a step failed.
+#pragma once
+
+#include "core/types.hpp"
+#include "integrators/step_report.hpp"
+
+namespace carom {
+
+void mark_failed(StepReport& report, int subproblem, const char* reason);
+
+/// Sets the equation and the row whose residuals are largest; what is not finite counts most.
+void name_worst(StepReport& report, In equations, In rows);
+
+/// After a singular matrix of `equations` equations: the place where it was noticed, an equation or, behind them, a
+/// row; -1 if unknown.
+void name_suspicious(StepReport& report, int place, int equations);
+
+}  // namespace carom
