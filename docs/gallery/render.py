@@ -3,7 +3,8 @@
     xvfb-run -a pvpython render.py SERIES.pvd SCENE.json OUT.png
 
 A scene says which instants of a series are drawn and how; see scenes.json. "overlay": all instants in one picture, the
-earlier ones fainter; "strip": one beside the other, with one camera and one scale of colours.
+earlier ones fainter; "strip", "stack": one beside or below the other, with one camera and one scale of colours.
+"stretch" multiplies coordinates.
 """
 
 import json
@@ -144,7 +145,7 @@ def picture(reader, scene, shown, bounds, colouring, size, path):
     pv.Delete(view)
 
 
-def side_by_side(paths, out):
+def join(paths, axis, out):
     images = []
     for path in paths:
         image = vtkPNGReader()
@@ -152,7 +153,8 @@ def side_by_side(paths, out):
         image.Update()
         width, height, _ = image.GetOutput().GetDimensions()
         images.append(vtk_to_numpy(image.GetOutput().GetPointData().GetScalars()).reshape(height, width, -1))
-    whole = numpy.ascontiguousarray(numpy.concatenate(images, axis=1))
+    # rows of an image run upwards
+    whole = numpy.ascontiguousarray(numpy.concatenate(images[::-1] if axis == 0 else images, axis=axis))
     data = vtkImageData()
     data.SetDimensions(whole.shape[1], whole.shape[0], 1)
     data.GetPointData().SetScalars(numpy_to_vtk(whole.reshape(-1, whole.shape[2]), deep=True))
@@ -171,6 +173,9 @@ def main():
     times = reader.TimestepValues
     times = [times] if isinstance(times, float) else list(times)
     instants = nearest(times, scene["times"])
+    if "stretch" in scene:
+        reader = pv.Transform(Input=reader)
+        reader.Transform.Scale = scene["stretch"]
     low, high, colouring = survey(reader, instants, scene.get("field"))
     # what lies above the plane of obstacles needs room too
     bounds = (low, high)
@@ -178,12 +183,14 @@ def main():
         picture(reader, scene, instants, bounds, colouring, scene.get("size", [900, 560]), out)
         paths = [out]
     else:
+        across = scene["as"] == "strip"
         width, height = scene.get("size", [900, 300])
+        size = [width // len(instants), height] if across else [width, height // len(instants)]
         paths = []
         for i, t in enumerate(instants):
             paths.append(f"{out}.{i}.png")
-            picture(reader, scene, [t], bounds, colouring, [width // len(instants), height], paths[-1])
-    side_by_side(paths, out)
+            picture(reader, scene, [t], bounds, colouring, size, paths[-1])
+    join(paths, 0 if scene.get("as") == "stack" else 1, out)
     for path in paths:
         if path != out:
             os.remove(path)
