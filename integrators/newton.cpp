@@ -15,7 +15,7 @@ constexpr double modified_gain = 0.25;     // of the modified method, the least
 constexpr double first_reduction = 1e-3;   // of conjugate gradients, when no gain is known yet
 constexpr double linear_reduction = 1e-5;  // the matrix is single precision
 constexpr double least_reduction = 1e-9, largest_reduction = 1e-2;
-constexpr double reduction_share = 0.5, below_tolerance = 0.1;
+constexpr double reduction_share = 0.5, below_tolerance = 0.5;
 
 double last_gain(const SubproblemReport& report) {
   const double before = report.history_at(report.iterations - 1);
