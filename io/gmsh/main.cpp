@@ -100,7 +100,9 @@ int main(int argc, char** argv) {
   dup2(nowhere, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
   limit(RLIMIT_CPU, 600);
+#ifndef __SANITIZE_ADDRESS__  // its shadow memory is larger
   limit(RLIMIT_AS, rlim_t{8} << 30);
+#endif
   limit(RLIMIT_CORE, 0);
 
   RawMesh mesh;
