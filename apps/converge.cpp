@@ -182,6 +182,7 @@ class Converge final : public Command {
         throw CommandLineError("--expect: expected NAME=ORDER+-TOLERANCE, as in tip=2+-0.2, got " + in_quotes(text));
       const std::string name = text.substr(0, equals);
       std::vector<std::string> names;
+      names.reserve(quantities.size());
       for (const StudyQuantity& q : quantities) names.push_back(q.name);
       if (std::find(names.begin(), names.end(), name) == names.end())
         throw CommandLineError("--expect: no probe " + in_quotes(name) + " in this study" +
