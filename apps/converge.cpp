@@ -249,7 +249,7 @@ class Converge final : public Command {
       const StepReport& r = simulation.last_report();
       const std::string worst = worst_row(*model, r);
       result.failure = fmt::format("no convergence at t = {:.9g} with the smallest step {:.3g} ({}{})", r.t, r.h,
-                                   r.reason, worst.empty() ? "" : ", worst row: " + worst);
+                                   r.reason, worst.empty() ? "" : ", worst: " + worst);
     }
     return result;
   }

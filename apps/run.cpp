@@ -299,7 +299,7 @@ class Run final : public Command {
 
   static void print_failure(const Model& model, const RunAccount& account) {
     const StepReport& r = account.last_report;
-    const std::string row = worst_row(model, r), where = row.empty() ? "" : ", worst row: " + row;
+    const std::string row = worst_row(model, r), where = row.empty() ? "" : ", worst: " + row;
     fmt::print(stderr, "carom: no convergence at t = {:.9g} with the smallest step {:.3g} ({} sub-problem: {}{})\n",
                r.t, r.h, r.failed >= 0 ? r.subproblems[static_cast<std::size_t>(r.failed)].name : "", r.reason, where);
   }

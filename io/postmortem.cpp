@@ -180,6 +180,11 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.push_back(
         "numbers overflow: a formula, a stiffness or a mass is out of range, or the step is far too large");
 
+  if (!last.inverted.empty())
+    hints_.push_back(
+        "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "
+        "(neo_hookean)");
+
   // the model
   const bool smooth = sub != nullptr && std::string_view(sub->name) == "smooth";
   double smallest = 0;

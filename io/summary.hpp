@@ -85,7 +85,7 @@ struct RunAccount {
 
 /// The text of summary.json as documented in docs/; residuals are scaled by the model's length and speed.
 std::string summary_text(const Model& model, const RunAccount& account);
-/// The name of the row or equation that kept a step from converging; empty if unknown.
+/// The name of the row, the equation or the element that kept a step from converging; empty if unknown.
 std::string worst_row(const Model& model, const StepReport& report);
 /// True remarks on a finished run that ask for a smaller step: large rotations, obstacles that could be crossed unseen.
 std::vector<std::string> step_remarks(const Model& model, const RunStatistics& statistics);

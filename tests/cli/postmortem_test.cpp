@@ -99,6 +99,16 @@ TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
   CHECK(!contains(deep, "penetrat"));
 }
 
+TEST_CASE("post-mortem: an element that would be turned inside out is named") {
+  const TemporaryDirectory directory;
+  const Outcome outcome =
+      run_carom(directory, {"run", model_path("cube"), "-o", "r", "--set", "/expect=[]", "--set",
+                            "/integrator/step=1e-2", "--set", "/integrator/max_subdivisions=0", "--until", "0.3"});
+  CHECK(outcome.code == 4);
+  CHECK(contains(outcome.err, "an element is inverted, worst: cube.element."));
+  CHECK(contains(outcome.err, "hint: an element would be turned inside out"));
+}
+
 TEST_CASE("post-mortem: its command repeats the failure with the same numbers") {
   const TemporaryDirectory directory;
   for (const char* subdivisions : {"0", "3"}) {
