@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/system.hpp"
 
@@ -382,9 +383,8 @@ ProjectedCg::Status ProjectedCg::solve(In r_in, In c, double relative, double en
   }
 
   // r = -P (r_in + S x_0), z = B^-1 r, p = z; the scaled matrix takes a scaled residual
-  const auto begin_and_end = [&](int first, int last, int& begin, int& end) {
-    begin = groups_[at(first)].first;
-    end = groups_[at(last - 1)].first + groups_[at(last - 1)].size;
+  const auto equations = [&](int first, int last) {
+    return std::pair(groups_[at(first)].first, groups_[at(last - 1)].first + groups_[at(last - 1)].size);
   };
   // projects the residual of a chunk, preconditions it and returns r . z; |r|^2 in `square`
   const auto precondition = [&](int chunk, int first, int last, double& square) {
@@ -408,8 +408,7 @@ ProjectedCg::Status ProjectedCg::solve(In r_in, In c, double relative, double en
         rz += s * own[i];
       }
     }
-    int begin, end;
-    begin_and_end(first, last, begin, end);
+    const auto [begin, end] = equations(first, last);
     square = weigh(begin, end, r);
     return rz;
   };
@@ -435,26 +434,24 @@ ProjectedCg::Status ProjectedCg::solve(In r_in, In c, double relative, double en
     if (iterations_ == limit) return Status::slow;
     ++iterations_;
     for_chunks([&](int, int first, int last) {
-      int begin, end;
-      begin_and_end(first, last, begin, end);
+      const auto [begin, end] = equations(first, last);
       for (int i = begin; i < end; ++i) p[i] = z[i] + beta * p[i];
     });
     for_chunks([&](int chunk, int first, int last) {
-      double pSp = 0;
+      double curvature = 0;
       for (int g = first; g < last; ++g) {
         const Group& group = groups_[at(g)];
         multiply_group(group, p, Sp + group.first);
-        for (int i = group.first; i < group.first + group.size; ++i) pSp += p[i] * Sp[i];
+        for (int i = group.first; i < group.first + group.size; ++i) curvature += p[i] * Sp[i];
       }
-      partial_a_[at(chunk)] = pSp;
+      partial_a_[at(chunk)] = curvature;
     });
-    const double pSp = sum_partials(partial_a_);
-    if (!std::isfinite(pSp)) return Status::not_finite;
-    if (!(pSp > 0)) return Status::indefinite;
-    const double alpha = rz / pSp;
+    const double curvature = sum_partials(partial_a_);
+    if (!std::isfinite(curvature)) return Status::not_finite;
+    if (!(curvature > 0)) return Status::indefinite;
+    const double alpha = rz / curvature;
     for_chunks([&](int chunk, int first, int last) {
-      int begin, end;
-      begin_and_end(first, last, begin, end);
+      const auto [begin, end] = equations(first, last);
       for (int i = begin; i < end; ++i) {
         x[i] += alpha * p[i];
         r[i] -= alpha * Sp[i];

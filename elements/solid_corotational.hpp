@@ -106,7 +106,7 @@ class CorotationalKernel {
     }
   }
 
-  Lanes energy;
+  Lanes energy{};
   Lanes f[nodes][3];
   Matrix3 K[pairs];
 

@@ -165,7 +165,7 @@ class ViscousKernel {
   Lanes X_[nodes][3], x_[nodes][3], v_[modes][3];
   Matrix3 matrix_[modes][modes];
   Matrix3 centre_inverse_;
-  Lanes centre_det_;
+  Lanes centre_det_{};
   SmallFactor<unknowns> factor_;
 };
 

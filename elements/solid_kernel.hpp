@@ -139,7 +139,7 @@ class HyperelasticKernel {
     }
   }
 
-  Lanes energy;
+  Lanes energy{};
   Lanes f[modes][3];
   Matrix3 K[pairs];
 
@@ -277,7 +277,7 @@ class HyperelasticKernel {
   Law law_;
   Lanes X_[nodes][3], x_[modes][3];
   Matrix3 centre_inverse_;
-  Lanes centre_det_;
+  Lanes centre_det_{};
   SmallFactor<unknowns> factor_;
 };
 

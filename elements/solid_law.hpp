@@ -80,7 +80,7 @@ class SaintVenantKirchhoff {
 
   static constexpr bool has_B = true, defined_inverted = true;
   Matrix3 P, B;
-  Lanes energy, lambda, kappa;
+  Lanes energy{}, lambda{}, kappa{};
 
  private:
   Lame c_;
@@ -118,11 +118,11 @@ class NeoHookean {
 
   static constexpr bool has_B = false, defined_inverted = false;
   Matrix3 P;
-  Lanes energy, lambda, kappa;
+  Lanes energy{}, lambda{}, kappa{};
 
  private:
   Lame c_;
-  Lanes mu_;
+  Lanes mu_{};
   Matrix3 F_inverse_T_;
 };
 
@@ -158,7 +158,7 @@ class SmallStrain {
 
   static constexpr bool has_B = false, defined_inverted = false;
   Matrix3 P;
-  Lanes energy, lambda, kappa;
+  Lanes energy{}, lambda{}, kappa{};
 
  private:
   Lame c_;
