@@ -46,8 +46,8 @@ json number(double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}
 
 }  // namespace
 
-PostMortem::PostMortem(fs::path results, RunParts parts, bool restart)
-    : folder_(std::move(results) / "postmortem"), parts_(std::move(parts)), restart_(restart) {}
+PostMortem::PostMortem(const fs::path& results, RunParts parts, bool restart)
+    : folder_(results / "postmortem"), parts_(std::move(parts)), restart_(restart) {}
 
 void PostMortem::start(const StepView&) {
   std::error_code error;
@@ -170,18 +170,18 @@ void PostMortem::find_hints(const StepView& view) {
   const double rotation = last.rotation / last.h * view.nominal_step, travel = last.speed * view.nominal_step;
   const bool far = std::isfinite(travel) && travel > 0.1 * model.scales.length, large_step = rotation > 0.3 || far;
   if (rotation > 0.3)
-    hints_.push_back(fmt::format("a body turns by {:.2g} rad in a nominal step: use a smaller one", rotation));
+    hints_.emplace_back(fmt::format("a body turns by {:.2g} rad in a nominal step: use a smaller one", rotation));
   if (far)
-    hints_.push_back(
+    hints_.emplace_back(
         fmt::format("bodies move by {:.2g} in a nominal step, the model's length is {:.2g}: use a smaller "
                     "step",
                     travel, model.scales.length));
   if (reason == "not finite" || reason == "the state is not finite")
-    hints_.push_back(
+    hints_.emplace_back(
         "numbers overflow: a formula, a stiffness or a mass is out of range, or the step is far too large");
 
   if (!last.inverted.empty())
-    hints_.push_back(
+    hints_.emplace_back(
         "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "
         "(neo_hookean)");
 
@@ -193,20 +193,20 @@ void PostMortem::find_hints(const StepView& view) {
     if (const double gap = system.row_gap(row, view.state.q, view.state.t); gap < smallest)
       smallest = gap, deepest = row;
   if (!smooth && deepest >= 0 && smallest < -1e-6 * model.scales.length)
-    hints_.push_back(
+    hints_.emplace_back(
         fmt::format("{} penetrates by {:.3g} before the step{}", system.row_name(deepest), -smallest,
                     view.state.step > 0
                         ? ""
                         : ": start without penetration, or let the model project its start (initial_state/project)"));
   // at a large step a tangent is taken for redundant that is only singular there
   if (last.redundant && !large_step)
-    hints_.push_back("constraints are redundant: see carom check for those that repeat others");
+    hints_.emplace_back("constraints are redundant: see carom check for those that repeat others");
   if (reason == "singular matrix") {
     // with a small step the matrix is nearly that of masses and constraints
     if (large_step || (system.bilateral() == 0 && !system.massless()))
-      hints_.push_back("the tangent is singular at this step size or at this state: use a smaller step");
+      hints_.emplace_back("the tangent is singular at this step size or at this state: use a smaller step");
     else
-      hints_.push_back(
+      hints_.emplace_back(
           "constraints contradict or repeat each other, or a component without mass is held by nothing: "
           "see carom check");
   }
@@ -214,11 +214,11 @@ void PostMortem::find_hints(const StepView& view) {
   // the path of loads
   if (view.integrator.is_static()) {
     if (reason == "nothing holds the loads" || reason == "singular matrix")
-      hints_.push_back(
+      hints_.emplace_back(
           "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "
           "which not even the direction in which they would go is known");
     else if (view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
-      hints_.push_back(
+      hints_.emplace_back(
           "the loads may have reached a limit point, beyond which there is no equilibrium nearby (snap-through, "
           "buckling): a dynamic run shows what follows, and a prescribed motion in place of the load passes it");
   }
@@ -230,19 +230,19 @@ void PostMortem::find_hints(const StepView& view) {
     bool falling = count > 1;
     for (std::size_t i = count > 3 ? count - 3 : 1; i < count; ++i) falling = falling && history[i] < history[i - 1];
     if (count > 4 && history.back() < 100 && history.back() > 0.5 * history[count - 3])
-      hints_.push_back(
+      hints_.emplace_back(
           "the residual stays just above its tolerance, which rounding may not let it reach: loosen "
           "/integrator/newton/tolerance or constraint_tolerance");
     else if (!large_step && falling && history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
-      hints_.push_back("the iteration still made progress: raise /integrator/newton/max_iterations");
+      hints_.emplace_back("the iteration still made progress: raise /integrator/newton/max_iterations");
     // more changes than rows, so that some changed twice, and that all the time
     if (sub->set_changes > std::max(system.unilateral(), sub->iterations / 2))
-      hints_.push_back("contacts kept opening and closing: a smaller step has fewer of them change at once");
+      hints_.emplace_back("contacts kept opening and closing: a smaller step has fewer of them change at once");
   }
   if (model.simulation.max_subdivisions == 0)
-    hints_.push_back("no smaller step was tried: /integrator/max_subdivisions allows none");
+    hints_.emplace_back("no smaller step was tried: /integrator/max_subdivisions allows none");
   else if (trials_.size() > 1 && hints_.empty())
-    hints_.push_back("halving the step did not help: look at the residuals above, and at the model there");
+    hints_.emplace_back("halving the step did not help: look at the residuals above, and at the model there");
 }
 
 void PostMortem::write_picture(const StepView& view) const {

@@ -21,7 +21,7 @@ namespace carom {
 class PostMortem final : public Observer {
  public:
   /// `restart`: what an earlier run left may be what this one goes on from, and stays until it ends.
-  PostMortem(std::filesystem::path results, RunParts parts, bool restart);
+  PostMortem(const std::filesystem::path& results, RunParts parts, bool restart);
 
   /// Removes what an earlier run left.
   void start(const StepView& view) override;
