@@ -38,7 +38,7 @@ struct BeamSection {
   Mat3 inertia = Mat3::Zero();    ///< rotary inertia per length about the mass centre, section axes
 };
 
-BeamSection homogeneous_section(const SectionGeometry& geometry, double young, double poisson, double density);
+BeamSection homogeneous_section(const SectionGeometry& s, double young, double poisson, double density);
 
 /// A section given by its stiffness and mass matrices about a reference axis, moved to its line of mass centres:
 /// mass = [m 1, -m hat(c); m hat(c), J], c the place of the mass centre in the section. Returns c in `center`.

@@ -59,7 +59,7 @@ class Picture final : public Observer {
   /// A field of some of the elements; `place` is that in piece_.cell_fields or, for nodal ones, piece_.point_fields.
   struct ElementField {
     OutputField field;
-    std::size_t place;
+    std::size_t place = 0;
   };
 
   void write_regular(const StepView& view);
