@@ -18,15 +18,13 @@ class ViscousKernel {
   ViscousKernel(Lame c, double beta) : c_{beta * c.lambda, beta * c.mu} {}
 
   void set_velocity(const Lanes (&v)[nodes][3]) {
-    for (int a = 0; a < modes; ++a)
-      for (int i = 0; i < 3; ++i) v_[a][i] = a < nodes ? v[a][i] - v[0][i] : lanes(0);
+    from_first(v, v_);
+    for (int a = nodes; a < modes; ++a)
+      for (Lanes& component : v_[a]) component = lanes(0);
   }
   void place(const Lanes (&X)[nodes][3], const Lanes (&x)[nodes][3]) {
-    for (int a = 0; a < nodes; ++a)
-      for (int i = 0; i < 3; ++i) {
-        X_[a][i] = X[a][i] - X[0][i];
-        x_[a][i] = x[a][i] - x[0][i];
-      }
+    from_first(X, X_);
+    from_first(x, x_);
     if constexpr (extra > 0) {
       centre_det_ = inverse_jacobian(X_, centre_of<Shape>.dN[0], centre_inverse_);
       // the modes' rates: with theirs zero, the forces on them are E_mv v

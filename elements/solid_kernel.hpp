@@ -85,11 +85,8 @@ class HyperelasticKernel {
 
   /// Reference and present places of the nodes, relative to any point each; the modes are solved for. X and x stay.
   void place(const Lanes (&X)[nodes][3], const Lanes (&x)[nodes][3]) {
-    for (int a = 0; a < nodes; ++a)
-      for (int i = 0; i < 3; ++i) {
-        X_[a][i] = X[a][i] - X[0][i];
-        x_[a][i] = x[a][i] - x[0][i];
-      }
+    from_first(X, X_);
+    from_first(x, x_);
     if constexpr (extra > 0) {
       centre_det_ = inverse_jacobian(X_, centre_of<Shape>.dN[0], centre_inverse_);
       solve_modes();

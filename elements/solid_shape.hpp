@@ -72,6 +72,13 @@ inline constexpr auto table_of = Shape::make_table();
 template <class Shape>
 inline constexpr auto centre_of = Shape::make_centre();
 
+/// Places relative to that of the first node, which loses no digits far from the origin.
+template <int nodes>
+inline void from_first(const Lanes (&places)[nodes][3], Lanes (*relative)[3]) {
+  for (int a = 0; a < nodes; ++a)
+    for (int i = 0; i < 3; ++i) relative[a][i] = places[a][i] - places[0][i];
+}
+
 /// Jacobian dX/dxi inverted: inverse[alpha][I] = d xi_alpha / d X_I; returns det.
 template <int nodes>
 inline Lanes inverse_jacobian(const Lanes (&X)[nodes][3], const double (&dN)[nodes][3], Matrix3& inverse) {
