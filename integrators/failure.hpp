@@ -7,6 +7,8 @@
 namespace carom {
 
 void mark_failed(StepReport& report, int subproblem, const char* reason);
+/// For another attempt at the sub-problem that failed; iterations stay.
+void forget_failure(StepReport& report);
 
 /// Sets the equation and the row whose residuals are largest; what is not finite counts most.
 void name_worst(StepReport& report, In equations, In rows);

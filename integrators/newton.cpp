@@ -54,7 +54,7 @@ bool NewtonControl::test(SubproblemReport& report, double residual, double terms
 }
 
 bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative, bool set_changed) const {
-  if (report.iterations == 0) return options_.method != NewtonMethod::modified;
+  if (report.tried() == 0) return options_.method != NewtonMethod::modified;
   if (options_.method == NewtonMethod::modified) return !(last_gain(report) < modified_gain);
   if (options_.method == NewtonMethod::full || !iterative) return true;
   // rows of contacts are not part of the matrix; what they did to the residual says nothing of it
@@ -70,7 +70,7 @@ bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative,
 
 Accuracy NewtonControl::accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const {
   double reduction = linear_ ? linear_reduction : first_reduction;
-  if (report.iterations > 0 && !set_changed)
+  if (report.tried() > 0 && !set_changed)
     reduction = std::clamp(reduction_share * expected_gain(report, matrix_of_ == report.iterations), least_reduction,
                            largest_reduction);
   return {reduction, below_tolerance * (options_.tolerance * terms + floor)};

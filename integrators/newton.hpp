@@ -38,7 +38,11 @@ class NewtonControl {
   NewtonControl(const NewtonOptions& options, double weight, bool linear)
       : options_(options), weight_(weight), linear_(linear) {}
 
-  void begin_step() { matrix_of_ = -1; }
+  /// An attempt begins, the first one or another.
+  void begin(SubproblemReport& report) {
+    report.first = report.iterations;
+    matrix_of_ = -1;
+  }
 
   /// Sets the report's scaled residuals and history; true if both are at most 1. `residual` and `terms` are norms of
   /// the dynamics rows and of what they are the sum of, `floor` the roundoff in them; `unit` turns forces into the unit
@@ -58,7 +62,7 @@ class NewtonControl {
   NewtonOptions options_;
   double weight_ = 1;
   bool linear_ = false;
-  int matrix_of_ = -1;  // the iteration of this step whose matrix is in use; -1: one of an earlier step
+  int matrix_of_ = -1;  // the iteration whose matrix is in use; -1: one from before the attempt
 };
 
 }  // namespace carom

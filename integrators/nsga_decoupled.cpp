@@ -154,8 +154,6 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
     return report;
   }
 
-  for (NewtonControl& newton : newton_) newton.begin_step();
-
   // sub-problems are timed in every step of a large model, now and then in a small one, where the clock would count
   report.timed = system.size() > 2000 || steps_++ % 16 == 0;
   const auto now = [&] { return report.timed ? Clock::now() : Clock::time_point{}; };
@@ -177,18 +175,8 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
 bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state, double h, StepReport& report) {
   if (find_smooth_motion(system, state, h, options_.newton.predictor, report)) return true;
   if (options_.newton.predictor == Predictor::zero || constant_[smooth]) return false;
-  StepReport again = report;
-  SubproblemReport& sub = again.subproblems[smooth];
-  sub = {};
-  sub.name = report.subproblems[smooth].name;
-  newton_[smooth].begin_step();
-  again.converged = true;
-  again.failed = again.worst_equation = again.worst_row = -1;
-  again.reason = "";
-  const bool found = find_smooth_motion(system, state, h, Predictor::zero, again);
-  sub.iterations += report.subproblems[smooth].iterations;
-  report = again;
-  return found;
+  forget_failure(report);
+  return find_smooth_motion(system, state, h, Predictor::zero, report);
 }
 
 bool NsgaDecoupled::find_smooth_motion(const System& system, const State& state, double h, Predictor predictor,
@@ -198,6 +186,7 @@ bool NsgaDecoupled::find_smooth_motion(const System& system, const State& state,
   const double k_s = options_.scales.mass / h, p_s = options_.penalty * k_s;
   const std::size_t n_b = lambda_.size();
   const double floor = 1e-14 * root_size_ * (noise_force_ + options_.scales.mass * speed_ / h);
+  newton_[smooth].begin(sub);
 
   // predictor
   a_n_ = state.history[0].values;
@@ -222,7 +211,7 @@ bool NsgaDecoupled::find_smooth_motion(const System& system, const State& state,
   for (;;) {
     // residual; after its one solve a linear model has none but rounding, and forces are evaluated when needed
     system.retract(state.q, d_, q_smooth_);
-    forces_known_ = !(constant_[smooth] && sub.iterations > 0);
+    forces_known_ = !(constant_[smooth] && sub.tried() > 0);
     if (!forces_known_) return true;
     system.forces(q_smooth_, v_smooth_, t, force_all, f_smooth_);
     system.mass_times(q_smooth_, vd_, Mx_);
@@ -239,7 +228,7 @@ bool NsgaDecoupled::find_smooth_motion(const System& system, const State& state,
     const double length = options_.scales.length, residual_norm = system.force_norm(r_, length);
     const double terms = system.force_norm(Mx_, length) + system.force_norm(f_smooth_, length) + reaction;
     if (!std::isfinite(residual_norm) && taken > smallest_share) {
-      if (sub.iterations == 0 && taken == 1) {
+      if (sub.tried() == 0 && taken == 1) {
         // the predicted motion itself
         scale_into(1 / c_q, d_, dx_);
         set_zero(dl_b_);
@@ -249,12 +238,11 @@ bool NsgaDecoupled::find_smooth_motion(const System& system, const State& state,
       continue;
     }
     // redundant rows contradict each other by as much as q~ is off the joints; they will agree at q
-    const double contradiction =
-        sub.iterations > 0 ? std::min(1.5 * saddle_[smooth].contradiction(), 1e-3 * speed_) : 0;
+    const double contradiction = sub.tried() > 0 ? std::min(1.5 * saddle_[smooth].contradiction(), 1e-3 * speed_) : 0;
     if (newton_[smooth].test(sub, residual_norm, terms, floor, 1.0, k_s, c_b,
                              options_.newton.constraint_tolerance * speed_ + contradiction))
       return true;
-    if (sub.iterations == options_.newton.max_iterations) return fail_at(report, smooth, "no convergence", c_b, {}, {});
+    if (sub.tried() == options_.newton.max_iterations) return fail_at(report, smooth, "no convergence", c_b, {}, {});
 
     // tangent and correction
     if (needs_factorisation(smooth, h, sub, false)) {
@@ -321,6 +309,7 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
   set_zero(U_);
   set_zero(nu_b_);
   contacts_position_.reset();
+  newton_[position].begin(sub);
   correction_known_ = false;
   int last_change = 0;
   for (;;) {
@@ -435,6 +424,7 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
   v_ = v_smooth_;
   set_zero(impulse_b_);
   contacts_velocity_.reset();
+  newton_[velocity].begin(sub);
   const auto candidates = contacts_position_.active_rows();
   const std::size_t n_b = impulse_b_.size();
   if (n_b == 0 && candidates.empty()) return true;

@@ -13,11 +13,13 @@ struct SubproblemReport {
   const char* name = "";
   bool converged = true;
   int iterations = 0;     ///< linear systems solved; residuals are tested first, so 0 is possible
+  int first = 0;          ///< the iteration with which the last attempt began
   double residual = 0;    ///< last dynamics residual over its tolerance
   double constraint = 0;  ///< last constraint residual over its tolerance
   int set_changes = 0;    ///< rows that entered or left the active set
-  /// max(residual, constraint) of the last iterations: iteration i at i % history_size
+  /// max(residual, constraint) of the last attempt's last iterations: iteration i at i % history_size
   std::array<double, history_size> history{};
+  int tried() const { return iterations - first; }  ///< in the last attempt
   double& history_at(int i) { return history[static_cast<std::size_t>(i % history_size)]; }
   double history_at(int i) const { return history[static_cast<std::size_t>(i % history_size)]; }
 };

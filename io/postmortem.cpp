@@ -27,10 +27,10 @@ const SubproblemReport* failed_subproblem(const StepReport& report) {
   return report.failed >= 0 ? &report.subproblems[at(report.failed)] : nullptr;
 }
 
-/// The residuals of the last iterations, over their tolerances, oldest first.
+/// The residuals of the last attempt's last iterations, over their tolerances, oldest first.
 std::vector<double> residual_history(const SubproblemReport& sub) {
   std::vector<double> history;
-  const int first = std::max(0, sub.iterations + 1 - SubproblemReport::history_size);
+  const int first = std::max(sub.first, sub.iterations + 1 - SubproblemReport::history_size);
   for (int i = first; i <= sub.iterations; ++i) history.push_back(sub.history_at(i));
   return history;
 }

@@ -88,6 +88,12 @@ TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
     CHECK(contains(text, "use a smaller"));
     CHECK(!contains(text, "constraints"));
     CHECK(!contains(text, "max_iterations"));
+    // the residuals are those of the second attempt at the smooth motion, none of which was small enough
+    const nlohmann::json trial = read_json(directory / "r/postmortem/report.json")["trials"][0];
+    CHECK(trial["residuals"].size() == 16);
+    CHECK(trial["iterations"] > 50);
+    for (const nlohmann::json& residual : trial["residuals"])
+      CHECK((residual.is_string() || residual.get<double>() > 1));
   }
   CHECK(run_carom(directory, {"run", model_path("heavy_top"), "-q", "-o", "r", "--until", "0.1"}).code == 0);
   CHECK(!fs::exists(directory / "r/postmortem"));

@@ -45,6 +45,15 @@ TEST_CASE("newton: with conjugate gradients the automatic method gives the full 
   CHECK(2 * few.cg_iterations < 3 * many.cg_iterations);
 }
 
+TEST_CASE("newton: a smooth motion that is not found from the last acceleration is looked for from none") {
+  const std::string step = "/integrator/step=5e-3", whole = "/integrator/max_subdivisions=0";
+  ModelRun zero = ModelRun::of_file("pendulum_beam", {step, whole, "/integrator/newton/predictor=zero"});
+  ModelRun previous = ModelRun::of_file("pendulum_beam", {step, whole});
+  REQUIRE(zero.run() == RunStatus::completed);
+  REQUIRE(previous.run() == RunStatus::completed);
+  CHECK(difference(zero.state().q, previous.state().q) < 1e-7);
+}
+
 TEST_CASE("newton: the paper's test and predictor give the same motion, with at least one smooth iteration per step") {
   const auto run = [](const std::string& model, std::vector<std::string> more) {
     more.emplace_back("/integrator/duration=0.4");
