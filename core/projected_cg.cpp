@@ -189,13 +189,6 @@ bool ProjectedCg::prepare(std::span<const double> values) {
   return sum_partials(partial_a_) == 0;
 }
 
-Vector ProjectedCg::matrix() const {
-  Vector values(at(pattern_->nonzeros()));
-  for (const Group& group : groups_)
-    each_value(group, [&](std::size_t own, std::size_t k) { values[k] = static_cast<double>(values_[own]) / scale_; });
-  return values;
-}
-
 bool ProjectedCg::set_rows(std::span<const SparseRow* const> rows) {
   // rows sorted by their node
   row_order_.resize(rows.size());

@@ -36,8 +36,6 @@ class ProjectedCg {
 
   /// Copies the matrix and inverts the blocks of its nodes; false if one is not positive definite.
   bool prepare(std::span<const double> values);
-  /// The matrix as it is held, in double precision.
-  Vector matrix() const;
   /// The rows of G for the next solves; false if one of them touches several nodes, or more than eight the same.
   bool set_rows(std::span<const SparseRow* const> rows);
   /// Until the norm of the projected residual has fallen by the factor `relative` or below `enough`; `limit` iterations

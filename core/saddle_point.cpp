@@ -16,6 +16,9 @@ constexpr double proximal = 1e-8;         // eps of the regularisations, relativ
 constexpr double rank_tolerance = 1e-10;  // pivots of the Delassus operator below this mean redundant rows
 constexpr int refinements = 3;
 
+const char* const array_names[] = {"request q_M", "request q", "request v",
+                                   "request a",   "request s", "request frame blocks"};
+
 // conjugate gradients: from how many operations per entry on, iterations they may take, failures until they stay out
 constexpr double cg_operations_per_entry = 40;
 constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
@@ -59,6 +62,7 @@ void solve_dense(const double* A, const int* pivot, int n, double* b) {
 void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length) {
   n_ = system.size();
   n_b_ = system.bilateral();
+  system_ = &system;
   pattern_ = &system.saddle_pattern();
   properties_ = properties;
   for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
@@ -120,27 +124,20 @@ void SaddlePoint::analyse_direct() {
 }
 
 bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, In frame_blocks) {
-  Vector& values = this->values();
-  system.assemble(request, values);
-  std::size_t entry = 0;
-  for (const DofMap::Frame& f : system.dofs().rotating_frames()) {
-    if (frame_blocks.empty()) break;
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j, ++entry)
-        if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0) values[at(k)] += frame_blocks[entry];
-  }
+  assemble(request, frame_blocks);
   row_scale_ = request.row_scale;
   for (ActiveRow& row : active_) row.kept = false;
   delassus_known_ = projected_ = false;
   if (!iterative_) return factorise_directly();
 
   // conjugate gradients are tried anew when the step changes
-  const double coefficients[] = {request.c_M, request.c_C, request.c_K, request.c_s};
-  if (!std::equal(std::begin(coefficients), std::end(coefficients), coefficients_)) cg_failures_ = 0;
-  std::copy(std::begin(coefficients), std::end(coefficients), coefficients_);
+  const SaddleRequest& last = kept_.numbers;
+  if (request.c_M != last.c_M || request.c_C != last.c_C || request.c_K != last.c_K || request.c_s != last.c_s)
+    cg_failures_ = 0;
+  kept_.keep(system, request, frame_blocks);
   direct_ = gave_up_ || cg_failures_ >= cg_patience;
   gave_up_ = false;
-  if (!direct_ && !cg_.prepare(values)) {
+  if (!direct_ && !cg_.prepare(values())) {
     if (!direct_affordable_) return factorised_ = false;
     direct_ = true;
   }
@@ -150,8 +147,93 @@ bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, 
   }
   ++cg_counters_.fallbacks;
   analyse_direct();
-  direct_values_ = values;  // for a checkpoint
   return factorise_directly();
+}
+
+// ---- the request of the present matrix
+
+void SaddlePoint::KeptRequest::keep(const System& system, const SaddleRequest& request, In blocks) {
+  const auto copy_of = [](const double* from, std::size_t size, Vector& to) {
+    to.assign(from, from + (from == nullptr ? 0 : size));
+  };
+  const std::size_t places = system.initial_configuration().size(), n = at(system.size());
+  copy_of(request.q_M, places, q_M);
+  copy_of(request.q, places, q);
+  copy_of(request.v, n, v);
+  copy_of(request.a, n, a);
+  copy_of(request.s, at(system.rows()), s);
+  T.frames.clear();
+  if (request.T != nullptr) T.frames = request.T->frames;
+  frame_blocks.assign(blocks.begin(), blocks.end());
+  numbers = request;
+  numbers.q_M = numbers.q = numbers.v = numbers.a = numbers.s = nullptr;
+  numbers.T = nullptr;
+}
+
+SaddleRequest SaddlePoint::KeptRequest::request() const {
+  SaddleRequest request = numbers;
+  const auto pointer = [](const Vector& x) { return x.empty() ? nullptr : x.data(); };
+  request.q_M = pointer(q_M);
+  request.q = pointer(q);
+  request.v = pointer(v);
+  request.a = pointer(a);
+  request.s = pointer(s);
+  request.T = T.frames.empty() ? nullptr : &T;
+  return request;
+}
+
+void SaddlePoint::KeptRequest::save(Record& record, const std::string& prefix, bool arrays) const {
+  record.set(prefix + "request",
+             {numbers.c_M, numbers.c_C, numbers.c_K, numbers.c_s, numbers.c_rate, numbers.t, numbers.loads,
+              numbers.row_scale, numbers.rows_through_T ? 1.0 : 0.0, numbers.mass == MassKind::lumped ? 1.0 : 0.0});
+  if (!arrays) return;
+  const Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks};
+  for (std::size_t i = 0; i < std::size(all); ++i) record.set(prefix + array_names[i], *all[i]);
+  Vector frames;
+  for (const Mat3& t : T.frames) frames.insert(frames.end(), t.data(), t.data() + t.size());
+  record.set(prefix + "request T", std::move(frames));
+}
+
+void SaddlePoint::KeptRequest::restore(const System& system, const Record& record, const std::string& prefix,
+                                       bool arrays) {
+  const auto entry = [&](const std::string& name, std::initializer_list<std::size_t> sizes) -> const Vector& {
+    const Vector* const x = record.find(prefix + name);
+    if (x == nullptr || std::find(sizes.begin(), sizes.end(), x->size()) == sizes.end())
+      throw std::invalid_argument("SaddlePoint: the record does not fit");
+    return *x;
+  };
+  const Vector& x = entry("request", {10});
+  numbers = {};
+  numbers.c_M = x[0];
+  numbers.c_C = x[1];
+  numbers.c_K = x[2];
+  numbers.c_s = x[3];
+  numbers.c_rate = x[4];
+  numbers.t = x[5];
+  numbers.loads = x[6];
+  numbers.row_scale = x[7];
+  numbers.rows_through_T = x[8] != 0;
+  numbers.mass = x[9] != 0 ? MassKind::lumped : MassKind::consistent;
+  if (!arrays) return;
+  const std::size_t places = system.initial_configuration().size(), n = at(system.size()),
+                    frames = system.dofs().rotating_frames().size();
+  const std::size_t sizes[] = {places, places, n, n, at(system.rows()), 9 * frames};
+  Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks};
+  for (std::size_t i = 0; i < std::size(all); ++i) *all[i] = entry(array_names[i], {0, sizes[i]});
+  const Vector& t = entry("request T", {0, 9 * frames});
+  T.frames.resize(t.size() / 9);
+  for (std::size_t i = 0; i < T.frames.size(); ++i) std::copy_n(t.data() + 9 * i, 9, T.frames[i].data());
+}
+
+void SaddlePoint::assemble(const SaddleRequest& request, In frame_blocks) {
+  Vector& values = this->values();
+  system_->assemble(request, values);
+  if (frame_blocks.empty()) return;
+  std::size_t entry = 0;
+  for (const DofMap::Frame& f : system_->dofs().rotating_frames())
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j, ++entry)
+        if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0) values[at(k)] += frame_blocks[entry];
 }
 
 bool SaddlePoint::factorise_directly() {
@@ -190,13 +272,10 @@ void SaddlePoint::save(Record& record, const std::string& prefix, bool factors) 
   }
   const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
   const auto number = [](long n) { return static_cast<double>(n); };
-  Vector state(std::begin(coefficients_), std::end(coefficients_));
-  for (const double x :
-       {flag(direct_), flag(direct_known_), number(cg_failures_), number(cg_counters_.fallbacks),
-        number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)})
-    state.push_back(x);
-  record.set(prefix + "conjugate gradients", std::move(state));
-  record.set(prefix + "matrix", !kept ? Vector() : direct_ ? direct_values_ : cg_.matrix());
+  record.set(prefix + "conjugate gradients",
+             {flag(direct_), flag(direct_known_), number(cg_failures_), number(cg_counters_.fallbacks),
+              number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)});
+  kept_.save(record, prefix, kept);
   if (direct_known_) solver_.save(record, prefix);
 }
 
@@ -204,27 +283,26 @@ void SaddlePoint::restore(const Record& record, const std::string& prefix) {
   const Vector* const state = record.find(prefix + "saddle point");
   const Vector* const matrix = record.find(prefix + "matrix");
   const Vector* const iteration = record.find(prefix + "conjugate gradients");
-  const std::size_t nonzeros = at(pattern_->nonzeros());
-  if (state == nullptr || state->size() != 3 || matrix == nullptr || iterative_ != (iteration != nullptr) ||
-      (iterative_ && iteration->size() != 11) || matrix->size() != ((*state)[0] != 0 ? nonzeros : 0))
+  if (state == nullptr || state->size() != 3 || iterative_ != (iteration != nullptr) ||
+      (iterative_ ? iteration->size() != 7
+                  : matrix == nullptr || matrix->size() != ((*state)[0] != 0 ? at(pattern_->nonzeros()) : 0)))
     throw std::invalid_argument("SaddlePoint: the record does not fit");
   factorised_ = (*state)[0] != 0;
   regularised_ = (*state)[1] != 0;
   row_scale_ = (*state)[2];
   if (iterative_) {
     const Vector& x = *iteration;
-    std::copy_n(x.begin(), 4, coefficients_);
-    direct_ = x[4] != 0;
-    cg_failures_ = static_cast<int>(x[6]);
-    cg_counters_.fallbacks = static_cast<long>(x[7]);
-    cg_counters_.cg_solves = static_cast<long>(x[8]);
-    cg_counters_.cg_iterations = static_cast<long>(x[9]);
-    cg_counters_.cg_matrices = static_cast<long>(x[10]);
-    if (x[5] != 0) analyse_direct();
-    if (factorised_) values() = *matrix;
-    if (factorised_ && direct_) direct_values_ = *matrix;
+    direct_ = x[0] != 0;
+    cg_failures_ = static_cast<int>(x[2]);
+    cg_counters_.fallbacks = static_cast<long>(x[3]);
+    cg_counters_.cg_solves = static_cast<long>(x[4]);
+    cg_counters_.cg_iterations = static_cast<long>(x[5]);
+    cg_counters_.cg_matrices = static_cast<long>(x[6]);
+    kept_.restore(*system_, record, prefix, factorised_);
+    if (factorised_) assemble(kept_.request(), kept_.frame_blocks);
     if (factorised_ && !direct_) factorised_ = cg_.prepare(values());
-    if (x[5] == 0) return;
+    if (x[1] == 0) return;
+    analyse_direct();
   } else if (factorised_) {
     values_ = *matrix;
   }

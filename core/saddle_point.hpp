@@ -36,9 +36,9 @@ struct Accuracy {
 
 class SaddlePoint {
  public:
-  /// Symbolic analysis, once per system. `scratch`, if given, says that solutions are corrected, so that conjugate
-  /// gradients may be chosen; it holds the matrix while it is assembled and may be shared with other saddle points.
-  /// `length` divides torques in the norm of residuals.
+  /// Symbolic analysis, once per system, which outlives this. `scratch`, if given, says that solutions are corrected,
+  /// so that conjugate gradients may be chosen; it holds the matrix while it is assembled and may be shared with other
+  /// saddle points. `length` divides torques in the norm of residuals.
   void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1);
 
   /// Assembles and factorises; false if the matrix is singular beyond repair. `frame_blocks` (3 x 3, row-major, for
@@ -74,8 +74,8 @@ class SaddlePoint {
   }
 
   /// What later solves depend on besides their input, under names with the prefix: pivots, known redundancies and, with
-  /// `factors`, the matrix whose factors are kept. restore() follows analyse(); std::invalid_argument if it does not
-  /// fit.
+  /// `factors`, the matrix that is kept: its values, or, where conjugate gradients were chosen, the request it comes
+  /// from, which is far smaller. restore() follows analyse(); std::invalid_argument if it does not fit.
   void save(Record& record, const std::string& prefix, bool factors) const;
   void restore(const Record& record, const std::string& prefix);
 
@@ -90,7 +90,20 @@ class SaddlePoint {
     Vector column;  // B^-1 [F^T; 0]
   };
 
+  // A request and what its pointers point to; empty: null.
+  struct KeptRequest {
+    SaddleRequest numbers;  // with null pointers
+    Vector q_M, q, v, a, s, frame_blocks;
+    TangentOperators T;
+
+    void keep(const System& system, const SaddleRequest& request, In blocks);
+    SaddleRequest request() const;
+    void save(Record& record, const std::string& prefix, bool arrays) const;
+    void restore(const System& system, const Record& record, const std::string& prefix, bool arrays);
+  };
+
   Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
+  void assemble(const SaddleRequest& request, In frame_blocks);
   void analyse_direct();
   bool factorise_directly();
   void set_regularisation(bool on);
@@ -102,6 +115,7 @@ class SaddlePoint {
   void solve_scaled_delassus(Vector& b);
 
   LinearSolver solver_;
+  const System* system_ = nullptr;
   const SparsePattern* pattern_ = nullptr;
   Vector values_, rhs_, residual_, correction_, previous_, rhs_scratch_;
   int n_ = 0, n_b_ = 0, n_A_ = 0;
@@ -121,10 +135,9 @@ class SaddlePoint {
   const char* failure_ = "not finite";
   int cg_failures_ = 0, cg_limit_ = 0;
   bool direct_affordable_ = true;
-  double coefficients_[4] = {0, 0, 0, 0};  // of the last request
   MatrixProperties properties_;
   Vector* scratch_ = nullptr;
-  Vector direct_values_;  // the matrix that the direct solver took over
+  KeptRequest kept_;  // of the present matrix
   ProjectedCg cg_;
   LinearCounters cg_counters_;
   std::vector<const SparseRow*> cg_rows_;

@@ -12,8 +12,7 @@ namespace {
 constexpr double matrix_cost = 3;          // of a matrix, in residuals and what surrounds them
 constexpr double poor_gain = 0.5;          // asks for a new matrix
 constexpr double modified_gain = 0.25;     // of the modified method, the least
-constexpr double first_reduction = 1e-3;   // of conjugate gradients, when no gain is known yet
-constexpr double linear_reduction = 1e-5;  // the matrix is single precision
+constexpr double linear_reduction = 1e-5;  // of conjugate gradients; the matrix is single precision
 constexpr double least_reduction = 1e-9, largest_reduction = 1e-2;
 constexpr double reduction_share = 0.5, below_tolerance = 0.5;
 
@@ -54,7 +53,7 @@ bool NewtonControl::test(SubproblemReport& report, double residual, double terms
 }
 
 bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative, bool set_changed) const {
-  if (report.tried() == 0) return options_.method != NewtonMethod::modified;
+  if (report.tried() == 0) return options_.method != NewtonMethod::modified && !(old_ && may_begin_with_old(iterative));
   if (options_.method == NewtonMethod::modified) return !(last_gain(report) < modified_gain);
   if (options_.method == NewtonMethod::full || !iterative) return true;
   // rows of contacts are not part of the matrix; what they did to the residual says nothing of it
@@ -69,7 +68,7 @@ bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative,
 }
 
 Accuracy NewtonControl::accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const {
-  double reduction = linear_ ? linear_reduction : first_reduction;
+  double reduction = linear_ ? linear_reduction : largest_reduction;
   if (report.tried() > 0 && !set_changed)
     reduction = std::clamp(reduction_share * expected_gain(report, matrix_of_ == report.iterations), least_reduction,
                            largest_reduction);

@@ -2,11 +2,12 @@
 // exactly its linear systems are solved.
 //
 // `automatic` is full Newton where matrices are factorised. Where conjugate gradients solve the systems (SaddlePoint),
-// assembling a matrix costs more than the iterations it saves near the solution: a matrix of this step is kept as long
-// as the gain of the last iteration says that going on with it takes few iterations more than with a new one. With the
-// matrix of the iteration before the next error is about twice its gain times the error, with a new one it falls by the
-// square of that gain (Newton-Kantorovich; Deuflhard, "Newton Methods for Nonlinear Problems", 2004, section 2.1).
-// Conjugate gradients reduce a residual by no more than the next one will fall anyway (inexact Newton).
+// assembling a matrix costs more than the iterations it saves near the solution: a matrix is kept as long as the gain
+// of the last iteration says that going on with it takes few iterations more than with a new one. The smooth motion
+// begins with the last matrix of the step before, which is no worse than one at the predicted motion. With the matrix
+// of the iteration before the next error is about twice its gain times the error, with a new one it falls by the square
+// of that gain (Newton-Kantorovich; Deuflhard, "Newton Methods for Nonlinear Problems", 2004, section 2.1). Conjugate
+// gradients reduce a residual by no more than the next one will fall anyway (inexact Newton).
 #pragma once
 
 #include "core/saddle_point.hpp"
@@ -38,11 +39,14 @@ class NewtonControl {
   NewtonControl(const NewtonOptions& options, double weight, bool linear)
       : options_(options), weight_(weight), linear_(linear) {}
 
-  /// An attempt begins, the first one or another.
-  void begin(SubproblemReport& report) {
+  /// An attempt begins, the first one or another; `with_old`: the matrix of the step before may do for a start.
+  void begin(SubproblemReport& report, bool with_old = false) {
     report.first = report.iterations;
     matrix_of_ = -1;
+    old_ = with_old;
   }
+  /// Whether such an attempt does begin with the old matrix; it may then end otherwise with a new one.
+  bool may_begin_with_old(bool iterative) const { return iterative && options_.method == NewtonMethod::automatic; }
 
   /// Sets the report's scaled residuals and history; true if both are at most 1. `residual` and `terms` are norms of
   /// the dynamics rows and of what they are the sum of, `floor` the roundoff in them; `unit` turns forces into the unit
@@ -61,7 +65,7 @@ class NewtonControl {
 
   NewtonOptions options_;
   double weight_ = 1;
-  bool linear_ = false;
+  bool linear_ = false, old_ = false;
   int matrix_of_ = -1;  // the iteration whose matrix is in use; -1: one from before the attempt
 };
 

@@ -171,11 +171,15 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
 
 // ---- 1. smooth motion: unknowns v~, lambda~ of the bilateral constraints
 
-// Where it is not found from the last acceleration, it is looked for from none.
+// Where it is not found from the last acceleration, or with a matrix of the step before, it is looked for from none
+// with a new one.
 bool NsgaDecoupled::solve_smooth_motion(const System& system, const State& state, double h, StepReport& report) {
   if (find_smooth_motion(system, state, h, options_.newton.predictor, report)) return true;
-  if (options_.newton.predictor == Predictor::zero || constant_[smooth]) return false;
+  const bool from_zero = options_.newton.predictor == Predictor::zero;
+  if (constant_[smooth] || (from_zero && !newton_[smooth].may_begin_with_old(saddle_[smooth].iterative())))
+    return false;
   forget_failure(report);
+  saddle_[smooth].forget();
   return find_smooth_motion(system, state, h, Predictor::zero, report);
 }
 
@@ -186,7 +190,7 @@ bool NsgaDecoupled::find_smooth_motion(const System& system, const State& state,
   const double k_s = options_.scales.mass / h, p_s = options_.penalty * k_s;
   const std::size_t n_b = lambda_.size();
   const double floor = 1e-14 * root_size_ * (noise_force_ + options_.scales.mass * speed_ / h);
-  newton_[smooth].begin(sub);
+  newton_[smooth].begin(sub, true);
 
   // predictor
   a_n_ = state.history[0].values;
@@ -576,9 +580,10 @@ void NsgaDecoupled::save(Record& record) const {
   record.set_number("steps", static_cast<double>(steps_));
   const char* const names[] = {"smooth ", "position ", "velocity "};
   for (const Subproblem which : {smooth, position, velocity}) {
-    // with full Newton the next step factorises in any case
+    // what the next step computes anew in any case is not kept
     const bool kept = constant_[which] || options_.newton.method == NewtonMethod::modified ||
-                      (which == velocity && mass_alone_ && !saddle_[which].iterative());
+                      (which == velocity && mass_alone_) ||
+                      (which == smooth && newton_[which].may_begin_with_old(saddle_[which].iterative()));
     saddle_[which].save(record, names[which], kept);
   }
 }

@@ -129,6 +129,7 @@ MODELS = [
     ("heavy_top", None, ["/integrator/newton/method=modified", "/integrator/duration=0.4"], 3),
     ("brick", None, ["/integrator/newton/max_iterations=3", "/integrator/duration=0.5"], 2),
     ("chain", lambda: chain_of_bodies(40), ["/integrator/newton/method=modified"], 3),
+    ("cube", None, ["/integrator/duration=0.26", "/expect=[]"], 2),
     ("lattice", lambda: lattice(5, False), [], 2),
     ("linked_lattice", lambda: lattice(5, True), ["/integrator/newton/method=modified"], 2),
 ]
