@@ -9,10 +9,10 @@ namespace carom {
 
 namespace {
 
-constexpr double matrix_cost = 3;          // of a matrix, in residuals and what surrounds them
-constexpr double poor_gain = 0.5;          // asks for a new matrix
-constexpr double modified_gain = 0.25;     // of the modified method, the least
-constexpr double linear_reduction = 1e-5;  // of conjugate gradients; the matrix is single precision
+constexpr double matrix_cost = 3;        // of a matrix, in residuals and what surrounds them
+constexpr double poor_gain = 0.5;        // asks for a new matrix
+constexpr double modified_gain = 0.25;   // of the modified method, the least
+constexpr double full_reduction = 1e-5;  // of conjugate gradients; the matrix is single precision
 constexpr double least_reduction = 1e-9, largest_reduction = 1e-2;
 constexpr double reduction_share = 0.5, below_tolerance = 0.5;
 
@@ -68,7 +68,8 @@ bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative,
 }
 
 Accuracy NewtonControl::accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const {
-  double reduction = linear_ ? linear_reduction : largest_reduction;
+  // full Newton counts as with factors
+  double reduction = linear_ || options_.method == NewtonMethod::full ? full_reduction : largest_reduction;
   if (report.tried() > 0 && !set_changed)
     reduction = std::clamp(reduction_share * expected_gain(report, matrix_of_ == report.iterations), least_reduction,
                            largest_reduction);

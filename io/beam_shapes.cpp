@@ -128,7 +128,7 @@ class Shaper {
       if (side > 0 && x.dot(axes.back().col(0)) < -1 + 1e-9)
         return complain(place(side), "expected a side that does not run back along the one before");
       if (side > 0 && !body_.contains("orientation")) {
-        axes.push_back(smallest_rotation(axes.back().col(0), x) * axes.back());
+        axes.emplace_back(smallest_rotation(axes.back().col(0), x) * axes.back());
       } else if (const auto R = section_axes(body_, x)) {
         axes.push_back(*R);
       } else {
