@@ -295,6 +295,18 @@ double System::largest_angular_velocity(In v) const {
   return std::sqrt(largest);
 }
 
+void System::watch(TimeFunction formula, bool with_rate, std::string name) {
+  watched_.push_back({std::move(formula), with_rate, std::move(name)});
+}
+
+std::string System::undefined_formula(double t) const {
+  for (const WatchedFormula& w : watched_) {
+    const TimeValue x = w.formula.evaluate(t);
+    if (!std::isfinite(x.value) || (w.with_rate && !std::isfinite(x.rate))) return w.name;
+  }
+  return {};
+}
+
 std::string System::inverted_element(In q, double t) const {
   for (const auto& block : elements_) {
     if (!block->traits().may_invert) continue;

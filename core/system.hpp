@@ -14,6 +14,7 @@
 #include "core/dof_map.hpp"
 #include "core/element_block.hpp"
 #include "core/sparse.hpp"
+#include "core/time_function.hpp"
 #include "core/types.hpp"
 
 namespace carom {
@@ -71,6 +72,9 @@ class System {
   ElementBlock& add(std::unique_ptr<ElementBlock> block);
   ConstraintBlock& add(std::unique_ptr<ConstraintBlock> block);
   void set_gravity(const Vec3& g) { gravity_ = g; }
+  /// A formula that a block depends on, by its value or also its rate, for undefined_formula(); the name is for
+  /// messages.
+  void watch(TimeFunction formula, bool with_rate, std::string name);
   /// Before finalize(), which sizes the buffers by it.
   void set_threads(int threads) { threads_ = threads < 1 ? 1 : threads; }
   /// Numbers equations and rows and computes every pattern. Call once, after which nothing may be added.
@@ -122,6 +126,8 @@ class System {
   double largest_angular_velocity(In v) const;
   /// Largest |coordinate| over all translational and scalar components that move.
   double largest_position(In q) const;
+  /// The name of a watched formula that has no finite value (or rate, where that matters) at t, empty if all have one.
+  std::string undefined_formula(double t) const;
   /// The name of an element that is inverted at q, empty if there is none.
   std::string inverted_element(In q, double t) const;
   /// Euclidean norm of a force-like vector, torques divided by length.
@@ -183,6 +189,12 @@ class System {
   DofMap dofs_;
   Vector initial_configuration_;
   std::vector<std::string> node_names_;
+  struct WatchedFormula {
+    TimeFunction formula;
+    bool with_rate;
+    std::string name;
+  };
+  std::vector<WatchedFormula> watched_;
   std::vector<int> equation_nodes_;
   std::vector<std::unique_ptr<ElementBlock>> elements_;
   std::vector<std::unique_ptr<ConstraintBlock>> constraints_;

@@ -153,6 +153,12 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
     fail(report, smooth, "the state is not finite");
     return report;
   }
+  report.culprit = system.undefined_formula(state.t + h);
+  if (!report.culprit.empty()) {
+    set_zero(r_);
+    fail(report, smooth, undefined_formula);
+    return report;
+  }
 
   // sub-problems are timed in every step of a large model, now and then in a small one, where the clock would count
   report.timed = system.size() > 2000 || steps_++ % 16 == 0;
@@ -646,8 +652,8 @@ bool NsgaDecoupled::fail_at(StepReport& report, Subproblem which, const char* re
 }
 
 bool NsgaDecoupled::upright(const System& system, double t, StepReport& report, Subproblem which) {
-  report.inverted = system.inverted_element(q_, t);
-  return report.inverted.empty() || fail(report, which, "an element is inverted");
+  report.culprit = system.inverted_element(q_, t);
+  return report.culprit.empty() || fail(report, which, inverted_element);
 }
 
 bool NsgaDecoupled::fail_singular(const System& system, StepReport& report, Subproblem which) {

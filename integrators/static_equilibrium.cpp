@@ -72,6 +72,13 @@ StepReport StaticEquilibrium::step(const System& system, State& state, double h)
   report.timed = system.size() > 2000 || steps_++ % 16 == 0;
   const auto begin = report.timed ? Clock::now() : Clock::time_point{};
   q_n_ = state.q;
+  report.culprit = system.undefined_formula(state.t + h);
+  if (!report.culprit.empty()) {
+    report.subproblems[0].name = "equilibrium";
+    set_zero(r_);
+    fail(system, report, undefined_formula);
+    return report;
+  }
   if (!solve(system, state, state.t + h, load_factor(state.t + h), report)) return report;
   state.closed = state.active;
   state.last_h = h;
@@ -213,8 +220,8 @@ bool StaticEquilibrium::solve(const System& system, State& state, double t, doub
     }
   }
 
-  report.inverted = system.inverted_element(q_, t);
-  if (!report.inverted.empty()) return fail(system, report, "an element is inverted");
+  report.culprit = system.inverted_element(q_, t);
+  if (!report.culprit.empty()) return fail(system, report, inverted_element);
 
   // commit
   for (std::size_t i = 0; i < n_u; ++i) report.smallest_gap = std::min(report.smallest_gap, g_[n_b + i]);

@@ -33,14 +33,26 @@ int BuildContext::add_node(NodeKind kind, std::span<const double> configuration,
   return model.system.add_node(kind, configuration, name);
 }
 
-TimeFunction BuildContext::time_function(const json& value, const std::string& pointer) {
+TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs) {
   const auto start = root()["integrator"]["start_time"].get<double>();
   try {
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
     if (value.is_string()) {
       TimeFunction f = TimeFunction::formula(text(value), document.parameters());
-      if (!std::isfinite(f.value(start)))
-        error(pointer, "expected a finite value at the start, t = " + brief(start) + ", got none from " + brief(value));
+      if (root()["integrator"]["type"] == "static") needs = Needs::value;
+      const TimeValue x = f.evaluate(start);
+      std::string missing;
+      if (!std::isfinite(x.value)) {
+        missing = "value";
+      } else if (needs >= Needs::rate && !std::isfinite(x.rate)) {
+        missing = "rate";
+      } else if (needs == Needs::acceleration && !std::isfinite(x.acceleration)) {
+        missing = "acceleration";
+      }
+      if (!missing.empty())
+        error(pointer, "expected a finite " + missing + " at the start, t = " + brief(start) + ", got none from " +
+                           brief(value));
+      if (!f.is_constant()) model.system.watch(f, needs >= Needs::rate, pointer + " " + brief(value));
       return f;
     }
     const bool cubic = text(value["interpolation"]) == "cubic";
@@ -52,9 +64,9 @@ TimeFunction BuildContext::time_function(const json& value, const std::string& p
   }
 }
 
-std::array<TimeFunction, 3> BuildContext::time_functions(const json& value, const std::string& pointer) {
-  return {time_function(value[0], pointer + "/0"), time_function(value[1], pointer + "/1"),
-          time_function(value[2], pointer + "/2")};
+std::array<TimeFunction, 3> BuildContext::time_functions(const json& value, const std::string& pointer, Needs needs) {
+  return {time_function(value[0], pointer + "/0", needs), time_function(value[1], pointer + "/1", needs),
+          time_function(value[2], pointer + "/2", needs)};
 }
 
 AttachedPoint BuildContext::point(const json& reference, const std::string& pointer) {

@@ -33,8 +33,11 @@ class BuildContext {
                const Vec3& angular_velocity = Vec3::Zero());
   const std::vector<std::pair<Vec3, Vec3>>& velocities() const { return velocities_; }
 
-  TimeFunction time_function(const nlohmann::json& value, const std::string& pointer);
-  std::array<TimeFunction, 3> time_functions(const nlohmann::json& value, const std::string& pointer);
+  /// What the model needs of a function of time; accelerations at the start only.
+  enum class Needs { value, rate, acceleration };
+  TimeFunction time_function(const nlohmann::json& value, const std::string& pointer, Needs needs = Needs::value);
+  std::array<TimeFunction, 3> time_functions(const nlohmann::json& value, const std::string& pointer,
+                                             Needs needs = Needs::value);
 
   /// A point by its reference; an unknown one is an error at the pointer.
   AttachedPoint point(const nlohmann::json& reference, const std::string& pointer);

@@ -155,11 +155,12 @@ std::shared_ptr<const PrescribedMotion> ContactBuilder::read_motion(const json& 
   if (!obstacle.contains("motion")) return nullptr;
   const json& m = obstacle["motion"];
   auto motion = std::make_shared<PrescribedMotion>();
+  constexpr auto needs = BuildContext::Needs::rate;
   if (m.contains("translation"))
-    motion->translation = context_.time_functions(m["translation"], pointer + "/motion/translation");
+    motion->translation = context_.time_functions(m["translation"], pointer + "/motion/translation", needs);
   if (m.contains("rotation")) {
     motion->axis = vec3(m["rotation"]["axis"]).stableNormalized();
-    motion->angle = context_.time_function(m["rotation"]["angle"], pointer + "/motion/rotation/angle");
+    motion->angle = context_.time_function(m["rotation"]["angle"], pointer + "/motion/rotation/angle", needs);
     motion->about = vec3(m["rotation"]["about"]);
   }
   return motion;

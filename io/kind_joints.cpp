@@ -175,7 +175,8 @@ void add_free(BuildContext& context, const JointSource& joint, const JointCoordi
     CoordinateRow row;
     row.name = joint.name;
     row.coordinate = coordinate;
-    row.value = context.time_function(j["driver"][keys.driver], joint.pointer + "/driver/" + keys.driver);
+    row.value = context.time_function(j["driver"][keys.driver], joint.pointer + "/driver/" + keys.driver,
+                                      BuildContext::Needs::acceleration);
     row.holds = "driver";
     rows.drivers.push_back(std::move(row));
   }
@@ -326,7 +327,7 @@ void build_distance(BuildContext& context, const JointSource& joint, JointRows& 
   row.value = TimeFunction::constant(start);
   if (joint.json->contains("length")) {
     const json& length = (*joint.json)["length"];
-    row.value = context.time_function(length, joint.pointer + "/length");
+    row.value = context.time_function(length, joint.pointer + "/length", BuildContext::Needs::acceleration);
     const double t = context.root()["integrator"]["start_time"].get<double>();
     if (const double l = row.value.value(t); !(l > 0))
       return context.error(joint.pointer + "/length", "expected a length > 0 at the start, got " + brief(json(l)));

@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "core/vector_ops.hpp"
+#include "integrators/failure.hpp"
 #include "io/files.hpp"
 #include "io/picture.hpp"
 #include "io/summary.hpp"
@@ -49,9 +50,11 @@ json number(double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}
 PostMortem::PostMortem(const fs::path& results, RunParts parts, bool restart)
     : folder_(results / "postmortem"), parts_(std::move(parts)), restart_(restart) {}
 
-void PostMortem::start(const StepView&) {
+void PostMortem::start(const StepView& view) {
   std::error_code error;
-  if (!restart_) fs::remove_all(folder_, error);
+  if (restart_) return;
+  fs::remove_all(folder_, error);
+  at_start_ = deepest(view.state);
 }
 
 void PostMortem::rejected(const StepView& view) { trials_.push_back(view.report); }
@@ -159,12 +162,41 @@ std::vector<PostMortem::Residual> PostMortem::largest_residuals() const {
   return residuals;
 }
 
+PostMortem::Penetration PostMortem::deepest(const State& state) const {
+  const System& system = parts_.model.system;
+  Penetration found;
+  for (int row = system.bilateral(); row < system.rows(); ++row)
+    if (const double gap = system.row_gap(row, state.q, state.t); gap < found.gap) found = {row, gap};
+  return found;
+}
+
+// The contacts and stops that are closed, or would be after a nominal step.
+std::string PostMortem::closing_rows(const StepView& view) const {
+  const System& system = parts_.model.system;
+  std::string names;
+  int count = 0;
+  for (int row = system.bilateral(); row < system.rows(); ++row) {
+    const State& s = view.state;
+    if (system.row_gap(row, s.q, s.t) + view.nominal_step * system.row_rate(row, s.q, s.v, s.t) > 0) continue;
+    if (++count <= 3) names += (count > 1 ? ", " : "") + system.row_name(row);
+  }
+  return count > 3 ? fmt::format("{} and {} more", names, count - 3) : names;
+}
+
 void PostMortem::find_hints(const StepView& view) {
   const Model& model = parts_.model;
   const System& system = model.system;
   const StepReport& last = trials_.back();
   const SubproblemReport* const sub = failed_subproblem(last);
   const std::string reason = last.reason;
+
+  if (reason == undefined_formula) {
+    hints_.emplace_back(
+        fmt::format("{} has no finite value at t = {:.9g}: let the run end before, or let a condition choose another "
+                    "formula from there on: condition ? a : b",
+                    last.culprit, last.t + last.h));
+    return;
+  }
 
   // the step
   const double rotation = last.rotation / last.h * view.nominal_step, travel = last.speed * view.nominal_step;
@@ -180,27 +212,28 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back(
         "numbers overflow: a formula, a stiffness or a mass is out of range, or the step is far too large");
 
-  if (!last.inverted.empty())
+  if (reason == inverted_element)
     hints_.emplace_back(
         "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "
         "(neo_hookean)");
 
   // the model
   const bool smooth = sub != nullptr && std::string_view(sub->name) == "smooth";
-  double smallest = 0;
-  int deepest = -1;
-  for (int row = system.bilateral(); row < system.rows(); ++row)
-    if (const double gap = system.row_gap(row, view.state.q, view.state.t); gap < smallest)
-      smallest = gap, deepest = row;
-  if (!smooth && deepest >= 0 && smallest < -1e-6 * model.scales.length)
-    hints_.emplace_back(
-        fmt::format("{} penetrates by {:.3g} before the step{}", system.row_name(deepest), -smallest,
-                    view.state.step > 0
-                        ? ""
-                        : ": start without penetration, or let the model project its start (initial_state/project)"));
+  const Penetration now = deepest(view.state);
+  const char* const projected = "start without penetration, or let the model project its start (initial_state/project)";
+  if (!smooth && now.gap < -1e-6 * model.scales.length)
+    hints_.emplace_back(fmt::format("{} penetrates by {:.3g} before the step{}{}", system.row_name(now.row), -now.gap,
+                                    view.state.step > 0 ? "" : ": ", view.state.step > 0 ? "" : projected));
+  if (view.state.step > 0 && at_start_.gap < -1e-3 * model.scales.length)
+    hints_.emplace_back(fmt::format("{} penetrated by {:.3g} at the start, which the first step has corrected: {}",
+                                    system.row_name(at_start_.row), -at_start_.gap, projected));
   // at a large step a tangent is taken for redundant that is only singular there
-  if (last.redundant && !large_step)
-    hints_.emplace_back("constraints are redundant: see carom check for those that repeat others");
+  if (last.redundant && !large_step) {
+    const std::string closing = closing_rows(view);
+    hints_.emplace_back(closing.empty()
+                            ? "constraints are redundant: see carom check for those that repeat others"
+                            : "joints or drivers leave no way to what closes here, or repeat each other: " + closing);
+  }
   if (reason == "singular matrix") {
     // with a small step the matrix is nearly that of masses and constraints
     if (large_step || (system.bilateral() == 0 && !system.massless()))

@@ -41,12 +41,20 @@ class PostMortem final : public Observer {
     double value = 0, relative = 0;
   };
   std::vector<Residual> largest_residuals() const;
+  /// A contact or stop and its gap; no row: none penetrates.
+  struct Penetration {
+    int row = -1;
+    double gap = 0;
+  };
+  Penetration deepest(const State& state) const;
+  std::string closing_rows(const StepView& view) const;
   void find_hints(const StepView& view);
   void write_picture(const StepView& view) const;
 
   std::filesystem::path folder_;
   RunParts parts_;
   bool restart_;
+  Penetration at_start_;
   std::vector<StepReport> trials_;  // of the present nominal step
   std::vector<std::string> hints_;
 };

@@ -195,7 +195,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
 }
 
 std::string worst_row(const Model& model, const StepReport& r) {
-  if (!r.inverted.empty()) return r.inverted;
+  if (!r.culprit.empty()) return r.culprit;
   // the residual that is further from its tolerance
   const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || r.failed < 0 ||
                                          r.subproblems[static_cast<std::size_t>(r.failed)].constraint >

@@ -105,6 +105,46 @@ TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
   CHECK(!contains(deep, "penetrat"));
 }
 
+TEST_CASE("post-mortem: a formula that loses its value in the run is named, and only that") {
+  const TemporaryDirectory directory;
+  const auto fails = [&](const std::string& model, const std::string& path, const std::string& formula,
+                         const std::string& setting) {
+    CAPTURE(path);
+    const Outcome outcome =
+        run_carom(directory, {"run", model_path(model), "-q", "-o", "r", "--set", "/expect=[]", "--set", setting});
+    CHECK(outcome.code == 4);
+    const std::string quoted = path + " \"" + formula + "\"";
+    CHECK(contains(outcome.err, "a formula has no finite value, worst: " + quoted + ")"));
+    CHECK(contains(outcome.err, "hint: " + quoted + " has no finite value at t = "));
+    CHECK(outcome.err.find("hint: ") == outcome.err.rfind("hint: "));
+    CHECK(!contains(read(directory / "r/probes.csv"), "nan"));
+  };
+  const auto at = [&](const std::string& model, const std::string& path, const std::string& formula) {
+    fails(model, path, formula, path + "=\"" + formula + "\"");
+  };
+  at("moving_floor", "/contacts/0/obstacle/motion/translation/2", "0.1 * (sqrt(0.3 - t) - sqrt(0.3))");
+  at("whip", "/loads/0/value/2", "t < 0.01 ? 1 : log(-t)");
+  at("four_bar", "/joints/0/driver/angle", "th + omega * t + (t < 0.25 ? 0 : sqrt(0.25 - t))");
+  const std::string rising = "-1e-3 * sqrt(0.3 - t)";
+  fails("cantilever_on_obstacle", "/contacts/0/obstacle/motion/translation/2", rising,
+        "/contacts/0/obstacle/motion={\"translation\": [0, 0, \"" + rising + "\"]}");
+}
+
+TEST_CASE("post-mortem: what a driver runs into is named") {
+  const TemporaryDirectory directory;
+  write(directory / "model.json", R"({"format": 1,
+    "bodies": [{"name": "cart", "type": "rigid", "mass": 1, "inertia": [1, 1, 1]}],
+    "joints": [{"name": "rail", "type": "prismatic", "of": ["ground", "cart"], "axis": [1, 0, 0],
+                "driver": {"displacement": "0.2*t"}}],
+    "contacts": [{"name": "wall", "on": "cart", "obstacle": {"type": "plane", "point": [0.05, 0, 0],
+                  "normal": [-1, 0, 0]}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 1}})");
+  const Outcome outcome = run_carom(directory, {"run", "model.json", "-q", "-o", "r"});
+  CHECK(outcome.code == 4);
+  CHECK(
+      contains(outcome.err, "hint: joints or drivers leave no way to what closes here, or repeat each other: wall\n"));
+}
+
 TEST_CASE("post-mortem: an element that would be turned inside out is named") {
   const TemporaryDirectory directory;
   const Outcome outcome =
