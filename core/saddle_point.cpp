@@ -64,14 +64,13 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
   n_b_ = system.bilateral();
   system_ = &system;
   pattern_ = &system.saddle_pattern();
-  properties_ = properties;
   for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
   diagonal_.clear();
   for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
   factorised_ = regularised_ = direct_known_ = direct_ = iterative_ = false;
 
   // worth iterating? the shortest row excludes small models at once
-  const bool possible = scratch != nullptr && n_b_ == 0 && properties.symmetric && properties.positive_definite;
+  const bool possible = scratch != nullptr && n_b_ == 0 && properties.positive_definite;
   if (possible && pattern_->nonzeros() > 20L * n_) {
     std::vector<int> node(at(n_));
     Vector weight;
@@ -90,6 +89,9 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
     cg_limit_ = static_cast<int>(
         std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
   }
+  symmetrised_ = iterative_ && !properties.symmetric;
+  properties_.symmetric = properties.symmetric || symmetrised_;
+  properties_.positive_definite = properties.positive_definite && properties_.symmetric;
   if (iterative_) {
     scratch_ = scratch;
     scratch_->resize(at(pattern_->nonzeros()));
@@ -227,7 +229,9 @@ void SaddlePoint::KeptRequest::restore(const System& system, const Record& recor
 
 void SaddlePoint::assemble(const SaddleRequest& request, In frame_blocks) {
   Vector& values = this->values();
-  system_->assemble(request, values);
+  SaddleRequest wanted = request;
+  wanted.symmetrised = symmetrised_;
+  system_->assemble(wanted, values);
   if (frame_blocks.empty()) return;
   std::size_t entry = 0;
   for (const DofMap::Frame& f : system_->dofs().rotating_frames())

@@ -10,14 +10,14 @@
 // regularised the same way on its multiplier diagonal. Rows are scaled by k inside B only; everything passed in and out
 // is physical.
 //
-// Symmetric positive definite systems without bilateral rows whose factorisation would take many more operations than
-// the matrix has entries (solids from about 4^3 hexahedra on) are solved by projected conjugate gradients instead, if
-// the caller corrects the solution as Newton's method does: the matrix is then single precision and the residual falls
-// only as far as asked. Active rows of single nodes are projected and cost nothing. Where the matrix turns out to be
-// indefinite, or too many iterations are needed, the direct solver takes over, counted as a fallback, after three in a
-// row until the coefficients of the request change; where that would take several thousand times as long as an
-// iteration (from about 15^3 on) the solve fails instead, so that the step is taken in halves. All this follows from
-// counts.
+// Systems without bilateral rows that are symmetric positive definite, or nearly so (damped solids), whose
+// factorisation would take many more operations than the matrix has entries (solids from about 4^3 hexahedra on) are
+// solved by projected conjugate gradients instead, if the caller corrects the solution as Newton's method does: the
+// matrix is then symmetrised and single precision and the residual falls only as far as asked. Active rows of single
+// nodes are projected and cost nothing. Where the matrix turns out to be indefinite, or too many iterations are needed,
+// the direct solver takes over, counted as a fallback, after three in a row until the coefficients of the request
+// change; where that would take several thousand times as long as an iteration (from about 15^3 on) the solve fails
+// instead, so that the step is taken in halves. All this follows from counts.
 #pragma once
 
 #include <vector>
@@ -39,6 +39,7 @@ class SaddlePoint {
   /// Symbolic analysis, once per system, which outlives this. `scratch`, if given, says that solutions are corrected,
   /// so that conjugate gradients may be chosen; it holds the matrix while it is assembled and may be shared with other
   /// saddle points. `length` divides torques in the norm of residuals.
+  /// Without symmetry `positive_definite` is that of the symmetrised matrix.
   void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1);
 
   /// Assembles and factorises; false if the matrix is singular beyond repair. `frame_blocks` (3 x 3, row-major, for
@@ -128,7 +129,8 @@ class SaddlePoint {
 
   // conjugate gradients
   bool iterative_ = false;  // they were chosen
-  bool direct_ = false;     // the direct solver has the present matrix
+  bool symmetrised_ = false;
+  bool direct_ = false;  // the direct solver has the present matrix
   bool gave_up_ = false;
   bool projected_ = false;  // the active rows are the conjugate gradients'
   bool direct_known_ = false;

@@ -112,8 +112,10 @@ void System::finalize() {
     if (!block->traits().unilateral) {
       linear_ = linear_ && block->traits().linear;
       driven_ = driven_ || block->traits().moving;
-      symmetric_ = symmetric_ && block->traits().linear && !block->traits().own_direction;
+      symmetrisable_ = symmetrisable_ && block->traits().linear && !block->traits().own_direction;
     }
+  symmetric_ = symmetric_ && symmetrisable_;
+  symmetrisable_ = symmetric_ || (symmetrisable_ && dofs_.frames() == 0);
 
   // the saddle-point pattern: elements, geometric terms of every candidate constraint, bilateral rows, diagonal
   const int n = size();
@@ -307,9 +309,9 @@ std::string System::undefined_formula(double t) const {
   return {};
 }
 
-std::string System::inverted_element(In q, double t) const {
+std::string System::inverted_element(In q, double t, bool with_forces) const {
   for (const auto& block : elements_) {
-    if (!block->traits().may_invert) continue;
+    if (with_forces && !block->traits().may_invert) continue;
     const int item = block->inverted_item({0, block->topology().items}, {q.data(), nullptr, t});
     if (item >= 0) return block->item_name(item);
   }

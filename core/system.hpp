@@ -42,7 +42,8 @@ struct SaddleRequest {
   bool rows_through_T = false;
   double loads = 1;  ///< factor of gravity and of the blocks that only have loads, in c_K
   MassKind mass = MassKind::consistent;
-  double row_scale = 1;  ///< k
+  double row_scale = 1;      ///< k
+  bool symmetrised = false;  ///< of elements without symmetric matrices the symmetric parts
 };
 
 /// One constraint row as sparse entries; sized once, refilled per call.
@@ -106,8 +107,9 @@ class System {
   const std::string& node_name(int node) const { return node_names_[static_cast<std::size_t>(node)]; }
   int equation_node(int equation) const { return equation_nodes_[static_cast<std::size_t>(equation)]; }
 
-  bool linear() const { return linear_; }        ///< elements and bilateral rows linear, M constant
-  bool symmetric() const { return symmetric_; }  ///< S symmetric with T = 1 and no active curved contacts
+  bool linear() const { return linear_; }                ///< elements and bilateral rows linear, M constant
+  bool symmetric() const { return symmetric_; }          ///< S symmetric with T = 1 and no active curved contacts
+  bool symmetrisable() const { return symmetrisable_; }  ///< symmetric, or but for elements of points alone
   bool velocity_dependent() const { return velocity_dependent_; }
   bool constant_mass() const { return constant_mass_; }
   bool has_forces(unsigned parts) const { return (force_parts_ & parts) != 0; }  ///< any of the parts, anywhere
@@ -128,8 +130,9 @@ class System {
   double largest_position(In q) const;
   /// The name of a watched formula that has no finite value (or rate, where that matters) at t, empty if all have one.
   std::string undefined_formula(double t) const;
-  /// The name of an element that is inverted at q, empty if there is none.
-  std::string inverted_element(In q, double t) const;
+  /// The name of an element that is inverted at q, empty if there is none. `with_forces`: the forces at q are known to
+  /// be finite, so that only elements need a look that have one when inverted.
+  std::string inverted_element(In q, double t, bool with_forces) const;
   /// Euclidean norm of a force-like vector, torques divided by length.
   double force_norm(In f, double length) const;
 
@@ -209,7 +212,8 @@ class System {
   std::vector<char> is_rotation_;  // per equation
   Vec3 gravity_ = Vec3::Zero();
   int rows_ = 0, bilateral_ = 0, threads_ = 1;
-  bool linear_ = true, symmetric_ = true, velocity_dependent_ = false, constant_mass_ = true, massless_ = false;
+  bool linear_ = true, symmetric_ = true, symmetrisable_ = true, velocity_dependent_ = false, constant_mass_ = true,
+       massless_ = false;
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
   bool driven_ = false;

@@ -134,15 +134,20 @@ class Block final : public SolidBlock {
 
   int inverted_item(Range range, const ElementInput& in) const override {
     int found = -1;
-    if constexpr (Kernel::defined_inverted)
-      for_groups(range, [&](const Group& group) {
-        if (found >= 0) return;
-        Kernel kernel(law_);
-        place(kernel, group, in);
-        const Lanes ratio = kernel.smallest_volume_ratio();
-        for (int l = group.count - 1; l >= 0; --l)
-          if (!(ratio[l] > 0)) found = group.element[l];
-      });
+    for_groups(range, [&](const Group& group) {
+      if (found >= 0) return;
+      Kernel kernel(law_);
+      place(kernel, group, in);
+      Lanes upright;  // positive, or no number
+      if constexpr (Kernel::defined_inverted) {
+        upright = kernel.smallest_volume_ratio();
+      } else {
+        kernel.template evaluate<false>();
+        upright = kernel.energy - kernel.energy + 1.0;
+      }
+      for (int l = group.count - 1; l >= 0; --l)
+        if (!(upright[l] > 0)) found = group.element[l];
+    });
     return found;
   }
 

@@ -39,7 +39,9 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& options)
   // one factorisation serves a linear system as long as h stays
   constant_[smooth] = constant_[velocity] = system.linear();
   constant_[position] = system.linear() && contacts_linear(system);
-  const bool spd = system.symmetric() && system.bilateral() == 0 && !system.massless();
+  // conjugate gradients may take the symmetric part of a matrix, as a quasi-Newton method
+  const bool quasi = system.symmetrisable() && options.newton.method == NewtonMethod::automatic;
+  const bool spd = (system.symmetric() || quasi) && system.bilateral() == 0 && !system.massless();
   const bool flat = contacts_linear(system);
   const double length = options.scales.length;
   // where one solve is the solution it has to be exact
@@ -652,7 +654,8 @@ bool NsgaDecoupled::fail_at(StepReport& report, Subproblem which, const char* re
 }
 
 bool NsgaDecoupled::upright(const System& system, double t, StepReport& report, Subproblem which) {
-  report.culprit = system.inverted_element(q_, t);
+  // without corrections no force was evaluated at q
+  report.culprit = system.inverted_element(q_, t, options_.force_corrections);
   return report.culprit.empty() || fail(report, which, inverted_element);
 }
 

@@ -220,7 +220,7 @@ bool StaticEquilibrium::solve(const System& system, State& state, double t, doub
     }
   }
 
-  report.culprit = system.inverted_element(q_, t);
+  report.culprit = system.inverted_element(q_, t, true);
   if (!report.culprit.empty()) return fail(system, report, inverted_element);
 
   // commit

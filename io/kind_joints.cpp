@@ -31,11 +31,17 @@ Node coordinate_value(bool is_angle) {
   return is_angle ? number("angle").above(-2 * M_PI).below(2 * M_PI) : number("length");
 }
 
+// Angles are known in (-2 pi, 2 pi] only: stops need room beyond them, for the motion without them in a step.
+constexpr double largest_stop = 5.5;
+
 Key stops_key(const std::string& key, bool is_angle) {
   const std::string of = is_angle ? "angle" : "displacement";
+  const auto value = [&] {
+    return is_angle ? number("angle").at_least(-largest_stop).at_most(largest_stop) : number("length");
+  };
   return optional(key,
-                  object("pair of stops", {optional("lower", coordinate_value(is_angle), "the smallest " + of),
-                                           optional("upper", coordinate_value(is_angle), "the largest " + of),
+                  object("pair of stops", {optional("lower", value(), "the smallest " + of),
+                                           optional("upper", value(), "the largest " + of),
                                            preset("restitution", number().at_least(0).at_most(1), 0,
                                                   "Newton's coefficient: rate after over rate before the impact")})
                       .at_least_one({{"lower"}, {"upper"}})

@@ -44,6 +44,7 @@ class Builder {
     system.set_gravity(vec3(root_["gravity"]));
     system.finalize();
     initial_state();
+    read_time();
     check_motion();
     if (!document_.ok()) return nullptr;
     project_initial_state();
@@ -321,7 +322,8 @@ class Builder {
     error("/initial_state/project", message);
   }
 
-  void read_settings() {
+  // Scales depend on it.
+  void read_time() {
     const json& in = root_["integrator"];
     SimulationOptions& simulation = model_->simulation;
     simulation.step = in["step"].get<double>();
@@ -336,7 +338,9 @@ class Builder {
     if (simulation.step < 1e-13 * std::abs(start.get<double>()))
       error("/integrator/step",
             "expected a step that is not lost beside the start time " + start.dump() + ", got " + in["step"].dump());
+  }
 
+  void read_settings() {
     model_->scales = scales();
     const Scales& s = model_->scales;
     model_->total_mass = context_.total_mass;
@@ -344,6 +348,7 @@ class Builder {
     // values that are in range can have sums and products that are not
     if (!std::isfinite(s.length) || !std::isfinite(s.speed) || !std::isfinite(s.mass) || !std::isfinite(model_->weight))
       error("", "lengths, speeds, masses or gravity are so large that their products are no finite numbers");
+    const json& in = root_["integrator"];
     model_->make_integrator = find_kind(integrator_kinds(), in).build(in, *model_);
 
     const json& output = root_["output"];
@@ -472,8 +477,9 @@ class Builder {
       };
       remark(In(g).first(n), length,
              "the joints do not fit at the start: largest gap {:.3g} ({}); the first step closes it");
-      remark(In(rate).first(n), model_->scales.speed,
-             "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
+      if (text(root_["integrator"]["type"]) != "static")
+        remark(In(rate).first(n), model_->scales.speed,
+               "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
     }
   }
 

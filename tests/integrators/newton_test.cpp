@@ -45,6 +45,24 @@ TEST_CASE("newton: with conjugate gradients the automatic method gives the full 
   CHECK(2 * few.cg_iterations < 3 * many.cg_iterations);
 }
 
+TEST_CASE("newton: with conjugate gradients the symmetric part of a tangent leads to the solution of the whole one") {
+  // damping and following pressure have no symmetric tangents
+  const std::string damping = R"(/bodies/0/damping={"stiffness": 3e-4})", duration = "/integrator/duration=0.26",
+                    pressure = R"(/loads=[{"type": "pressure", "on": "cube.top", "value": 50, "follows": true}])";
+  for (const std::vector<std::string>& more : {std::vector{damping}, std::vector{pressure}, {damping, pressure}}) {
+    std::vector<std::string> settings = more;
+    settings.push_back(duration);
+    ModelRun symmetrised = ModelRun::of_file("cube", settings);
+    settings.emplace_back("/integrator/newton/method=full");
+    ModelRun whole = ModelRun::of_file("cube", settings);
+    REQUIRE(symmetrised.run() == RunStatus::completed);
+    REQUIRE(whole.run() == RunStatus::completed);
+    CHECK(difference(symmetrised.state().q, whole.state().q) < 1e-9);
+    CHECK(symmetrised.integrator->linear_counters().factorisations == 0);
+    CHECK(whole.integrator->linear_counters().cg_solves == 0);
+  }
+}
+
 TEST_CASE("newton: a smooth motion that is not found from the last acceleration is looked for from none") {
   const std::string step = "/integrator/step=5e-3", whole = "/integrator/max_subdivisions=0";
   ModelRun zero = ModelRun::of_file("pendulum_beam", {step, whole, "/integrator/newton/predictor=zero"});
