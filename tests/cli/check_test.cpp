@@ -52,6 +52,16 @@ TEST_CASE("check: says how far the start was projected, and a run says it too") 
   CHECK(run.err.find("initial positions were projected") != std::string::npos);
 }
 
+TEST_CASE("check: velocities are projected also where nothing else gives the model a speed") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "initial_state": {"project": "velocities"},
+    "bodies": [{"name": "rotor", "type": "rigid", "mass": 1, "inertia": [1, 1, 1]}],
+    "joints": [{"name": "j", "type": "revolute", "of": ["ground", "rotor"], "axis": [0, 0, 1],
+                "driver": {"angle": "8*t"}}],
+    "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.1}})");
+  CHECK(contains(run_carom(directory, {"check", "m.json"}).out, "angular by up to 8"));
+}
+
 TEST_CASE("check: a start that cannot be projected is an error of the model") {
   const TemporaryDirectory directory;
   write(directory / "m.json", R"({"format": 1,

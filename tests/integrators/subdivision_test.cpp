@@ -135,3 +135,17 @@ TEST_CASE("subdivision: a duration that is no multiple of the step ends with a s
   CHECK(top.statistics.nominal_steps == 11);
   CHECK(top.state().last_h == doctest::Approx(0.0005).epsilon(1e-9));
 }
+
+TEST_CASE("subdivision: without force corrections, too, no step ends with an element turned inside out") {
+  for (const char* law : {"neo_hookean", "corotational", "saint_venant_kirchhoff"}) {
+    CAPTURE(std::string(law));
+    ModelRun run = ModelRun::of_file(
+        "cube", {std::string("/bodies/0/law=") + law, "/bodies/0/position=[0,0,0.06]", "/bodies/0/velocity=[0,0,-5]",
+                 "/integrator/force_corrections=false", "/integrator/step=2e-2", "/integrator/duration=0.04"});
+    run.run();
+    CHECK(run.statistics.rejected > 0);
+    const Energies e = run.model->system.energies(run.state().q, run.state().v, run.state().t);
+    CHECK(std::isfinite(e.kinetic + e.elastic));
+    CHECK(run.model->system.inverted_element(run.state().q, run.state().t, false).empty());
+  }
+}
