@@ -15,6 +15,7 @@
 #include "io/contact_builder.hpp"
 #include "io/joint_builder.hpp"
 #include "io/kinds.hpp"
+#include "io/pieces.hpp"
 #include "io/spread_loads.hpp"
 
 namespace carom {
@@ -438,6 +439,7 @@ class Builder {
           "the run starts from static equilibrium: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
     if (text(root_["integrator"]["type"]) == "static" && max_abs(state.v) > 0)
       model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
+    for (std::string& remark : piece_remarks(*model_)) model_->warnings.push_back(std::move(remark));
     // contacts that start penetrating
     for (const RowGroup& contact : model_->contacts) {
       double deepest = 0;
