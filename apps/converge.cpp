@@ -222,11 +222,12 @@ class Converge final : public Command {
     if (model != nullptr) probes = make_probes(*model, document);
     if (document.ok()) integrator = start_integrator(*model, document);
     if (document.ok()) return model;
-    fmt::print(stderr, "{}", document.report(width_of_stderr()));
+    // an interrupt reaches Gmsh too
+    if (interrupted == 0) fmt::print(stderr, "{}", document.report(width_of_stderr()));
     return nullptr;
   }
 
-  /// nullopt: the model is wrong, which has been said.
+  /// nullopt: the model is wrong, which has been said, or the study was interrupted while it was built.
   std::optional<StudyRun> solve(const Varied& varied, const std::string& word, double value) {
     std::vector<Probe> probes;
     std::unique_ptr<Integrator> integrator;
@@ -291,7 +292,7 @@ class Converge final : public Command {
       std::vector<Probe> probes;
       std::unique_ptr<Integrator> integrator;
       const auto model = build(varied, varied.words.front(), probes, integrator);
-      if (model == nullptr) return exit_invalid_model;
+      if (model == nullptr) return interrupted != 0 ? exit_interrupted : exit_invalid_model;
       quantities = quantities_of(*model);
     }
     const std::vector<Expected> expected = expected_orders(quantities);
@@ -340,19 +341,22 @@ class Converge final : public Command {
     bool failed = false, stopped = false;
     for (std::size_t i = 0; i < listed && !stopped; ++i) {
       auto result = solve(varied, varied.words[i], varied.values[i]);
+      stopped = interrupted != 0;
+      if (!result && stopped) break;
       if (!result) return exit_invalid_model;
       say(i + 1, count, varied.label, *result);
       failed = failed || result->status == RunStatus::failed;
-      stopped = interrupted != 0;
       if (result->status != RunStatus::interrupted) results.push_back(std::move(*result));
     }
     if (!reference && !stopped) {
       auto result = solve(varied, reference_word, number_of(reference_word).value());
-      if (!result) return exit_invalid_model;
-      say(count, count, varied.label, *result);
-      failed = failed || result->status == RunStatus::failed;
       stopped = interrupted != 0;
-      if (result->status == RunStatus::completed) reference = std::move(result->samples);
+      if (!result && !stopped) return exit_invalid_model;
+      if (result) {
+        say(count, count, varied.label, *result);
+        failed = failed || result->status == RunStatus::failed;
+        if (result->status == RunStatus::completed) reference = std::move(result->samples);
+      }
     }
 
     // errors and orders

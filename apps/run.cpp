@@ -36,11 +36,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler can reach
+volatile std::sig_atomic_t begun = 0;
 volatile std::sig_atomic_t interrupted = 0;
 volatile std::sig_atomic_t snapshot_wanted = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" void on_interrupt(int signal) {
-  // the first one lets the step finish, a second one ends the program at once
+  // before a run, as while a geometry is meshed, there is nothing to complete; in it the first one lets the step
+  // finish, a second one ends the program at once
+  if (begun == 0) std::_Exit(exit_interrupted);
   if (interrupted != 0) std::_Exit(128 + signal);
   interrupted = 1;
 }
@@ -188,6 +191,7 @@ class Run final : public Command {
   }
 
   int solve(Task task) const {
+    begun = 1;
     Model& model = task.model;
     const std::filesystem::path& directory = task.directory;
     Integrator& integrator = *task.integrator;

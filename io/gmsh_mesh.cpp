@@ -11,13 +11,12 @@
 #include <cstring>
 #include <fstream>
 #include <span>
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "io/gmsh/mesh_stream.hpp"
 #include "io/spec.hpp"
-
-extern char** environ;
 
 namespace carom {
 
@@ -27,6 +26,43 @@ using namespace gmsh_stream;
 constexpr std::size_t most_elements = 1000000;
 
 std::string quoted(const std::filesystem::path& file) { return "\"" + file.string() + "\""; }
+
+// Gmsh takes as much of a list as was announced and passes over the rest, and of nodes with one number the last. Lists
+// of text are one line per item; lists that are too short are an error of Gmsh's.
+void check_lists(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  double version = 0;
+  int binary = 1;
+  while (std::getline(stream, line)) {
+    const bool nodes = line.starts_with("$Nodes"), elements = line.starts_with("$Elements");
+    if (line.starts_with("$MeshFormat") && !(stream >> version >> binary)) return;
+    if (binary != 0 && version > 0) return;
+    if (!nodes && !elements) continue;
+    std::getline(stream, line);
+    std::istringstream head(line);
+    std::size_t blocks = 0, announced = 0;
+    if (version >= 4) head >> blocks;
+    if (!(head >> announced)) return;
+    const std::size_t expected = blocks + (nodes && version >= 4.1 ? 2 : 1) * announced;
+    std::size_t found = 0;
+    std::unordered_set<std::string> numbers;
+    while (std::getline(stream, line) && !line.starts_with('$')) {
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      ++found;
+      if (!nodes || version >= 4) continue;
+      std::string number;
+      std::istringstream(line) >> number;
+      if (number == "0") throw FileError("expected nodes numbered from 1 on, " + quoted(file) + " has a node 0");
+      if (!numbers.insert(number).second)
+        throw FileError("expected nodes with a number each, " + quoted(file) + " has two nodes " + number);
+    }
+    if (found > expected)
+      throw FileError(std::string("the list ") + (nodes ? "$Nodes" : "$Elements") + " of " + quoted(file) +
+                      " is longer than the " + std::to_string(announced) + " announced: " + std::to_string(found) +
+                      " lines instead of " + std::to_string(expected));
+  }
+}
 
 // Gmsh takes what it does not know for a script: the beginning must be that of the format.
 void check_beginning(const std::filesystem::path& file) {
@@ -49,6 +85,7 @@ void check_beginning(const std::filesystem::path& file) {
     throw FileError(quoted(file) + " is no mesh of Gmsh: expected it to begin with $MeshFormat");
   if ((extension == ".step" || extension == ".stp") && !start.starts_with("ISO-10303-21"))
     throw FileError(quoted(file) + " is no STEP file: expected it to begin with ISO-10303-21");
+  if (extension == ".msh") check_lists(file);
   if (extension == ".geo" && start.find('\0') != std::string::npos)
     throw FileError(quoted(file) + " is no text, as a .geo file is");
 }
@@ -90,9 +127,14 @@ std::string run_reader(const std::filesystem::path& file) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(status))
-    throw FileError(WTERMSIG(status) == SIGXCPU ? "Gmsh took more than 10 minutes over " + quoted(file)
-                                                : "Gmsh crashed over " + quoted(file));
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    throw FileError((signal == SIGXCPU                       ? "Gmsh took more than 10 minutes over "
+                     : signal == SIGINT || signal == SIGTERM ? "Gmsh was interrupted over "
+                     : signal == SIGKILL                     ? "Gmsh was killed over "
+                                                             : "Gmsh crashed over ") +
+                    quoted(file));
+  }
   if (bytes.empty()) throw FileError("Gmsh ended over " + quoted(file) + " without a mesh");
   return bytes;
 }
@@ -112,6 +154,29 @@ std::vector<std::string> groups_of(const RawMesh& raw, int dimension) {
   for (const Group& group : raw.groups)
     if (group.dimension == dimension) names.push_back(group_name(group));
   return names;
+}
+
+// What a file has that cannot be used: "; it has 6 "Triangle 3"; its physical groups are "left" (surfaces)".
+std::string contents(const RawMesh& raw, bool with_elements) {
+  constexpr std::array<const char*, 4> dimensions = {"points", "curves", "surfaces", "volumes"};
+  std::map<std::string, std::size_t> counts;
+  for (const Entity& entity : raw.entities)
+    for (const Elements& elements : entity.elements) counts[elements.type_name] += elements.tags.size();
+  std::vector<std::string> types, groups;
+  for (const auto& [name, count] : counts) types.push_back(std::to_string(count) + " of type \"" + name + "\"");
+  for (const Group& group : raw.groups)
+    groups.push_back("\"" + group_name(group) + "\" (" + dimensions.at(static_cast<std::size_t>(group.dimension)) +
+                     ")");
+  const auto list = [](const std::vector<std::string>& words) {
+    std::string text;
+    for (std::size_t i = 0; i < words.size() && i < 20; ++i)
+      text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+    return text + (words.size() > 20 ? ", ..." : "");
+  };
+  return (!with_elements  ? ""
+          : types.empty() ? " nor others"
+                          : "; it has " + list(types)) +
+         (groups.empty() ? "; it has no physical groups" : "; its physical groups are " + list(groups));
 }
 
 // Which entities of volume are wanted.
@@ -202,15 +267,34 @@ class Importer {
       std::string text;
       for (const auto& [name, count] : unusable)
         text += (text.empty() ? "" : ", ") + std::to_string(count) + " of type \"" + name + "\"";
-      throw FileError("expected 8-node hexahedra and 4-node tetrahedra, but " + quoted(file_) + " has " + text);
+      throw FileError("expected 8-node hexahedra and 4-node tetrahedra, but " + quoted(file_) + " has " + text +
+                      contents(raw_, false));
     }
-    if (mesh_.hexahedra.empty() && mesh_.tetrahedra.empty()) {
-      std::size_t surface = 0;
-      for (const Entity& entity : raw_.entities)
-        for (const Elements& elements : entity.elements) surface += entity.dimension == 2 ? elements.tags.size() : 0;
-      throw FileError(quoted(file_) + " has no volume elements" +
-                      (surface > 0 ? ", only " + std::to_string(surface) + " of surfaces" : ""));
+    if (mesh_.hexahedra.empty() && mesh_.tetrahedra.empty())
+      throw FileError(quoted(file_) + " has no volume elements" + contents(raw_, true));
+    check_distinct(mesh_.hexahedra, mesh_.hexahedron_names);
+    check_distinct(mesh_.tetrahedra, mesh_.tetrahedron_names);
+  }
+
+  // No element has a node or is there twice.
+  template <std::size_t n>
+  void check_distinct(const std::vector<std::array<int, n>>& elements, const std::vector<std::string>& names) const {
+    std::vector<std::pair<std::array<int, n>, std::size_t>> all;
+    all.reserve(elements.size());
+    for (const auto& element : elements) {
+      all.emplace_back(element, all.size());
+      auto& nodes = all.back().first;
+      std::sort(nodes.begin(), nodes.end());
+      if (const auto twice = std::adjacent_find(nodes.begin(), nodes.end()); twice != nodes.end())
+        throw FileError(names[all.size() - 1] + " of " + quoted(file_) + " has the node " +
+                        std::to_string(raw_.node_tags[static_cast<std::size_t>(*twice)]) + " more than once");
     }
+    std::sort(all.begin(), all.end());
+    const auto twice =
+        std::adjacent_find(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (twice != all.end())
+      throw FileError(names[twice->second] + " and " + names[std::next(twice)->second] + " of " + quoted(file_) +
+                      " have the same nodes");
   }
 
   // Elements with their nodes as places in the file's list; number_nodes() renumbers them.
@@ -374,10 +458,10 @@ Mesh read_gmsh(const std::filesystem::path& file, const std::optional<std::strin
   } catch (const std::exception&) {
     throw FileError("Gmsh ended over " + quoted(file) + " without a mesh");
   }
-  // the file by the name that the user knows
-  const std::string full = std::filesystem::absolute(file).string();
-  if (const std::size_t place = raw.error.find(full); place != std::string::npos)
-    raw.error.replace(place, full.size(), file.string());
+  // files by the names that the user knows
+  const std::string folder = std::filesystem::absolute(file).parent_path() / "";
+  for (std::size_t place = 0; (place = raw.error.find(folder, place)) != std::string::npos;)
+    raw.error.replace(place, folder.size(), file.has_parent_path() ? file.parent_path() / "" : "");
   if (!raw.error.empty()) throw FileError("Gmsh cannot read " + quoted(file) + ": " + raw.error);
   return Importer(raw, file).read(volume, scale);
 }

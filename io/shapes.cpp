@@ -14,6 +14,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -243,13 +244,20 @@ void for_each_triangle(const SurfaceMesh& mesh, F f) {
   }
 }
 
-/// Throws unless the triangles' edges cancel, which is what the divergence theorem needs.
+/// Throws unless the triangles' edges cancel, which is what the divergence theorem needs, and none is there twice.
 void check_closed(const SurfaceMesh& mesh) {
   struct Uses {
     int forward = 0, backward = 0;
   };
   std::map<std::pair<int, int>, Uses> edges;
+  std::set<std::array<int, 3>> triangles;  // the smallest node first
+  const auto corner = [&](int node) { return to_text(mesh.points[static_cast<std::size_t>(node)]); };
   for_each_triangle(mesh, [&](int i, int j, int k) {
+    std::array<int, 3> triangle = {i, j, k};
+    std::rotate(triangle.begin(), std::min_element(triangle.begin(), triangle.end()), triangle.end());
+    if (!triangles.insert(triangle).second)
+      throw ModelError("", "the surface has the triangle between " + corner(i) + ", " + corner(j) + " and " +
+                               corner(k) + " more than once");
     for (const auto& [a, b] : {std::pair{i, j}, std::pair{j, k}, std::pair{k, i}}) {
       Uses& uses = edges[std::minmax(a, b)];
       ++(a < b ? uses.forward : uses.backward);
@@ -264,8 +272,7 @@ void check_closed(const SurfaceMesh& mesh) {
     if ((is_open ? open : turned)++ == 0) (is_open ? first_open : first_turned) = edge;
   }
   const auto place = [&](const std::pair<int, int>& edge) {
-    return " between " + to_text(mesh.points[static_cast<std::size_t>(edge.first)]) + " and " +
-           to_text(mesh.points[static_cast<std::size_t>(edge.second)]);
+    return " between " + corner(edge.first) + " and " + corner(edge.second);
   };
   if (open > 0) {
     throw ModelError(

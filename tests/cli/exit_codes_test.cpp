@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "tests/cli/program.hpp"
@@ -30,6 +31,26 @@ constexpr const char* wrong_model = R"({
 bool wait_for(const fs::path& path, Process& process) {
   for (int i = 0; i < 6000 && process.running(); ++i) {
     if (fs::exists(path)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+// Whether a carom_gmsh is at work on this file.
+bool is_meshed(const fs::path& file) {
+  for (const fs::directory_entry& process : fs::directory_iterator("/proc")) {
+    std::ifstream stream(process.path() / "cmdline", std::ios::binary);
+    std::string program, argument;
+    if (std::getline(stream, program, '\0') && std::getline(stream, argument, '\0') && program == "carom_gmsh" &&
+        argument == file.string())
+      return true;
+  }
+  return false;
+}
+
+bool becomes(bool wanted, const fs::path& file) {
+  for (int i = 0; i < 2000; ++i) {
+    if (is_meshed(file) == wanted) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
@@ -224,6 +245,29 @@ TEST_CASE("a step that does not converge is repeated in halves, which the summar
   CHECK(summary["rejected_steps"] >= summary["subdivided_steps"]);
   CHECK(summary["substeps"] > 1000);
   CHECK(read_csv(directory / "r/probes.csv").rows.size() == 1001);
+}
+
+TEST_CASE("interruption: while Gmsh is at work carom ends at once, and Gmsh with it") {
+  const TemporaryDirectory directory;
+  const fs::path script = directory / "slow.geo";
+  write(script, "For i In {1:1000000000}\nEndFor\n");
+  struct Case {
+    Words command;
+    int signal, code;
+  };
+  for (const auto& [command, signal, code] :
+       {Case{{"run"}, SIGINT, 130}, Case{{"run"}, SIGTERM, 130}, Case{{"check"}, SIGTERM, 128 + SIGTERM},
+        Case{{"check"}, SIGKILL, 128 + SIGKILL}}) {
+    CAPTURE(command);
+    CAPTURE(signal);
+    Process process(directory,
+                    joined(command, {model_path("cube_gmsh"), "--set", "/bodies/0/mesh/file=" + script.string()}));
+    REQUIRE(becomes(true, script));
+    process.send(signal);
+    CHECK(process.wait().code == code);
+    CHECK(becomes(false, script));
+    CHECK(!fs::exists(directory / "results"));
+  }
 }
 
 TEST_CASE("interruption: the step is finished, all files are complete, and 130") {

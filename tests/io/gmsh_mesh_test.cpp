@@ -184,6 +184,35 @@ TEST_CASE("gmsh: a script starts no program") {
   CHECK(!std::filesystem::exists(stolen));
 }
 
+TEST_CASE("gmsh: a script writes and removes nothing") {
+  const File kept("kept", "precious");
+  const std::filesystem::path folder = kept.path.parent_path();
+  const std::string box = "SetFactory(\"OpenCASCADE\"); Box(1) = {0, 0, 0, 1, 1, 1}; Mesh 3;\n";
+  for (const std::string name : {"x.msh", "x.step", "x.brep", "kept"}) {
+    const std::string path = (folder / name).string();
+    for (const std::string& command :
+         {"Save \"" + path + "\";\n", "Printf(\"x\") > \"" + path + "\";\n", "CreateDir \"" + path + "\";\n"}) {
+      std::ofstream(folder / "script.geo") << box << command;
+      try {
+        read_gmsh(folder / "script.geo", std::nullopt);
+      } catch (const FileError&) {  // not of all that is refused Gmsh says so
+      }
+      CHECK(std::filesystem::exists(path) == (name == "kept"));
+    }
+  }
+  CHECK(std::filesystem::file_size(kept.path) == 8);
+}
+
+TEST_CASE("gmsh: the last line of a script counts also without an end, in files that it merges too") {
+  const File part("part.geo",
+                  "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 1, 1, 1}; Physical Volume(\"v\") = {1};");
+  std::ofstream(part.path.parent_path() / "whole.geo")
+      << "Merge \"part.geo\";\nPhysical Surface(\"left\") = {1}; Physical Surface(\"right\") = {2};";
+  const Mesh mesh = read_gmsh(part.path.parent_path() / "whole.geo", "v");
+  CHECK(mesh.groups.contains("left"));
+  CHECK(mesh.groups.contains("right"));
+}
+
 // The same elements in another order.
 TEST_CASE("gmsh: the cube from a .geo has the mass, stiffness and weight of the built-in box") {
   const auto build = [](const std::string& name) {
