@@ -460,8 +460,10 @@ Mesh read_gmsh(const std::filesystem::path& file, const std::optional<std::strin
   }
   // files by the names that the user knows
   const std::string folder = std::filesystem::absolute(file).parent_path() / "";
-  for (std::size_t place = 0; (place = raw.error.find(folder, place)) != std::string::npos;)
-    raw.error.replace(place, folder.size(), file.has_parent_path() ? file.parent_path() / "" : "");
+  const std::string known = file.has_parent_path() ? file.parent_path() / "" : "";
+  for (std::size_t place = raw.error.find(folder); place != std::string::npos;
+       place = raw.error.find(folder, place + known.size()))
+    raw.error.replace(place, folder.size(), known);
   if (!raw.error.empty()) throw FileError("Gmsh cannot read " + quoted(file) + ": " + raw.error);
   return Importer(raw, file).read(volume, scale);
 }

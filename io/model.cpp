@@ -7,6 +7,7 @@
 #include "core/body_point.hpp"
 #include "io/build_context.hpp"
 #include "io/json_source.hpp"
+#include "io/lookup.hpp"
 #include "io/spec.hpp"
 
 namespace carom {
@@ -28,10 +29,12 @@ std::optional<AttachedPoint> BodyInfo::find_point(const std::string& point) cons
 }
 
 std::string BodyInfo::unknown_point(const std::string& point) const {
+  const std::string message = "body \"" + name + "\" has no point \"" + point + "\"";
+  if (is_numbered(point, "node")) return number_error(point, "node", static_cast<std::int64_t>(nodes.size()), message);
   std::vector<std::string> words;
   for (const auto& [word, p] : points) words.push_back(word);
   for (const auto& [word, set] : sets) words.push_back(word);
-  return "body \"" + name + "\" has no point \"" + point + "\"" + spec::suggestion(point, words);
+  return message + spec::suggestion(point, words);
 }
 
 void BodyInfo::add_node_set(std::vector<double> shares) {

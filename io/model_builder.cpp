@@ -16,6 +16,7 @@
 #include "io/contact_builder.hpp"
 #include "io/joint_builder.hpp"
 #include "io/kinds.hpp"
+#include "io/pieces.hpp"
 #include "io/spread_loads.hpp"
 
 namespace carom {
@@ -440,6 +441,7 @@ class Builder {
     unused_values();
     if (text(root_["integrator"]["type"]) == "static" && max_abs(state.v) > 0)
       model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
+    for (std::string& remark : piece_remarks(*model_)) model_->warnings.push_back(std::move(remark));
     // contacts that start penetrating
     for (const RowGroup& contact : model_->contacts) {
       double deepest = 0;

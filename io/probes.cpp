@@ -261,6 +261,21 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
     const auto unknown = [&](const std::string& what) {
       document.add_issue(settings.pointer + "/of", "no " + what + " named \"" + settings.of + "\"");
     };
+    // a node that a mesh has not, or a group, which is no point
+    const auto unknown_node = [&]() {
+      const std::size_t dot = settings.of.find('.');
+      const BodyInfo* body = dot == std::string::npos ? nullptr : model.find_body(settings.of.substr(0, dot));
+      if (body == nullptr || model.find_point(settings.of) || settings.of.substr(dot + 1).starts_with("element."))
+        return false;
+      const std::string point = settings.of.substr(dot + 1), last = std::to_string(body->nodes.size() - 1);
+      document.add_issue(settings.pointer + "/of", body->sets.contains(point) ? "expected one point, got \"" +
+                                                                                    settings.of + "\", which is several"
+                                                   : body->type != "solid" || point.starts_with("node.")
+                                                       ? body->unknown_point(point)
+                                                       : "body \"" + body->name + "\" has no point \"" + point +
+                                                             "\"; a probe takes its nodes, node.0 to node." + last);
+      return true;
+    };
     if (quantity.starts_with("energy.") || quantity.starts_with("momentum.")) {
       is_vector = quantity.starts_with("momentum.");
       probe.evaluate = model_probe(quantity, component);
@@ -314,7 +329,8 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       const bool nodal = known->of == Quantity::Of::element_node;
       const auto field = find_field(model, field_name, settings.of, nodal, sources);
       if (!field) {
-        unknown((nodal ? "node with the quantity \"" : "element with the quantity \"") + field_name + "\"");
+        if (!unknown_node())
+          unknown((nodal ? "node with the quantity \"" : "element with the quantity \"") + field_name + "\"");
         continue;
       }
       component = dot == std::string::npos ? -1 : field_component(settings.quantity.substr(dot + 1));
@@ -323,7 +339,7 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       const auto point = model.find_point(settings.of);
       const bool rotation = quantity == "rotation" || quantity == "angular_velocity";
       if (!point || (rotation && (point->node < 0 || model.system.dofs().kind(point->node) != NodeKind::frame))) {
-        unknown(rotation ? "rotating body" : "point");
+        if (rotation || !unknown_node()) unknown(rotation ? "rotating body" : "point");
         continue;
       }
       probe.evaluate = point_probe(quantity, component, *point);
