@@ -6,6 +6,7 @@
 
 #include "core/body_point.hpp"
 #include "io/build_context.hpp"
+#include "io/json_source.hpp"
 #include "io/lookup.hpp"
 #include "io/spec.hpp"
 
@@ -89,7 +90,8 @@ void set_end_time(ModelDocument& document, double t_end) {
   json& integrator = document.resolved["integrator"];
   const double duration = t_end - integrator["start_time"].get<double>();
   if (duration < 0)
-    document.add_issue("/integrator/start_time", "expected a start before the end of the run, given with --until");
+    document.issues.push_back({"", "expected an end not before the start, t = " + brief(integrator["start_time"]), 0, 0,
+                               "--until " + brief(json(t_end))});
   else {
     // what is expected at the model's own end stays there
     for (json& e : document.resolved["expect"])

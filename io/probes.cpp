@@ -256,6 +256,7 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
     }
     Probe probe;
     probe.every = settings.every;
+    probe.meaning = settings.quantity + " " + settings.of;
     bool is_vector = true;
     const auto unknown = [&](const std::string& what) {
       document.add_issue(settings.pointer + "/of", "no " + what + " named \"" + settings.of + "\"");
@@ -359,10 +360,16 @@ std::string columns_of(const std::vector<Probe>& probes) {
     for (const std::string& c : p.columns) columns += "," + c;
   return columns;
 }
+
+std::string meaning_of(const std::vector<Probe>& probes) {
+  std::string meaning;
+  for (const Probe& p : probes) meaning += p.meaning + "\n";
+  return meaning;
+}
 }  // namespace
 
 ProbeWriter::ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes)
-    : file_(file, columns_of(probes)), probes_(std::move(probes)) {}
+    : file_(file, columns_of(probes), meaning_of(probes)), probes_(std::move(probes)) {}
 
 void ProbeWriter::start(const StepView& view) {
   if (!file_.open(resume_)) write(view);

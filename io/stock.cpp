@@ -144,6 +144,16 @@ class StockTaking {
       Stock::Joint& joint = stock_.joints[joint_of[at(i)]];
       ++joint.redundant;
       stock_.redundant.push_back({joint.name, system_.row_component(rows_[at(i)])});
+      // a row that says what rows before it say, and something else
+      const double gap = std::abs(gaps_[at(rows_[at(i)])]);
+      if (!(gap > 1e-9 * model_.scales.length)) continue;
+      for (std::string& remark : stock_.remarks)
+        if (const std::size_t end = remark.find("; the first step closes it"); end != std::string::npos)
+          remark.resize(end);
+      stock_.remarks.push_back(fmt::format(
+          "joints contradict each other: {} {} is {:.3g} off and depends on rows of joints before it, so that no "
+          "motion nearby closes it; a run will hardly get through its first step",
+          joint.name, system_.row_component(rows_[at(i)]), gap));
     }
   }
 
