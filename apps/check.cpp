@@ -19,7 +19,8 @@ class Check final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("model", model_, "Model file (JSON)")->required();
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->check(reject_malformed_override);
     app.add_flag("--json", json_, "Print the stock as JSON");
   }
 

@@ -33,6 +33,9 @@ struct Command {
 /// For options: what is wrong with an empty value, as of a shell's variable that is not set; empty for any other.
 std::string reject_empty(const std::string& value);
 
+/// For --set: what is wrong with a text that is not /json/pointer=value; empty for any other.
+std::string reject_malformed_override(const std::string& text);
+
 /// Columns of the terminal that stderr is; 0 when it is none.
 std::size_t width_of_stderr();
 

@@ -91,7 +91,8 @@ class Converge final : public Command {
     app.add_option("--expect", expected_, "NAME=ORDER+-TOLERANCE: otherwise the study ends with exit code 6")
         ->allow_extra_args(false);
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->check(reject_malformed_override);
     app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>-converge)")
         ->check(reject_empty);
     app.add_option("--threads", threads_, "Threads for the assembly (same results for any number)")
@@ -265,8 +266,26 @@ class Converge final : public Command {
     std::fflush(stderr);
   }
 
+  /// Whether the model has the parameter that is varied; a wrong model is left to its reader.
+  void check_parameter(const Varied& varied) const {
+    if (parameter_.empty()) return;
+    const ModelDocument document = load_model(model_, overrides_);
+    const nlohmann::json root = document.is_json ? document.source->parse().value : nlohmann::json();
+    if (!root.is_object()) return;
+    std::vector<std::string> names;
+    if (root.contains("parameters") && root["parameters"].is_object())
+      for (const auto& entry : root["parameters"].items()) names.push_back(entry.key());
+    const bool is_set = std::any_of(overrides_.begin(), overrides_.end(), [&](const std::string& set) {
+      return set.starts_with(varied.pointer + "=") || set.starts_with("/parameters=");
+    });
+    if (!is_set && std::find(names.begin(), names.end(), varied.label) == names.end())
+      throw CommandLineError("--parameter: the model has no parameter " + in_quotes(varied.label) +
+                             (names.empty() ? "; it has none" : spec::suggestion(varied.label, names)));
+  }
+
   int study() {
     const Varied varied = this->varied();
+    check_parameter(varied);
     // the first model, before anything long begins
     std::vector<StudyQuantity> quantities;
     {
@@ -306,6 +325,15 @@ class Converge final : public Command {
       reference_text = fmt::format("the run with {} {}", varied.label, reference_word);
     }
 
+    const std::string name = std::filesystem::path(model_).stem().string();
+    const std::filesystem::path directory =
+        directory_.empty() ? std::filesystem::path("results") / (name + "-converge") : directory_;
+    for (const std::string& file : {model_, reference_})
+      if (is_one_of(file, directory, study_files()))
+        throw CommandLineError(fmt::format("the results in {} would overwrite {}: expected another directory, with -o",
+                                           directory.string(), file));
+    prepare_study(directory);
+
     // runs; the reference last, since it takes longest
     std::vector<StudyRun> results;
     const std::size_t count = varied.values.size() + (reference || reference_in_list ? 0 : 1);
@@ -344,9 +372,6 @@ class Converge final : public Command {
               reference_text, reference->t.front(), reference->t.back(), r.samples.t.front(), r.samples.t.back()));
         }
       }
-    const std::string name = std::filesystem::path(model_).stem().string();
-    const std::filesystem::path directory =
-        directory_.empty() ? std::filesystem::path("results") / (name + "-converge") : directory_;
     Study study;
     study.model = name;
     study.file = model_;

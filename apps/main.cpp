@@ -2,18 +2,22 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <iostream>
 #include <iterator>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "apps/commands.hpp"
 #include "core/errors.hpp"
+#include "core/nearest.hpp"
 #include "io/json_source.hpp"
-#include "io/nearest.hpp"
 #include "io/spec.hpp"
 
 namespace {
@@ -61,6 +65,7 @@ std::string failure_text(const CLI::App& app, const CLI::ParseError& e) {
     for (const std::string& word : option->get_lnames()) options.push_back("--" + word);
   std::string text;
   for (const std::string& word : extras) {
+    if (word == "--") continue;
     if (is_option(word)) {
       const std::string nearest = carom::nearest_name(word.substr(0, word.find('=')), options);
       text += name + ": no option " + carom::in_quotes(word) +
@@ -94,18 +99,25 @@ int dispatch(int argc, char** argv) {
     e.command.declare(*e.command.subcommand);
   }
   // CLI11 would only say that a command is missing
-  const std::string first = argc > 1 ? argv[1] : "";
+  const std::string first = argc > 1 ? argv[1] : "", named = first == "help" && argc > 2 ? argv[2] : first;
   const bool known =
-      std::any_of(std::begin(entries), std::end(entries), [&](const Entry& e) { return first == e.name; });
-  if (!first.empty() && first[0] != '-' && !known) {
+      std::any_of(std::begin(entries), std::end(entries), [&](const Entry& e) { return named == e.name; });
+  if (!named.empty() && named != "help" && named[0] != '-' && !known) {
     std::vector<std::string> names;
     for (const Entry& e : entries) names.emplace_back(e.name);
-    std::fprintf(stderr, "carom: no command %s%s\nSee: carom --help\n", carom::in_quotes(first).c_str(),
-                 carom::spec::suggestion(first, names).c_str());
+    std::fprintf(stderr, "carom: no command %s%s\nSee: carom --help\n", carom::in_quotes(named).c_str(),
+                 carom::spec::suggestion(named, names).c_str());
     return carom::exit_command_line;
   }
+  // carom help COMMAND is carom COMMAND --help
+  std::vector<char*> words(argv, argv + argc);
+  std::string help = "--help";
+  if (first == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back(help.data());
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
       app.exit(e);  // help or version
@@ -125,15 +137,33 @@ std::string carom::reject_empty(const std::string& value) {
   return value.empty() ? "expected a value, got \"\"" : std::string();
 }
 
+std::string carom::reject_malformed_override(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const bool is_pointer = text.starts_with('/') && equals != std::string::npos && equals > 1;
+  return is_pointer ? std::string()
+                    : "expected /json/pointer=value, as in /integrator/step=1e-4, got " + in_quotes(text);
+}
+
 int main(int argc, char** argv) {
   try {
-    return dispatch(argc, argv);
+    const int code = dispatch(argc, argv);
+    std::cout.flush();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    std::fprintf(stderr, "carom: cannot write to stdout: %s\n", std::strerror(errno));
+    return carom::exit_file;
   } catch (const carom::FileError& e) {
     std::fprintf(stderr, "carom: %s\n", e.what());
     return carom::exit_file;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "carom: out of memory\n");
     return carom::exit_internal;
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) == 0) {
+      std::fprintf(stderr, "carom: internal error: %s\n", e.what());
+      return carom::exit_internal;
+    }
+    std::fprintf(stderr, "carom: cannot write to stdout: %s\n", e.code().message().c_str());
+    return carom::exit_file;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "carom: internal error: %s\n", e.what());
     return carom::exit_internal;

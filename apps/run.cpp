@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "apps/commands.hpp"
 #include "core/errors.hpp"
@@ -24,6 +27,7 @@
 #include "io/probes.hpp"
 #include "io/status_file.hpp"
 #include "io/summary.hpp"
+#include "io/vtu_series.hpp"
 
 namespace carom {
 
@@ -54,7 +58,8 @@ class Run final : public Command {
     app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>)")
         ->check(reject_empty);
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->check(reject_malformed_override);
     app.add_option("--restart", restart_,
                    "Go on from a checkpoint: a file, or \"last\" for the newest in the directory of the results")
         ->check(reject_empty);
@@ -94,6 +99,10 @@ class Run final : public Command {
       probes = make_probes(*model, document);
       expectations = std::make_unique<Expectations>(*model, probes, document);
       if (checkpoint) check_restart(*checkpoint, *model, differences, document);
+      // the end is not the model's
+      for (ModelIssue& issue : document.issues)
+        if (until_ && issue.pointer == "/integrator/duration")
+          issue = {"", issue.message, 0, 0, fmt::format("--until {}", *until_)};
     }
     std::unique_ptr<Integrator> integrator;
     if (document.ok()) integrator = start_integrator(*model, document, !checkpoint);
@@ -116,7 +125,15 @@ class Run final : public Command {
       if (verbose_) print_sizes(*model, document);
     }
     repeatable.resolved["bodies"] = document.resolved["bodies"];
-    return solve({*model, std::move(integrator), text, resolved_text(repeatable), std::move(probes), *expectations,
+    const std::string run_text = resolved_text(repeatable);
+    if (would_overwrite_model(directory, name, run_text)) {
+      fmt::print(stderr,
+                 "carom run: the results in {} would overwrite the model {}: expected another directory, with -o, or "
+                 "another name of the model\nSee: carom run --help\n",
+                 directory.string(), model_);
+      return exit_command_line;
+    }
+    return solve({*model, std::move(integrator), text, run_text, std::move(probes), *expectations,
                   std::move(checkpoint), std::move(differences), directory, name, begin});
   }
 
@@ -156,6 +173,21 @@ class Run final : public Command {
                system.bilateral(), system.unilateral(), system.linear() ? "linear" : "nonlinear",
                system.massless() ? ", with massless components" : "");
     fmt::print(stderr, "scales: length {:.4g}, speed {:.4g}, mass {:.4g}\n", s.length, s.speed, s.mass);
+  }
+
+  /// Whether the model lies where the run writes. A run's own run.json may, as long as it remains what it is.
+  bool would_overwrite_model(const std::filesystem::path& directory, const std::string& name,
+                             const std::string& run_text) const {
+    if (is_one_of(model_, directory, {"run.json"})) {
+      std::ifstream file(model_, std::ios::binary);
+      return std::string(std::istreambuf_iterator<char>(file), {}) != run_text;
+    }
+    std::error_code code;
+    const std::filesystem::path folder = std::filesystem::absolute(model_, code).parent_path();
+    // postmortem/ is removed as a whole
+    return is_one_of(folder, directory, {"postmortem"}) ||
+           is_one_of(model_, directory,
+                     {"summary.json", "status.json", "probes.csv", "events.csv", "energy.csv", name + ".pvd"});
   }
 
   int solve(Task task) const {
@@ -212,6 +244,7 @@ class Run final : public Command {
       account.restarted_from = task.checkpoint->file.string();
     }
     prepare(directory, task.run_text, same_files);
+    if (!same_files) remove_unwritten(directory, task.name, observers, picture != nullptr);
     simulation.stop_on(&interrupted);
     account.wall.setup = seconds_since(task.begin);
 
@@ -244,6 +277,18 @@ class Run final : public Command {
     write_atomically(directory / "run.json", run_text);
     if (!same_files) remove_checkpoints(directory);
     std::filesystem::remove(directory / "summary.json", code);
+  }
+
+  /// Tables and pictures of an earlier run that this one does not write.
+  static void remove_unwritten(const std::filesystem::path& directory, const std::string& name,
+                               const std::vector<Observer*>& observers, bool pictures) {
+    std::error_code code;
+    for (const char* table : {"probes", "events", "energy"}) {
+      const bool written =
+          std::any_of(observers.begin(), observers.end(), [&](Observer* o) { return o->record_name() == table; });
+      if (!written) std::filesystem::remove(directory / (std::string(table) + ".csv"), code);
+    }
+    if (!pictures) remove_series(directory, name);
   }
 
   /// The account of a run, and summary.json.

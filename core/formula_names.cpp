@@ -4,10 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <numbers>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/formula_tokens.hpp"
+#include "core/nearest.hpp"
 
 namespace carom::formula_detail {
 
@@ -56,21 +58,10 @@ auto find_name(const Table& table, std::string_view name) -> decltype(table.data
   return entry == table.end() ? nullptr : &*entry;
 }
 
-char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// Number of letters to insert, remove or replace, capitals aside.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (to_lower(a[i - 1]) == to_lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
+std::string to_lower(std::string_view word) {
+  std::string out(word);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
 }
 
 /// The first of the candidates nearest to `name`, empty when none is near.
@@ -78,10 +69,10 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   constexpr std::size_t longest = 64;
   if (name.size() > longest) return {};
   std::string_view best;
-  std::size_t best_distance = (name.size() + 1) / 2 + 1;
+  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > longest) continue;
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(to_lower(name), to_lower(candidate));
     if (distance < best_distance && distance < std::max(name.size(), candidate.size())) {
       best = candidate;
       best_distance = distance;
@@ -110,7 +101,7 @@ UnknownName unknown_name(std::string_view name, bool is_call, std::span<const st
 
   std::string_view nearest;
   for (const auto& [theirs, ours] : other_names)
-    if (edit_distance(name.substr(0, 16), theirs) == 0) nearest = ours;
+    if (to_lower(name.substr(0, 16)) == theirs) nearest = ours;
   if (nearest.empty()) nearest = nearest_name(name, candidates);
 
   std::string message = std::string("unknown ") + (is_call ? "function " : "name ") + quoted(name);

@@ -254,8 +254,14 @@ std::vector<Key> beam_shape_keys() {
 }
 
 std::string check_beam_shape(const json& body, std::string& where) {
+  // everything else shows when the nodes are placed
+  const auto placed = [&] {
+    std::string message;
+    beam_shape(body, where, message);
+    return message;
+  };
   if (!body.contains("shape")) {
-    if (body["from"] != body["to"]) return {};
+    if (body["from"] != body["to"]) return placed();
     where = "/to";
     return "expected a place different from \"from\", got " + brief(body["to"]);
   }
@@ -267,8 +273,8 @@ std::string check_beam_shape(const json& body, std::string& where) {
         where = "/" + std::string(key);
         return "listed frames say this already: expected no key " + in_quotes(key);
       }
-  if (type != "polyline" || !body.contains("elements")) return {};
-  if (body["elements"].get<std::int64_t>() >= sides_of(shape)) return {};
+  if (type != "polyline" || !body.contains("elements")) return placed();
+  if (body["elements"].get<std::int64_t>() >= sides_of(shape)) return placed();
   where = "/elements";
   return "expected at least one element per side, " + std::to_string(sides_of(shape)) + ", got " +
          brief(body["elements"]);

@@ -85,15 +85,19 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   std::vector<ContactPoint> on_frames, on_points;
   std::vector<TouchingPoint> touching;
   const json& on = contact["on"];
-  std::map<std::array<double, 4>, std::string> known;  // node and offset: a point that touches twice is one too many
+  // node and offset, and whether a set names it: sets may share points, but one that is named twice is one too many
+  std::map<std::array<double, 4>, std::pair<std::string, bool>> known;
   for (std::size_t i = 0; i < on.size(); ++i) {
     const std::string here = pointer + "/on/" + std::to_string(i);
+    const bool of_set = context_.point_set(text(on[i])) != nullptr;
     for (TouchingPoint& p : touching_points(text(on[i]), here)) {
       const Vec3& x = p.at.offset;
       if (on.size() > 1) {
-        const auto [first, is_new] = known.try_emplace({static_cast<double>(p.at.node), x[0], x[1], x[2]}, p.label);
+        const auto [first, is_new] =
+            known.try_emplace({static_cast<double>(p.at.node), x[0], x[1], x[2]}, std::pair(p.label, of_set));
+        if (!is_new && of_set && first->second.second) continue;
         if (!is_new)
-          context_.error(here, "\"" + p.label + "\" is the same point as \"" + first->second + "\" of this list");
+          context_.error(here, "\"" + p.label + "\" is the same point as \"" + first->second.first + "\" of this list");
       }
       touching.push_back(std::move(p));
     }

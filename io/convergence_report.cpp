@@ -1,8 +1,10 @@
 #include "io/convergence_report.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -213,10 +215,21 @@ std::string study_table(const Study& s) {
   return out + "\n";
 }
 
-void write_study(const Study& study, const std::filesystem::path& directory) {
+std::vector<std::string> study_files() { return {"convergence.csv", "convergence.json", "convergence.svg"}; }
+
+void prepare_study(const std::filesystem::path& directory) {
   std::error_code code;
   std::filesystem::create_directories(directory, code);
   if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
+  for (const std::string& name : study_files()) {
+    const std::filesystem::path file = directory / name;
+    if (std::filesystem::exists(file, code) && ::access(file.c_str(), W_OK) != 0) fail_to_write(file, errno);
+    if (std::filesystem::is_directory(file, code)) fail_to_write(file, EISDIR);
+  }
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) fail_to_write(directory, errno);
+}
+
+void write_study(const Study& study, const std::filesystem::path& directory) {
   write_csv(study, directory / "convergence.csv");
   write_atomically(directory / "convergence.json", json_text(study));
   write_atomically(directory / "convergence.svg", picture(study));

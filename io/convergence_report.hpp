@@ -50,7 +50,11 @@ struct Study {
 void find_orders(Study& study);
 
 std::string study_table(const Study& study);
-/// Makes the directory and writes the three files. Throws FileError.
+/// The names of the three files.
+std::vector<std::string> study_files();
+/// Makes the directory. Throws FileError if the files cannot be written there.
+void prepare_study(const std::filesystem::path& directory);
+/// Writes the files. Throws FileError.
 void write_study(const Study& study, const std::filesystem::path& directory);
 
 }  // namespace carom

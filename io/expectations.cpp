@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/nearest.hpp"
 #include "io/files.hpp"
 #include "io/json_source.hpp"
-#include "io/nearest.hpp"
 #include "io/spec.hpp"
 
 namespace carom {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -69,6 +70,13 @@ void write_atomically(const fs::path& path, std::string_view content) {
   }
 }
 
+bool is_one_of(const fs::path& file, const fs::path& directory, const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    std::error_code error;
+    return fs::equivalent(file, directory / name, error) && !error;
+  });
+}
+
 bool write_in_place(const fs::path& path, std::string content) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
@@ -118,6 +126,12 @@ bool CsvFile::open(const std::optional<Place>& resume) {
     begin();
     return false;
   }
+  // other columns by the same names; a restart with these may have begun before, so the file may be either
+  if (columns == columns_ && !resume->meaning.empty() && resume->meaning != meaning_) {
+    keep_table(path_);
+    begin();
+    return false;
+  }
   if (size < resume->size)
     throw FileError("cannot continue " + path_.string() + ": it is shorter than when the checkpoint was written");
   earlier.seekg(static_cast<std::streamoff>(resume->size) - 1);
@@ -156,6 +170,7 @@ void CsvFile::save(Record& record, std::size_t size) {
   flush();
   record.set_number("size", static_cast<double>(size));
   record.set("columns", Vector(columns_.begin(), columns_.end()));
+  if (!meaning_.empty()) record.set("meaning", Vector(meaning_.begin(), meaning_.end()));
 }
 
 std::optional<CsvFile::Place> CsvFile::place(const Record& record) {
@@ -164,6 +179,8 @@ std::optional<CsvFile::Place> CsvFile::place(const Record& record) {
   Place place;
   place.size = static_cast<std::size_t>(record.number("size"));
   for (const double c : *columns) place.columns += static_cast<char>(c);
+  if (const Vector* const meaning = record.find("meaning"))
+    for (const double c : *meaning) place.meaning += static_cast<char>(c);
   return place;
 }
 

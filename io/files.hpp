@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/record.hpp"
 
@@ -22,6 +23,10 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 /// For a full disk: the text takes the place of that in an existing file, in the page that it has.
 /// False if that is not possible.
 bool write_in_place(const std::filesystem::path& path, std::string content);
+
+/// Whether a file is one of those in a directory.
+bool is_one_of(const std::filesystem::path& file, const std::filesystem::path& directory,
+               const std::vector<std::string>& names);
 
 /// The shortest text that reads back as the same number.
 void append_number(std::string& text, double value);
@@ -53,18 +58,19 @@ class OutputFile {
 /// longer than a page). Where the disk is full, the file ends with the last row that it has room for.
 class CsvFile {
  public:
-  /// The file is made by open(). Columns: "t,x,y".
-  CsvFile(std::filesystem::path path, std::string columns) : path_(std::move(path)), columns_(std::move(columns)) {}
+  /// The file is made by open(). Columns: "t,x,y"; `meaning`: what they hold, where their names do not say it.
+  CsvFile(std::filesystem::path path, std::string columns, std::string meaning = "")
+      : path_(std::move(path)), columns_(std::move(columns)), meaning_(std::move(meaning)) {}
 
   /// Where a file stood when a checkpoint was written.
   struct Place {
-    std::string columns;
+    std::string columns, meaning;
     std::size_t size = 0;
   };
 
-  /// A new file, or an earlier one up to the place. An earlier one with other columns than this is kept beside, as
-  /// NAME.before.csv, and a new one begun. FileError if the earlier one is shorter, or no longer what it was. Returns
-  /// whether an earlier one is continued.
+  /// A new file, or an earlier one up to the place. An earlier one with other columns than this, or others by the same
+  /// names, is kept beside, as NAME.before.csv, and a new one begun. FileError if the earlier one is shorter, or no
+  /// longer what it was. Returns whether an earlier one is continued.
   bool open(const std::optional<Place>& resume = std::nullopt);
 
   /// The place for a checkpoint: hands all rows over, and counts the first `size` bytes.
@@ -89,7 +95,7 @@ class CsvFile {
   void add_row(std::string_view row);
 
   std::filesystem::path path_;
-  std::string columns_, row_, buffer_;
+  std::string columns_, meaning_, row_, buffer_;
   bool row_begun_ = false;
   std::size_t written_ = 0;
   std::chrono::steady_clock::time_point flushed_;  // who watches a slow run sees its rows within a second or so

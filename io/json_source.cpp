@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "io/nearest.hpp"
+#include "core/nearest.hpp"
 
 namespace carom {
 
@@ -493,12 +493,33 @@ std::string in_quotes(std::string_view s) {
   return json(part).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string printable(std::string_view s, std::size_t longest) {
+  std::size_t shown = std::min(s.size(), longest);
+  while (shown < s.size() && shown > 0 && (static_cast<unsigned char>(s[shown]) & 0xC0) == 0x80) --shown;
+  std::string out;
+  const bool utf8 = is_utf8(s.substr(0, shown));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto byte = [&](std::size_t k) { return k < shown ? static_cast<unsigned char>(s[k]) : 0U; };
+    const bool c1 = byte(i) == 0xC2 && byte(i + 1) >= 0x80 && byte(i + 1) < 0xA0;
+    const bool turns = byte(i) == 0xE2 && ((byte(i + 1) == 0x80 && byte(i + 2) >= 0xAA && byte(i + 2) <= 0xAE) ||
+                                           (byte(i + 1) == 0x81 && byte(i + 2) >= 0xA6 && byte(i + 2) <= 0xA9));
+    out += byte(i) < 0x20 || byte(i) == 0x7F || c1 || turns || (byte(i) >= 0x80 && !utf8) ? '?' : s[i];
+    i += c1 ? 1 : turns ? 2 : 0;
+  }
+  return shown < s.size() ? out + "..." : out;
+}
+
 std::string brief(const json& value) {
   if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
   if (value.is_number_float()) {
     // as people write it: 2.1e+11 rather than 210000000000.0
     char digits[32];
-    return {digits, std::to_chars(digits, digits + sizeof digits, value.get<double>()).ptr};
+    const auto x = value.get<double>();
+    std::string text(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
+    // 3.2 rather than 3.2000000000000006, but not 1 for what is above it
+    const std::string rounded(digits,
+                              std::to_chars(digits, digits + sizeof digits, x, std::chars_format::general, 15).ptr);
+    return text.size() > 16 && rounded.size() < text.size() && rounded.find('.') != std::string::npos ? rounded : text;
   }
   if (!value.is_structured()) return value.dump();
   if (value.is_object()) return value.empty() ? "{}" : "an object";

@@ -89,6 +89,9 @@ bool is_utf8(std::string_view s);
 /// A string between quotes for a message: shortened, control characters escaped.
 std::string in_quotes(std::string_view s);
 
+/// For one line of a terminal: no control characters, nor those that turn the direction of writing.
+std::string printable(std::string_view s, std::size_t longest = std::string_view::npos);
+
 /// "got" part of a message: a short value in JSON, or "an object", "a list of 3".
 std::string brief(const nlohmann::json& value);
 

@@ -121,28 +121,10 @@ void draw(BodyInfo& info, const BeamBlock& block, const std::vector<Beam>& beams
 
 // ---- the body
 
-bool check_material(BuildContext& context, const BodySource& source, const json& section) {
-  const json& body = *source.json;
-  if (const std::string message = beam_section_error(section); !message.empty()) {
-    context.error(source.pointer + "/section", message);
-    return false;
-  }
-  const bool needed = needs_material(section), given = body.contains("material");
-  if (needed && !given)
-    context.error(source.pointer, "missing key \"material\": the section " + in_quotes(text(body["section"])) +
-                                      " is a shape and needs one");
-  if (!needed && given)
-    context.error(
-        source.pointer + "/material",
-        "expected no material: the section " + in_quotes(text(body["section"])) + " says stiffness and mass itself");
-  return needed == given;
-}
-
 void build_one(BuildContext& context, const BodySource& source) {
   const json& body = *source.json;
   BodyInfo& info = *source.info;
   const json& section = context.section(text(body["section"]));
-  if (!check_material(context, source, section)) return;
   std::string where, message;
   const BeamShape shape = beam_shape(body, where, message);
   if (!message.empty()) {

@@ -32,7 +32,7 @@ Node coordinate_value(bool is_angle) {
 }
 
 // Angles are known in (-2 pi, 2 pi] only: stops need room beyond them, for the motion without them in a step.
-constexpr double largest_stop = 5.5;
+constexpr double largest_stop = 6;
 
 Key stops_key(const std::string& key, bool is_angle) {
   const std::string of = is_angle ? "angle" : "displacement";

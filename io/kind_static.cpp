@@ -11,16 +11,17 @@ using namespace spec;
 namespace {
 
 Node newton_spec() {
-  return object("Newton iteration",
-                {
-                    preset("max_iterations", integer().at_least(1), 50,
-                           "iterations after which an increment has failed, counted from the last change of its active "
-                           "set; four times as many where nothing but loads and contacts holds the bodies"),
-                    preset("tolerance", number().above(0), 1e-10, "largest scaled residual of the equilibrium"),
-                    preset("constraint_tolerance", number().above(0), 1e-11,
-                           "largest scaled residual of the "
-                           "constraints"),
-                });
+  return object(
+      "Newton iteration",
+      {
+          preset("max_iterations", integer().at_least(1), 50,
+                 "iterations after which an increment has failed, counted from the last change of its active "
+                 "set; four times as many where nothing but loads and contacts holds the bodies"),
+          preset("tolerance", number().above(0).below(1), 1e-10, "largest scaled residual of the equilibrium"),
+          preset("constraint_tolerance", number().above(0).below(1), 1e-11,
+                 "largest scaled residual of the "
+                 "constraints"),
+      });
 }
 
 Node static_spec() {

@@ -6,6 +6,8 @@
 
 #include "core/body_point.hpp"
 #include "io/build_context.hpp"
+#include "io/json_source.hpp"
+#include "io/lookup.hpp"
 #include "io/spec.hpp"
 
 namespace carom {
@@ -27,10 +29,12 @@ std::optional<AttachedPoint> BodyInfo::find_point(const std::string& point) cons
 }
 
 std::string BodyInfo::unknown_point(const std::string& point) const {
+  const std::string message = "body \"" + name + "\" has no point \"" + point + "\"";
+  if (is_numbered(point, "node")) return number_error(point, "node", static_cast<std::int64_t>(nodes.size()), message);
   std::vector<std::string> words;
   for (const auto& [word, p] : points) words.push_back(word);
   for (const auto& [word, set] : sets) words.push_back(word);
-  return "body \"" + name + "\" has no point \"" + point + "\"" + spec::suggestion(point, words);
+  return message + spec::suggestion(point, words);
 }
 
 void BodyInfo::add_node_set(std::vector<double> shares) {
@@ -86,7 +90,8 @@ void set_end_time(ModelDocument& document, double t_end) {
   json& integrator = document.resolved["integrator"];
   const double duration = t_end - integrator["start_time"].get<double>();
   if (duration < 0)
-    document.add_issue("/integrator/start_time", "expected a start before the end of the run, given with --until");
+    document.issues.push_back({"", "expected an end not before the start, t = " + brief(integrator["start_time"]), 0, 0,
+                               "--until " + brief(json(t_end))});
   else {
     // what is expected at the model's own end stays there
     for (json& e : document.resolved["expect"])

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/vector_ops.hpp"
 #include "elements/load.hpp"
@@ -15,6 +16,7 @@
 #include "io/contact_builder.hpp"
 #include "io/joint_builder.hpp"
 #include "io/kinds.hpp"
+#include "io/pieces.hpp"
 #include "io/spread_loads.hpp"
 
 namespace carom {
@@ -441,8 +443,10 @@ class Builder {
           "initial velocities were projected: changed by up to {:.3g}, angular velocities by up to {:.3g}");
     moved(model_->projection.statics,
           "the run starts from static equilibrium: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
+    unused_values();
     if (text(root_["integrator"]["type"]) == "static" && max_abs(state.v) > 0)
       model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
+    for (std::string& remark : piece_remarks(*model_)) model_->warnings.push_back(std::move(remark));
     // contacts that start penetrating
     for (const RowGroup& contact : model_->contacts) {
       double deepest = 0;
@@ -481,6 +485,31 @@ class Builder {
         remark(In(rate).first(n), model_->scales.speed,
                "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
     }
+  }
+
+  // What the file says and nothing takes.
+  void unused_values() {
+    const DofMap& dofs = model_->system.dofs();
+    for (const BodyInfo& body : model_->bodies)
+      for (std::size_t k = 0; k < body.nodes.size(); ++k) {
+        const int node = body.nodes[k];
+        const auto& [v, Omega] = context_.velocities()[static_cast<std::size_t>(node)];
+        const int components = dofs.kind(node) == NodeKind::frame ? 6 : dofs.kind(node) == NodeKind::point ? 3 : 0;
+        int c = 0;
+        while (c < components && (dofs.equation(node, c) >= 0 || (c < 3 ? v[c] : Omega[c - 3]) == 0)) ++c;
+        if (c == components) continue;
+        const std::string where = body.nodes.size() > 1 ? fmt::format(" at {}.node.{}", body.name, k) : "";
+        model_->warnings.push_back(fmt::format("the initial {} of {} is left out where it is fixed{}",
+                                               c < 3 ? "velocity" : "angular velocity", body.name, where));
+        break;
+      }
+    std::set<std::string> used;
+    for (const char* list : {"joints", "springs"})
+      for (const json& entry : root_[list])
+        for (const json& of : entry["of"]) used.insert(text(of));
+    for (const json& point : root_["ground"])
+      if (const std::string name = text(point["name"]); !used.contains("ground." + name))
+        model_->warnings.push_back(fmt::format("nothing uses the point {} of the ground", name));
   }
 
   ModelDocument& document_;

@@ -1,5 +1,6 @@
 #include "io/model_markdown.hpp"
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -43,6 +44,8 @@ std::string value_text(const Node& node) {
 std::string rule_text(const KeyRule& rule) {
   if (rule.kind == KeyRule::Kind::needs)
     return "`" + rule.alternatives[0][0] + "` needs `" + rule.alternatives[1][0] + "`.";
+  if (rule.alternatives.size() == 1 && rule.alternatives[0].size() == 1 && rule.kind != KeyRule::Kind::at_most_one)
+    return "`" + rule.alternatives[0][0] + "` is needed.";
   std::string text = rule.kind == KeyRule::Kind::exactly_one   ? "Exactly one of "
                      : rule.kind == KeyRule::Kind::at_most_one ? "At most one of "
                                                                : "At least one of ";
@@ -138,35 +141,42 @@ class Writer {
     return text;
   }
 
-  void object(const std::string& path, const Node& node, int level) {
+  void object(const std::string& path, const Node& node, int level, const std::string& type = "") {
     table(node);
     if (!path.empty())
-      for (const Key& key : node.keys) nested(path + "/" + key.name, key, level);
+      for (const Key& key : node.keys) nested(path + "/" + key.name, key, level, type);
   }
 
-  void nested(const std::string& path, const Key& key, int level) {
-    if (!has_keys(key.value) || !written_.insert(path).second) return;
-    heading(level, path);
+  // Types that share a key share its section; those with another object under its name have sections of their own.
+  void nested(const std::string& path, const Key& key, int level, const std::string& type) {
+    if (!has_keys(key.value)) return;
+    Writer alone;
+    alone.below(path, key.value, level);
+    std::set<std::string>& written = written_[path];
+    const bool is_first = written.empty();
+    if (!written.insert(alone.out_).second) return;
+    const std::string of = is_first || type.empty() ? "" : " of `" + type + "`";
+    heading(level, path + of);
     out_ += sentence(key.help) + "\n";
-    below(path, key.value, level < 5 ? level + 1 : level);
+    below(path, key.value, level < 5 ? level + 1 : level, of);
   }
 
-  // An object's keys, or those of each type.
-  void below(const std::string& path, const Node& value, int level) {
+  // An object's keys, or those of each type; `of` belongs to the path in headings.
+  void below(const std::string& path, const Node& value, int level, const std::string& of = "") {
     const Node& node = inner(value);
     if (node.variants.empty()) {
       object(path, node, level);
       return;
     }
     for (const Variant& variant : node.variants) {
-      heading(level, path + ", type `" + variant.type + "`");
+      heading(level, path + of + ", type `" + variant.type + "`");
       out_ += sentence(variant.help) + "\n";
-      object(path, variant.object, level < 5 ? level + 1 : level);
+      object(path, variant.object, level < 5 ? level + 1 : level, variant.type);
     }
   }
 
   std::string out_;
-  std::set<std::string> written_;  // types that share a key share its section
+  std::map<std::string, std::set<std::string>> written_;  // by path
 };
 
 }  // namespace

@@ -219,24 +219,14 @@ struct Resolution {
   DefinedNames used;
 };
 
-// ---- Text
-
-/// For one line of a terminal: no control characters, nor those that turn the direction of writing.
-std::string printable(std::string_view s, std::size_t longest = std::string_view::npos) {
-  std::size_t shown = std::min(s.size(), longest);
-  while (shown < s.size() && shown > 0 && (static_cast<unsigned char>(s[shown]) & 0xC0) == 0x80) --shown;
-  std::string out;
-  const bool utf8 = is_utf8(s.substr(0, shown));
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto byte = [&](std::size_t k) { return k < shown ? static_cast<unsigned char>(s[k]) : 0U; };
-    const bool c1 = byte(i) == 0xC2 && byte(i + 1) >= 0x80 && byte(i + 1) < 0xA0;
-    const bool turns = byte(i) == 0xE2 && ((byte(i + 1) == 0x80 && byte(i + 2) >= 0xAA && byte(i + 2) <= 0xAE) ||
-                                           (byte(i + 1) == 0x81 && byte(i + 2) >= 0xA6 && byte(i + 2) <= 0xA9));
-    out += byte(i) < 0x20 || byte(i) == 0x7F || c1 || turns || (byte(i) >= 0x80 && !utf8) ? '?' : s[i];
-    i += c1 ? 1 : turns ? 2 : 0;
-  }
-  return shown < s.size() ? out + "..." : out;
+/// Names of parameters in any text of the document.
+void note_names(const json& value, const Formula::Parameters& parameters, std::set<std::string>& names) {
+  if (value.is_string()) names.merge(spec::names_in_formula(value.get_ref<const std::string&>(), parameters));
+  if (value.is_structured())
+    for (const json& inner : value) note_names(inner, parameters, names);
 }
+
+// ---- Text
 
 std::string read_text(const std::string& path) {
   const std::string failure = "cannot read " + (path.empty() ? "\"\"" : printable(path)) + ": ";
@@ -380,6 +370,7 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
       document.add_issue(problem.pointer, problem.message);
   }
   document.resolved = std::move(resolution.values.value);
+  document.resolved.erase("$schema");  // for editors, and relative to this file
 
   // Only what formulas of t need is kept of the parameters.
   std::set<std::string> defined;
@@ -396,6 +387,8 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
     resolution.used.materials.merge(more.materials);
     resolution.used.sections.merge(more.sections);
   }
+  // Nor is what stands where the reader did not come, as under an unknown key.
+  if (!document.ok()) note_names(root, resolution.parameters.values, resolution.used.parameters);
   check_references(document, resolution.values.references, defined, resolution.used);
   return document;
 }

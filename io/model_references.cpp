@@ -2,6 +2,7 @@
 // with errors too, and is silent about what the first pass has complained of.
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "io/kinds.hpp"
 #include "io/lookup.hpp"
 #include "io/model_spec.hpp"
+#include "io/sections.hpp"
 
 namespace carom {
 
@@ -68,6 +70,23 @@ class References {
         complain("/bodies/" + std::to_string(i) + "/name", "\"ground\" is the inertial frame; choose another name");
   }
 
+  /// What depends on a beam's section, and files that must be there.
+  void check_materials_and_files() {
+    const json& bodies = list_of(model_, "bodies");
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      const std::string here = "/bodies/" + std::to_string(i);
+      if (text_of(bodies[i], "type") == "beam") check_beam_section(bodies[i], here);
+      for (const char* key : {"mesh", "shape"}) {
+        if (!bodies[i].is_object() || !bodies[i].contains(key)) continue;
+        const std::string file = text_of(bodies[i][key], "file"), pointer = here + "/" + key + "/file";
+        if (file.empty() || is_broken(pointer)) continue;
+        const auto path = std::filesystem::path(document_.file).parent_path() / file;
+        std::error_code code;
+        if (!std::filesystem::exists(path, code)) complain(pointer, path.string() + ": no such file");
+      }
+    }
+  }
+
   /// What joints can connect.
   void check_joints() {
     const json& joints = list_of(model_, "joints");
@@ -119,8 +138,34 @@ class References {
     }
   }
 
-  void check_unused(const std::set<std::string>& parameters, const DefinedNames& used, bool bodies_are_right,
-                    bool all_is_right) {
+  /// Columns of probes.csv that are expected to have values.
+  void check_expectations() {
+    const json none = json::object();
+    const json& output = model_.contains("output") ? model_["output"] : none;
+    const bool known = std::none_of(document_.issues.begin(), document_.issues.end(), [](const ModelIssue& issue) {
+      return issue.pointer.empty() || issue.pointer.starts_with("/output");
+    });
+    if (!known) return;
+    std::vector<std::string> columns;
+    for (const json& probe : list_of(output, "probes")) {
+      const std::string name = text_of(probe, "name"), word = text_of(probe, "quantity");
+      const Quantity* quantity = find_quantity(word);
+      if (quantity == nullptr) return;
+      if (quantity->is_vector && word == quantity->name)
+        for (const char* component : {".x", ".y", ".z"}) columns.push_back(name + component);
+      else
+        columns.push_back(name);
+    }
+    const json& expectations = list_of(model_, "expect");
+    for (std::size_t i = 0; i < expectations.size(); ++i) {
+      const std::string column = text_of(expectations[i], "probe");
+      if (!column.empty() && std::find(columns.begin(), columns.end(), column) == columns.end())
+        complain("/expect/" + std::to_string(i) + "/probe",
+                 "no probe with a column " + in_quotes(column) + suggest(column, columns));
+    }
+  }
+
+  void check_unused(const std::set<std::string>& parameters, const DefinedNames& used, bool bodies_are_right) {
     // A name that was not understood may be the use.
     const auto check = [&](const char* noun, const std::string& key, const std::set<std::string>& used_names) {
       const json& list = list_of(model_, key.c_str());
@@ -134,13 +179,39 @@ class References {
       check("material", "materials", used.materials);
       check("section", "sections", used.sections);
     }
-    if (!all_is_right) return;
+    // a formula with a wrong name may mean one of them
+    if (std::any_of(document_.issues.begin(), document_.issues.end(), [](const ModelIssue& issue) {
+          return issue.pointer.empty() || issue.message.find(": unknown name '") != std::string::npos;
+        }))
+      return;
     for (const std::string& name : parameters)
       if (!used.parameters.contains(name))
         document_.add_issue_at_key("/parameters/" + name, "parameter " + in_quotes(name) + " is not used");
   }
 
  private:
+  /// A section by its shape needs a material, one by matrices has it in them; not each suits a beam.
+  void check_beam_section(const json& body, const std::string& pointer) {
+    const std::string name = text_of(body, "section");
+    const json& sections = list_of(model_, "sections");
+    std::size_t i = 0;
+    while (i < sections.size() && text_of(sections[i], "name") != name) ++i;
+    const std::string place = "/sections/" + std::to_string(i);
+    if (name.empty() || i == sections.size() ||
+        std::any_of(document_.issues.begin(), document_.issues.end(), [&](const ModelIssue& issue) {
+          return issue.pointer == place || issue.pointer.starts_with(place + "/");
+        }))
+      return;
+    if (const std::string message = beam_section_error(sections[i]); !message.empty())
+      return complain(pointer + "/section", message);
+    const bool needed = needs_material(sections[i]), given = body.contains("material");
+    if (needed && !given)
+      complain(pointer, "missing key \"material\": the section " + in_quotes(name) + " is a shape and needs one");
+    if (!needed && given)
+      complain(pointer + "/material",
+               "expected no material: the section " + in_quotes(name) + " says stiffness and mass itself");
+  }
+
   /// A joint may hold a set of a solid's nodes as one.
   bool may_be_set(const FoundReference& reference) const {
     const auto body = bodies_.find(reference.text.substr(0, reference.text.find('.')));
@@ -334,17 +405,18 @@ class References {
 void check_references(ModelDocument& document, const std::vector<FoundReference>& references,
                       const std::set<std::string>& parameters, const DefinedNames& used) {
   References second_pass(document);
-  const bool all_is_right = document.ok();
   for (const FoundReference& reference : references) second_pass.check(reference);
   second_pass.check_bodies();
+  second_pass.check_materials_and_files();
   second_pass.check_joints();
   second_pass.check_probes();
+  second_pass.check_expectations();
 
   // A material that nothing uses may be the one that a wrong name or an unread body meant.
   const bool bodies_are_right =
       std::none_of(document.issues.begin(), document.issues.end(),
                    [](const ModelIssue& issue) { return issue.pointer.empty() || issue.pointer.starts_with("/bod"); });
-  second_pass.check_unused(parameters, used, bodies_are_right, all_is_right);
+  second_pass.check_unused(parameters, used, bodies_are_right);
 }
 
 }  // namespace carom

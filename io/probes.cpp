@@ -256,9 +256,25 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
     }
     Probe probe;
     probe.every = settings.every;
+    probe.meaning = settings.quantity + " " + settings.of;
     bool is_vector = true;
     const auto unknown = [&](const std::string& what) {
       document.add_issue(settings.pointer + "/of", "no " + what + " named \"" + settings.of + "\"");
+    };
+    // a node that a mesh has not, or a group, which is no point
+    const auto unknown_node = [&]() {
+      const std::size_t dot = settings.of.find('.');
+      const BodyInfo* body = dot == std::string::npos ? nullptr : model.find_body(settings.of.substr(0, dot));
+      if (body == nullptr || model.find_point(settings.of) || settings.of.substr(dot + 1).starts_with("element."))
+        return false;
+      const std::string point = settings.of.substr(dot + 1), last = std::to_string(body->nodes.size() - 1);
+      document.add_issue(settings.pointer + "/of", body->sets.contains(point) ? "expected one point, got \"" +
+                                                                                    settings.of + "\", which is several"
+                                                   : body->type != "solid" || point.starts_with("node.")
+                                                       ? body->unknown_point(point)
+                                                       : "body \"" + body->name + "\" has no point \"" + point +
+                                                             "\"; a probe takes its nodes, node.0 to node." + last);
+      return true;
     };
     if (quantity.starts_with("energy.") || quantity.starts_with("momentum.")) {
       is_vector = quantity.starts_with("momentum.");
@@ -313,7 +329,8 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       const bool nodal = known->of == Quantity::Of::element_node;
       const auto field = find_field(model, field_name, settings.of, nodal, sources);
       if (!field) {
-        unknown((nodal ? "node with the quantity \"" : "element with the quantity \"") + field_name + "\"");
+        if (!unknown_node())
+          unknown((nodal ? "node with the quantity \"" : "element with the quantity \"") + field_name + "\"");
         continue;
       }
       component = dot == std::string::npos ? -1 : field_component(settings.quantity.substr(dot + 1));
@@ -322,7 +339,7 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       const auto point = model.find_point(settings.of);
       const bool rotation = quantity == "rotation" || quantity == "angular_velocity";
       if (!point || (rotation && (point->node < 0 || model.system.dofs().kind(point->node) != NodeKind::frame))) {
-        unknown(rotation ? "rotating body" : "point");
+        if (rotation || !unknown_node()) unknown(rotation ? "rotating body" : "point");
         continue;
       }
       probe.evaluate = point_probe(quantity, component, *point);
@@ -343,10 +360,16 @@ std::string columns_of(const std::vector<Probe>& probes) {
     for (const std::string& c : p.columns) columns += "," + c;
   return columns;
 }
+
+std::string meaning_of(const std::vector<Probe>& probes) {
+  std::string meaning;
+  for (const Probe& p : probes) meaning += p.meaning + "\n";
+  return meaning;
+}
 }  // namespace
 
 ProbeWriter::ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes)
-    : file_(file, columns_of(probes)), probes_(std::move(probes)) {}
+    : file_(file, columns_of(probes), meaning_of(probes)), probes_(std::move(probes)) {}
 
 void ProbeWriter::start(const StepView& view) {
   if (!file_.open(resume_)) write(view);

@@ -16,6 +16,7 @@ namespace carom {
 /// One probe: what it is called and how it is read off a step. `width` values, 1 or 3.
 struct Probe {
   std::vector<std::string> columns;
+  std::string meaning;  ///< quantity and what it is of
   int every = 1;
   std::function<void(const StepView&, double*)> evaluate;
 };

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "core/nearest.hpp"
 #include "io/json_source.hpp"
-#include "io/nearest.hpp"
 
 namespace carom::spec {
 

@@ -346,8 +346,8 @@ class Walk {
       const std::string how_many = rule.kind == KeyRule::Kind::at_most_one    ? "at most one"
                                    : rule.kind == KeyRule::Kind::at_least_one ? "at least one"
                                                                               : "exactly one";
-      complain(pointer, "expected " + how_many + " of the keys " + joined(names, "and") + ", got " +
-                            (none ? std::string("none") : joined(begun, "and")));
+      complain(pointer, "expected " + (names.size() == 1 ? "the key " : how_many + " of the keys ") +
+                            joined(names, "and") + ", got " + (none ? std::string("none") : joined(begun, "and")));
     } else if (!missing.empty()) {
       complain(pointer, missing);
     }

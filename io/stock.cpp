@@ -5,13 +5,13 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/element_frequency.hpp"
 #include "core/nodal_mass.hpp"
 #include "core/row_rank.hpp"
 #include "core/vector_ops.hpp"
 #include "io/build_context.hpp"
+#include "io/pieces.hpp"
 
 namespace carom {
 
@@ -144,6 +144,16 @@ class StockTaking {
       Stock::Joint& joint = stock_.joints[joint_of[at(i)]];
       ++joint.redundant;
       stock_.redundant.push_back({joint.name, system_.row_component(rows_[at(i)])});
+      // a row that says what rows before it say, and something else
+      const double gap = std::abs(gaps_[at(rows_[at(i)])]);
+      if (!(gap > 1e-9 * model_.scales.length)) continue;
+      for (std::string& remark : stock_.remarks)
+        if (const std::size_t end = remark.find("; the first step closes it"); end != std::string::npos)
+          remark.resize(end);
+      stock_.remarks.push_back(fmt::format(
+          "joints contradict each other: {} {} is {:.3g} off and depends on rows of joints before it, so that no "
+          "motion nearby closes it; a run will hardly get through its first step",
+          joint.name, system_.row_component(rows_[at(i)]), gap));
     }
   }
 
@@ -268,37 +278,11 @@ class StockTaking {
   // Bodies that gravity pulls and that nothing ties to the ground.
   void remark_falling() {
     if (system_.gravity().norm() == 0) return;
-    const DofMap& dofs = system_.dofs();
-    const int ground = dofs.nodes();
-    std::vector<int> parent(at(ground + 1));
-    std::iota(parent.begin(), parent.end(), 0);
-    const auto root = [&](int i) {
-      while (parent[at(i)] != i) i = parent[at(i)] = parent[at(parent[at(i)])];
-      return i;
-    };
-    const auto join = [&](const Topology& topology, bool to_ground) {
-      const int slots = static_cast<int>(topology.slots.size());
-      for (int item = 0; item < topology.items; ++item) {
-        const auto node = [&](int slot) {
-          const int k = topology.node(item, slot);
-          return k < 0 ? ground : k;
-        };
-        for (int k = 1; k < slots; ++k) parent[at(root(node(k)))] = root(node(0));
-        if (to_ground) parent[at(root(node(0)))] = root(ground);
-      }
-    };
-    for (const auto& block : system_.elements())
-      join(block->topology(), block->topology().slots.size() == 1 && !block->traits().has_mass);
-    for (const auto& block : system_.constraints())
-      join(block->topology(), block->traits().unilateral && block->topology().slots.size() == 1);
-    for (int node = 0; node < ground; ++node)
-      for (int c = 0; c < DofMap::components(dofs.kind(node)); ++c)
-        if (dofs.equation(node, c) < 0) parent[at(root(node))] = root(ground);
-
+    const std::vector<bool> tied = tied_to_ground(system_);
     std::string names;
     int count = 0;
     for (const BodyInfo& body : model_.bodies)
-      if (root(body.nodes.front()) != root(ground) && ++count <= 5) names += (count > 1 ? ", " : "") + body.name;
+      if (!tied[at(body.nodes.front())] && ++count <= 5) names += (count > 1 ? ", " : "") + body.name;
     if (count > 5) names += fmt::format(" and {} more", count - 5);
     if (count > 0)
       stock_.remarks.push_back(names + (count > 1 ? " fall" : " falls") +

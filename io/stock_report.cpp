@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "io/json_source.hpp"
 #include "io/stock.hpp"
 
 namespace carom {
@@ -301,7 +302,7 @@ json stiffness_json(const Stock& s) {
 }  // namespace
 
 std::string stock_text(const Stock& s) {
-  std::string out = s.title.empty() ? "" : s.title + "\n";
+  std::string out = s.title.empty() ? "" : printable(s.title) + "\n";
   out += masses_text(s) + freedom_text(s) + projection_text(s) + joints_text(s) + contacts_text(s) + stiffness_text(s) +
          totals_text(s);
   if (!s.remarks.empty()) {

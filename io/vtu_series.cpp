@@ -111,6 +111,17 @@ std::vector<double> listed_times(const fs::path& path) {
   return times;
 }
 
+/// Removes the frames from number `first` on.
+void remove_frames(const fs::path& directory, const std::string& series, std::size_t first) {
+  std::error_code error;
+  std::vector<fs::path> stale;
+  for (fs::directory_iterator it(directory / "vtu", error), end; !error && it != end; it.increment(error)) {
+    const auto number = frame_number(it->path().filename().string(), series);
+    if (number && (*number >= first || it->path().extension() == ".tmp")) stale.push_back(it->path());
+  }
+  for (const fs::path& path : stale) fs::remove(path, error);
+}
+
 /// The list of frames; see the header of this file's interface.
 class PvdFile {
  public:
@@ -311,12 +322,7 @@ void VtuSeries::Impl::begin(std::optional<double> resume_from) {
   pvd.begin(kept);
 
   // What is not listed would be taken for a part of the series.
-  std::vector<fs::path> stale;
-  for (fs::directory_iterator it(directory / "vtu", error), end; !error && it != end; it.increment(error)) {
-    const auto number = frame_number(it->path().filename().string(), name);
-    if (number && (*number >= kept.size() || it->path().extension() == ".tmp")) stale.push_back(it->path());
-  }
-  for (const fs::path& path : stale) fs::remove(path, error);
+  remove_frames(directory, name, kept.size());
 }
 
 void VtuSeries::Impl::connect() {
@@ -400,6 +406,12 @@ void VtuSeries::Impl::write_frame(double t, const VtuPiece& piece) {
   }
   write_atomically(path, writer->GetOutputString());
   pvd.add(t);
+}
+
+void remove_series(const fs::path& directory, const std::string& name) {
+  std::error_code error;
+  fs::remove(directory / (name + ".pvd"), error);
+  remove_frames(directory, name, 0);
 }
 
 VtuSeries::VtuSeries(fs::path directory, std::string name, std::optional<double> resume_from)

@@ -51,6 +51,9 @@ struct VtuPiece {
   std::size_t add_cell_field(std::string name, int components);
 };
 
+/// Removes a series: its list and its frames.
+void remove_series(const std::filesystem::path& directory, const std::string& name);
+
 /// Writes a series. Errors of files and disk are FileError; what was written before stays readable.
 class VtuSeries {
  public:

@@ -55,6 +55,7 @@ int with_last_line_ended(int file) {
 }  // namespace
 
 // So does this one: files are only read.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): reserved names there
 extern "C" FILE* fopen(const char* name, const char* mode) {
   if (mode[0] != 'r' || std::string(mode).find('+') != std::string::npos) {
     errno = EACCES;

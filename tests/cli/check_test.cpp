@@ -62,6 +62,41 @@ TEST_CASE("check: velocities are projected also where nothing else gives the mod
   CHECK(contains(run_carom(directory, {"check", "m.json"}).out, "angular by up to 8"));
 }
 
+TEST_CASE("check: joints that contradict each other are told from those that the first step closes") {
+  const TemporaryDirectory directory;
+  const auto check = [&](const char* more) {
+    write(directory / "m.json", std::string(R"({"format": 1,
+  "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "position": [0, 0.5, 0]}],
+  "ground": [{"name": "l", "at": [-1, 0, 0]}, {"name": "r", "at": [1, 0, 0]}],
+  "joints": [{"name": "jl", "type": "spherical", "of": ["ground.l", "a"]})") +
+                                    more + R"(],
+  "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.1}})");
+    return run_carom(directory, {"check", "m.json"}).out;
+  };
+  const std::string one = check(""), two = check(R"(, {"name": "jr", "type": "spherical", "of": ["ground.r", "a"]})");
+  CHECK(contains(one, "; the first step closes it\n"));
+  CHECK(!contains(one, "contradict"));
+  CHECK(contains(one, "nothing uses the point r of the ground\n"));
+  CHECK(contains(two, "joints contradict each other: jr x is 1 off"));
+  CHECK(!contains(two, "the first step closes it"));
+  CHECK(!contains(two, "nothing uses"));
+}
+
+TEST_CASE("check: an initial velocity in a fixed direction is a remark, and a title is one line") {
+  const TemporaryDirectory directory;
+  const auto check = [&](const char* velocity) {
+    write(directory / "m.json", std::string(R"({"format": 1, "title": "a\u001b[31mb\nc",
+  "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "fixed": ["x"], "velocity": )") +
+                                    velocity + R"(}],
+  "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.1}})");
+    return run_carom(directory, {"check", "m.json"}).out;
+  };
+  CHECK(contains(check("[1, 0, 0]"), "the initial velocity of a is left out where it is fixed\n"));
+  const std::string right = check("[0, 1, 0]");
+  CHECK(!contains(right, "left out"));
+  CHECK(right.starts_with("a?[31mb?c\n"));
+}
+
 TEST_CASE("check: a start that cannot be projected is an error of the model") {
   const TemporaryDirectory directory;
   write(directory / "m.json", R"({"format": 1,

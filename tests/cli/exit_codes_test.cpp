@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -137,7 +138,30 @@ TEST_CASE("wrong model: an empty file, broken JSON and another kind of value end
   CHECK(!message("{}").empty());
 }
 
-TEST_CASE("--set: wrong pointers and values end with 3 and name the option") {
+TEST_CASE("files: a stdout that cannot be written ends with 5") {
+  for (const char* arguments : {"schema", "schema --markdown", "check ball.json", "check ball.json --json", "--help",
+                                "--version", "completion bash", "run ball.json --until 0.01"}) {
+    CAPTURE(arguments);
+    const TemporaryDirectory directory;
+    write(directory / "ball.json", read(model_path("bouncing_ball")));
+    const std::string command = "cd '" + directory.path().string() + "' && '" CAROM_PROGRAM "' " + arguments;
+    const int status = std::system((command + " > /dev/full 2> err").c_str());
+    CHECK(WEXITSTATUS(status) == 5);
+    CHECK(contains(read(directory / "err"), "carom: cannot write to stdout: No space left on device\n"));
+  }
+}
+
+TEST_CASE("command line: -- ends the options, and help is a command too") {
+  const TemporaryDirectory directory;
+  write(directory / "-dash.json", read(model_path("bouncing_ball")));
+  CHECK(run_carom(directory, {"run", "-q", "--until", "0.01", "--", "-dash.json"}).code == 0);
+  CHECK(fs::exists(directory / "results/-dash/summary.json"));
+  CHECK(run_carom(directory, {"help"}).out == run_carom(directory, {"--help"}).out);
+  CHECK(run_carom(directory, {"help", "run"}).out == run_carom(directory, {"run", "--help"}).out);
+  CHECK(run_carom(directory, {"help", "rnu"}).code == 2);
+}
+
+TEST_CASE("--set: wrong pointers and values end with 3 and name the option, what is no pointer and value with 2") {
   const TemporaryDirectory directory;
   const auto message = [&](const std::string& set) {
     const Outcome outcome = run_carom(directory, {"run", model_path("bouncing_ball"), "--set", set});
@@ -145,9 +169,12 @@ TEST_CASE("--set: wrong pointers and values end with 3 and name the option") {
     CHECK(outcome.out.empty());
     return outcome.err;
   };
-  CHECK(message("step") ==
-        "--set step: error: expected /json/pointer=value, as in /integrator/step=1e-4\n"
-        "1 error. See: carom schema\n");
+  for (const char* text : {"step", "integrator/step=1", "/integrator/step", "=1", "/=1"}) {
+    const Outcome outcome = run_carom(directory, {"run", model_path("bouncing_ball"), "--set", text});
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err == "carom run: --set: expected /json/pointer=value, as in /integrator/step=1e-4, got \"" +
+                             std::string(text) + "\"\nSee: carom run --help\n");
+  }
   CHECK(message("/integrator/step=-1").starts_with("--set /integrator/step=-1: error at /integrator/step: "));
   CHECK(message("/integrator/stpe=1").find("did you mean \"step\"?") != std::string::npos);
   CHECK(message("/bodies/7/mass=1").starts_with("--set /bodies/7/mass=1: error"));

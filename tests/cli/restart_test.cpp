@@ -260,6 +260,27 @@ TEST_CASE("restart: with other probes the earlier table is kept beside, also aft
   CHECK((read(directory / "r/probes.before2.csv") == after));
 }
 
+TEST_CASE("restart: a probe that means something else by the same name begins a new table") {
+  const TemporaryDirectory directory;
+  const auto probe = [](const std::string& of, const std::string& quantity) {
+    return "/output/probes=[{\"name\": \"z\", \"of\": \"" + of + "\", \"quantity\": \"" + quantity + "\"}]";
+  };
+  REQUIRE(run_carom(directory, chain("r", {"--until", "0.1", "--set", probe("bead_3", "position.z")})).code == 0);
+  std::string before = read(directory / "r/probes.csv"), kept = "r/probes.before.csv";
+  double end = 0.1;
+  for (const std::string& changed : {probe("bead_3", "velocity.z"), probe("bead_4", "velocity.z")}) {
+    CAPTURE(changed);
+    const std::string until = std::to_string(end + 0.1);
+    REQUIRE(run_carom(directory, chain("r", {"--until", until, "--restart", "last", "--set", changed})).code == 0);
+    CHECK((read(directory / kept) == before));
+    const Table table = read_csv(directory / "r/probes.csv");
+    CHECK(table.rows.front()[0] == doctest::Approx(end).epsilon(1e-12));
+    before = read(directory / "r/probes.csv");
+    kept = "r/probes.before2.csv";
+    end += 0.1;
+  }
+}
+
 TEST_CASE("restart: into another directory leaves the first alone and writes what follows") {
   const TemporaryDirectory directory;
   REQUIRE(run_carom(directory, chain("whole", {"--until", "0.2"})).code == 0);
@@ -395,7 +416,7 @@ TEST_CASE("restart: what it cannot change is refused by path, and nothing is tou
   CHECK(contains(refused({"--set", "/bodies/0/name=stone", "--set", "/contacts=[]", "--set", "/output/probes=[]"}),
                  "a restart cannot change bodies, joints or contacts in number or kind"));
   CHECK(contains(refused({"--until", "0.05"}),
-                 "/integrator/duration: the run would end at t = 0.05, before the checkpoint's t = 0.1"));
+                 "--until 0.05: error: the run would end at t = 0.05, before the checkpoint's t = 0.1"));
 
   // a checkpoint of another model
   REQUIRE(run_carom(directory, chain("c", {"--until", "0.01"})).code == 0);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "tests/cli/program.hpp"
 
 using namespace carom::cli_test;
@@ -66,6 +68,51 @@ TEST_CASE("run: a second run into the same directory replaces the first") {
   CHECK(series_times(directory / "r").size() == 11);
   CHECK(read_csv(directory / "r/probes.csv").rows.size() == 51);
   CHECK(!fs::exists(directory / "r/vtu/brick_000011.vtu"));
+}
+
+TEST_CASE("run: what an earlier run wrote and this one does not is removed, and nothing else") {
+  const TemporaryDirectory directory;
+  const Words arguments = {"run", model_path("brick"), "--until", "0.02", "-q", "-o", "r", "--set", "/expect=[]"};
+  REQUIRE(run_carom(directory, arguments).code == 0);
+  for (const char* own : {"r/notes.csv", "r/other.pvd", "r/vtu/brick_sketch.vtu"}) write(directory / own, "mine");
+  REQUIRE(run_carom(directory, joined(arguments, {"--set",
+                                                  "/output={\"vtu\": {\"enabled\": false}, \"events\": "
+                                                  "{\"enabled\": false}, \"energy\": {\"enabled\": false}}"}))
+              .code == 0);
+  Words files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory / "r"))
+    if (entry.is_regular_file() && entry.path().extension() != ".cbor")
+      files.push_back(fs::relative(entry.path(), directory / "r").string());
+  std::sort(files.begin(), files.end());
+  CHECK(files == Words{"notes.csv", "other.pvd", "run.json", "status.json", "summary.json", "vtu/brick_sketch.vtu"});
+}
+
+TEST_CASE("run: a model that lies where the results go is never overwritten, with 2") {
+  const TemporaryDirectory directory;
+  const std::string model = read(model_path("bouncing_ball"));
+  fs::create_directories(directory / "same/postmortem");
+  for (const char* name : {"run.json", "summary.json", "status.json", "probes.csv", "same.pvd", "postmortem/m.json"}) {
+    CAPTURE(name);
+    const std::string file = std::string("same/") + name;
+    write(directory / file, model);
+    const Outcome outcome = run_carom(directory, {"run", file, "-o", "same", "--until", "0.01"});
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err.starts_with("carom run: the results in same would overwrite the model " + file + ": "));
+    CHECK((read(directory / file) == model));
+    fs::remove(directory / file);
+    fs::remove(directory / "same/postmortem");
+    CHECK(fs::is_empty(directory / "same"));
+    fs::create_directories(directory / "same/postmortem");
+  }
+  // but a run may be repeated where it is, while its model remains the same
+  REQUIRE(run_carom(directory, {"run", model_path("bouncing_ball"), "-q", "-o", "r", "--until", "0.1"}).code == 0);
+  const std::string repeated = read(directory / "r/run.json");
+  CHECK(run_carom(directory, {"run", "r/run.json", "-q", "-o", "r"}).code == 0);
+  CHECK((read(directory / "r/run.json") == repeated));
+  CHECK(run_carom(directory, {"run", "r/run.json", "-q", "-o", "r", "--until", "0.2"}).code == 2);
+  CHECK((read(directory / "r/run.json") == repeated));
+  CHECK(!repeated.empty());
+  CHECK(!contains(repeated, "$schema"));
 }
 
 TEST_CASE("run: the last state is in the series though the stride passes it by") {

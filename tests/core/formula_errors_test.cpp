@@ -37,15 +37,17 @@ void check_error(const std::string& text, std::size_t offset, const std::string&
 }  // namespace
 
 TEST_CASE("formula: an unknown name is reported with its place and the nearest known one") {
-  check_error("0.1*sin(2*tme)", 10, "unknown name 'tme'; did you mean 't'?");
+  check_error("0.1*sin(2*tt)", 10, "unknown name 'tt'; did you mean 't'?");
   check_error("sine(t)", 0, "unknown function 'sine'; did you mean 'sin'?");
   check_error("2*freqency*t", 2, "unknown name 'freqency'; did you mean 'frequency'?");
   check_error("2*PI", 2, "unknown name 'PI'; did you mean 'pi'?");
   check_error("1 + ln(t)", 4, "unknown function 'ln'; did you mean 'log'?");
   check_error("Heaviside(t)", 0, "unknown function 'Heaviside'; did you mean 'step'?");
+  check_error("2*freuqecny*t", 2, "unknown name 'freuqecny'; did you mean 'frequency'?");
+  check_error("foo", 0, "unknown name 'foo'; known are t frequency pi e and functions");
   check_error("3*omega", 2, "unknown name 'omega'; known are t frequency pi e and functions");
-  CHECK(error_of("0.1*sin(2*tme)").found() == "'tme'");
-  CHECK(error_of("0.1*sin(2*tme)").expected() == "t");
+  CHECK(error_of("0.1*sin(2*tt)").found() == "'tt'");
+  CHECK(error_of("0.1*sin(2*tt)").expected() == "t");
 }
 
 TEST_CASE("formula: a wrong text is reported with what was found and what is expected") {

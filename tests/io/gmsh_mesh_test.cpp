@@ -213,6 +213,37 @@ TEST_CASE("gmsh: the last line of a script counts also without an end, in files 
   CHECK(mesh.groups.contains("right"));
 }
 
+TEST_CASE("gmsh: pieces without a common node are remarked, with what holds them and nodes that lie in one place") {
+  const auto warnings = [](bool far, const std::string& fixed) {
+    std::string mesh = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n8\n";
+    const std::string x = far ? "5" : "0";
+    const std::string places[4] = {" 0 0\n", " 1 0\n", " 0 1\n", ""};
+    for (int i = 0; i < 8; ++i)
+      mesh += std::to_string(i + 1) + " " +
+              (i == 3   ? "-1 0 0\n"
+               : i == 7 ? "9 0 0\n"
+                        : (i < 4 ? "0" : x) + places[i % 4]);
+    mesh += "$EndNodes\n$Elements\n2\n1 4 2 1 1 1 3 2 4\n2 4 2 1 1 5 6 7 8\n$EndElements\n";
+    const File file("pieces.msh", mesh);
+    std::ofstream(file.path.parent_path() / "model.json")
+        << R"({"format": 1, "materials": [{"name": "m", "type": "linear_elastic", "young": 1, "density": 1}],
+               "bodies": [{"name": "s", "type": "solid", "material": "m",
+                           "mesh": {"type": "gmsh", "file": "pieces.msh"}, "fixed": [)"
+        << fixed << R"(]}], "integrator": {"type": "nsga_decoupled", "step": 1, "duration": 1}})";
+    ModelDocument document = load_model((file.path.parent_path() / "model.json").string(), {});
+    const auto model = build_model(document);
+    REQUIRE_MESSAGE(model != nullptr, document.report());
+    REQUIRE(model->warnings.size() == 1);
+    return model->warnings[0];
+  };
+  const std::string start =
+      "the elements of s form 2 pieces without a common node; the smallest is s.element.0 (element 1 of the mesh)";
+  CHECK(warnings(true, "") == start);
+  CHECK(warnings(true, R"({"on": "node.1"})") == start + "; nothing holds 1 of the pieces");
+  CHECK(warnings(false, R"({"on": "nodes"})") ==
+        start + "; 6 nodes lie where another one is: Gmsh makes them one by \"Coherence Mesh;\"");
+}
+
 // The same elements in another order.
 TEST_CASE("gmsh: the cube from a .geo has the mass, stiffness and weight of the built-in box") {
   const auto build = [](const std::string& name) {

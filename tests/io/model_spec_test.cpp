@@ -5,16 +5,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/errors.hpp"
 #include "core/formula.hpp"
+#include "core/nearest.hpp"
 #include "io/model_document.hpp"
+#include "io/model_markdown.hpp"
 #include "io/model_spec.hpp"
-#include "io/nearest.hpp"
 
 namespace {
 
@@ -415,4 +418,32 @@ TEST_CASE("nearest name: few changes, exchanged letters, case, the same beginnin
   CHECK(carom::nearest_name("colour", names).empty());
   CHECK(carom::nearest_name("", names).empty());
   CHECK(carom::nearest_name(std::string(1000, 'y'), names).empty());
+}
+
+TEST_CASE("the reference page has a table of every object that a model may hold, of every type") {
+  using carom::spec::Node;
+  // the first cells of its tables
+  std::set<std::vector<std::string>> tables;
+  std::vector<std::string> keys;
+  std::istringstream page(carom::model_markdown());
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("| `")) {
+      keys.push_back(line.substr(3, line.find('`', 3) - 3));
+    } else if (!line.starts_with("|--")) {
+      tables.insert(keys);
+      keys.clear();
+    }
+  }
+  const std::function<void(const Node&, const std::string&)> visit = [&](const Node& node, const std::string& path) {
+    std::vector<std::string> expected;
+    for (const carom::spec::Key& key : node.keys) {
+      expected.push_back(key.name);
+      visit(key.value, path + "/" + key.name);
+    }
+    CAPTURE(path);
+    if (!expected.empty()) CHECK(tables.contains(expected));
+    for (const Node& item : node.item) visit(item, path);
+    for (const carom::spec::Variant& variant : node.variants) visit(variant.object, path + " " + variant.type);
+  };
+  visit(carom::model_spec(), "");
 }
