@@ -21,7 +21,10 @@ class ModelRun {
     return ModelRun(parse_model(text, "test.json", set), threads);
   }
   static ModelRun of_file(const std::string& name, const std::vector<std::string>& set = {}, int threads = 1) {
-    return ModelRun(load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + name + ".json", set), threads);
+    // expectations name probes, which tests may leave out
+    std::vector<std::string> settings = set;
+    settings.emplace_back("/expect=[]");
+    return ModelRun(load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + name + ".json", settings), threads);
   }
 
   const System& system() const { return model->system; }
