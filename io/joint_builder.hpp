@@ -26,7 +26,7 @@ class JointBuilder {
   using Sizes = std::array<std::size_t, lists>;
   struct Item {
     JointInfo info;
-    Sizes first, last;
+    Sizes first{}, last{};
   };
 
   Sizes sizes() const;

@@ -134,12 +134,13 @@ void build_one(BuildContext& context, const BodySource& source) {
   Vec3 center;
   const BeamSection properties =
       read_beam_section(section, body.contains("material") ? context.material(text(body["material"])) : json(), center);
-  for (std::size_t k = 0; k < shape.pieces.size(); ++k)
-    if (shape.pieces[k].corner && center != Vec3::Zero()) {
-      context.error(source.pointer + "/shape",
-                    "expected no corners: the mass centre of the section lies beside its axis");
-      return;
-    }
+  const bool corners =
+      std::any_of(shape.pieces.begin(), shape.pieces.end(), [](const BeamShape::Piece& piece) { return piece.corner; });
+  if (corners && center != Vec3::Zero()) {
+    context.error(source.pointer + "/shape",
+                  "expected no corners: the mass centre of the section lies beside its axis");
+    return;
+  }
 
   // nodes at the mass centres of the sections; a corner's node has the axes of the side that ends there
   const Frame C{Mat3::Identity(), center};

@@ -69,8 +69,8 @@ Key driven(const std::string& coordinate) {
 }
 
 Key driver_key(std::vector<Key> coordinates) {
-  std::vector<std::vector<std::string>> names;
-  for (const Key& c : coordinates) names.push_back({c.name});
+  std::vector<std::vector<std::string>> names(coordinates.size());
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = {coordinates[i].name};
   return optional("driver", object("driver", std::move(coordinates)).at_least_one(names), "prescribed relative motion");
 }
 

@@ -85,7 +85,8 @@ const std::array<std::array<int, 3>, 4>& tetrahedron_faces() {
   return faces;
 }
 
-Mesh box_mesh(const Vec3& size, const std::array<int, 3>& n) {
+Mesh box_mesh(const Vec3& size, const std::array<int, 3>& divisions) {
+  const std::array<int, 3>& n = divisions;
   Mesh mesh;
   const auto node = [&](int x, int y, int z) { return x + (n[0] + 1) * (y + (n[1] + 1) * z); };
   for (int z = 0; z <= n[2]; ++z)

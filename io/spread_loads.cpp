@@ -21,7 +21,7 @@ void add_line_load(BuildContext& context, const json& load, const std::string& p
   const auto* block = static_cast<const BeamBlock*>(body->elements.front().block);
   for (int e = 0; e < block->topology().items; ++e) {
     for (int end = 0; end < 2; ++end) {
-      const AttachedPoint& p = nodes.points[static_cast<std::size_t>(e + end)];
+      const AttachedPoint& p = nodes.points[static_cast<std::size_t>(e) + static_cast<std::size_t>(end)];
       const Mat3 axes = share.body_axes ? block->section_axes(e, end) : Mat3(Mat3::Identity());
       const Mat3 factor = 0.5 * block->length(e) * axes;
       const bool same_axes = end == 0 && e > 0 && axes.isApprox(Mat3::Identity(), 0);

@@ -16,7 +16,7 @@ constexpr double r = 1, l = 3, q = 2.5, d = 3.2, omega = 6, th_0 = M_PI / 3;
 
 // Directions of coupler and rocker at a crank angle: the triangle of coupler, rocker and diagonal.
 struct Positions {
-  double th, psi, phi;
+  double th = 0, psi = 0, phi = 0;
   Vec3 B, C;
 };
 

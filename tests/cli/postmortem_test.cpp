@@ -195,7 +195,7 @@ TEST_CASE("post-mortem: its state goes on with more iterations or finer parts, i
     const Outcome outcome = run_carom(directory, failing(results, joined(first, restart)));
     CHECK(outcome.code == 0);
     CHECK(!contains(outcome.err, "hint"));
-    const nlohmann::json summary = read_json(directory / results / "summary.json");
+    nlohmann::json summary = read_json(directory / results / "summary.json");
     CHECK(summary["status"] == "completed");
     CHECK(summary["time"]["end"].get<double>() == doctest::Approx(0.6).epsilon(1e-12));
     CHECK(summary["steps"] == 600);

@@ -453,7 +453,7 @@ TEST_CASE("linear solver: one restored from a record goes on with the same bits,
   struct Case {
     Matrix matrix;
     MatrixProperties properties;
-    Method method;
+    Method method = Method::automatic;
   };
   Case cases[] = {{full_matrix(20, Kind::unsymmetric, random), as_unsymmetric, Method::automatic},
                   {full_matrix(20, Kind::symmetric, random), as_symmetric, Method::automatic},

@@ -224,7 +224,8 @@ void build_cube(System& system, int n) {
   const int m = n + 1;
   const auto node = [m](int x, int y, int z) { return x + m * (y + m * z); };
   for (int i = 0; i < m * m * m; ++i) {
-    const double x[] = {1.0 * (i % m), 1.0 * (i / m % m), 1.0 * (i / m / m)};
+    const int layer = i / m / m;
+    const double x[] = {1.0 * (i % m), 1.0 * (i / m % m), 1.0 * layer};
     system.add_node(NodeKind::point, x, "node");
   }
   SolidMesh mesh;

@@ -20,7 +20,7 @@ constexpr Load::Kind force = Load::Kind::force, torque = Load::Kind::torque;
 struct Rod {
   Vec6 compliance;  // of the diagonal stiffness
   Vec3 kappa_0;     // of the reference shape
-  double length;
+  double length = 0;
 };
 struct RodState {
   Frame H;
