@@ -243,8 +243,10 @@ class Run final : public Command {
       resume(*task.checkpoint, task.differences, parts, t_end, same_files);
       account.restarted_from = task.checkpoint->file.string();
     }
+    // other files by these names are not ours
+    const bool replaces = !same_files && std::filesystem::exists(directory / "run.json");
     prepare(directory, task.run_text, same_files);
-    if (!same_files) remove_unwritten(directory, task.name, observers, picture != nullptr);
+    if (replaces) remove_unwritten(directory, task.name, observers, picture != nullptr);
     simulation.stop_on(&interrupted);
     account.wall.setup = seconds_since(task.begin);
 
