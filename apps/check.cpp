@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/commands.hpp"
-#include "io/expectations.hpp"
-#include "io/model.hpp"
-#include "io/probes.hpp"
-#include "io/stock.hpp"
+#include "io/model/model.hpp"
+#include "io/results/expectations.hpp"
+#include "io/results/probes.hpp"
+#include "io/studies/inventory.hpp"
 
 namespace carom {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "apps/commands.hpp"
-#include "io/model_spec.hpp"
+#include "io/model/model_spec.hpp"
 
 namespace carom {
 

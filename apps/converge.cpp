@@ -12,13 +12,13 @@
 #include <filesystem>
 
 #include "apps/commands.hpp"
-#include "core/errors.hpp"
-#include "io/convergence_report.hpp"
-#include "io/files.hpp"
-#include "io/json_source.hpp"
-#include "io/model.hpp"
-#include "io/spec.hpp"
-#include "io/summary.hpp"
+#include "core/base/errors.hpp"
+#include "io/model/model.hpp"
+#include "io/results/atomic_file.hpp"
+#include "io/results/summary.hpp"
+#include "io/schema/json_source.hpp"
+#include "io/schema/spec.hpp"
+#include "io/studies/convergence_report.hpp"
 
 namespace carom {
 

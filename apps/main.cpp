@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "apps/commands.hpp"
-#include "core/errors.hpp"
-#include "core/nearest.hpp"
-#include "io/json_source.hpp"
-#include "io/spec.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/spelling.hpp"
+#include "io/schema/json_source.hpp"
+#include "io/schema/spec.hpp"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/commands.hpp"
-#include "core/errors.hpp"
-#include "io/model_markdown.hpp"
-#include "io/model_spec.hpp"
+#include "core/base/errors.hpp"
+#include "io/model/model_spec.hpp"
+#include "io/schema/schema_markdown.hpp"
 
 namespace carom {
 

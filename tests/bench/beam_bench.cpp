@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/se3.hpp"
-#include "core/system.hpp"
-#include "elements/beam.hpp"
+#include "core/lie/se3.hpp"
+#include "core/mechanics/system.hpp"
+#include "elements/beam/beam.hpp"
 
 namespace {
 

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "core/system.hpp"
-#include "elements/solid.hpp"
-#include "io/mesh.hpp"
+#include "core/mechanics/system.hpp"
+#include "elements/solid/solid.hpp"
+#include "io/mesh/mesh.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include "io/model.hpp"
+#include "io/model/model.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "case_runner.hpp"
-#include "core/row_rank.hpp"
+#include "core/mechanics/row_rank.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {

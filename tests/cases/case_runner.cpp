@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "core/body_point.hpp"
+#include "core/mechanics/body_point.hpp"
 
 namespace carom::cases {
 

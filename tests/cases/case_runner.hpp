@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "integrators/nsga_decoupled.hpp"
-#include "integrators/simulation.hpp"
-#include "io/model.hpp"
+#include "integrators/common/simulation.hpp"
+#include "integrators/methods/nsga_decoupled.hpp"
+#include "io/model/model.hpp"
 
 namespace carom::cases {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "case_runner.hpp"
-#include "integrators/energy_ledger.hpp"
+#include "integrators/common/energy_ledger.hpp"
 #include "rigid_reference.hpp"
 
 using namespace carom;

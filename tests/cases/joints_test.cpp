@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "case_runner.hpp"
-#include "core/row_rank.hpp"
-#include "integrators/energy_ledger.hpp"
-#include "io/probes.hpp"
+#include "core/mechanics/row_rank.hpp"
+#include "integrators/common/energy_ledger.hpp"
+#include "io/results/probes.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include <functional>
 
-#include "core/types.hpp"
+#include "core/base/types.hpp"
 
 namespace carom::cases {
 

@@ -1,4 +1,4 @@
-#include "contact/obstacle.hpp"
+#include "contact/gap/obstacle.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "contact/point_contact.hpp"
+#include "contact/gap/point_contact.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <memory>
 
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {

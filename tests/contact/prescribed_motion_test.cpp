@@ -1,4 +1,4 @@
-#include "contact/prescribed_motion.hpp"
+#include "contact/gap/prescribed_motion.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,10 @@
-#include "contact/sphere_contact.hpp"
+#include "contact/gap/sphere_contact.hpp"
 
 #include <doctest/doctest.h>
 
 #include <memory>
 
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {

@@ -1,10 +1,11 @@
-// What every ConstraintBlock owes its users (core/constraint_block.hpp), checked at random states by differentiation.
+// What every ConstraintBlock owes its users (core/mechanics/constraint_block.hpp), checked at random states by
+// differentiation.
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace carom::test {

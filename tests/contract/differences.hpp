@@ -10,8 +10,8 @@
 #include <limits>
 #include <random>
 
-#include "core/so3.hpp"
-#include "core/system.hpp"
+#include "core/lie/so3.hpp"
+#include "core/mechanics/system.hpp"
 
 namespace carom::test {
 

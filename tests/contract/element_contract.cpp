@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/body_point.hpp"
+#include "core/mechanics/body_point.hpp"
 #include "tests/contract/differences.hpp"
 #include "tests/support/counting_allocator.hpp"
 

@@ -1,11 +1,11 @@
-// What every ElementBlock owes its users (core/element_block.hpp), checked at random states by differentiation and by
-// physics. A case names a block and builds it; the functions below hold for all of them.
+// What every ElementBlock owes its users (core/mechanics/element_block.hpp), checked at random states by
+// differentiation and by physics. A case names a block and builds it; the functions below hold for all of them.
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace carom::test {

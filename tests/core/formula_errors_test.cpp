@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formula.hpp"
+#include "core/formula/formula.hpp"
 
 using namespace carom;
 

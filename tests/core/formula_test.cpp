@@ -1,4 +1,4 @@
-#include "core/formula.hpp"
+#include "core/formula/formula.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/linear_solver.hpp"
+#include "core/linear/linear_solver.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "core/projected_cg.hpp"
+#include "core/linear/projected_cg.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,11 +7,11 @@
 #include <limits>
 #include <random>
 
-#include "contact/obstacle.hpp"
-#include "contact/point_contact.hpp"
-#include "core/linear_solver.hpp"
-#include "core/saddle_point.hpp"
-#include "elements/solid.hpp"
+#include "contact/gap/obstacle.hpp"
+#include "contact/gap/point_contact.hpp"
+#include "core/linear/linear_solver.hpp"
+#include "core/mechanics/saddle_point.hpp"
+#include "elements/solid/solid.hpp"
 
 using namespace carom;
 

@@ -1,4 +1,4 @@
-#include "core/row_rank.hpp"
+#include "core/mechanics/row_rank.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/so3.hpp"
+#include "core/lie/so3.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "core/dual.hpp"
+#include "tests/support/dual.hpp"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/linear_solver.hpp"
-#include "core/sparse.hpp"
+#include "core/linear/linear_solver.hpp"
+#include "core/linear/sparse.hpp"
 
 namespace carom::solver_test {
 

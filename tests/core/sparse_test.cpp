@@ -1,4 +1,4 @@
-#include "core/sparse.hpp"
+#include "core/linear/sparse.hpp"
 
 #include <stdexcept>
 #include <vector>

@@ -10,18 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "contact/obstacle.hpp"
-#include "contact/point_contact.hpp"
-#include "contact/sphere_contact.hpp"
-#include "core/body_point.hpp"
-#include "core/system.hpp"
-#include "core/vector_ops.hpp"
-#include "elements/bar.hpp"
-#include "elements/joint.hpp"
-#include "elements/load.hpp"
-#include "elements/point_mass.hpp"
-#include "elements/rigid_body.hpp"
-#include "elements/spring_damper.hpp"
+#include "contact/gap/obstacle.hpp"
+#include "contact/gap/point_contact.hpp"
+#include "contact/gap/sphere_contact.hpp"
+#include "core/base/vector_ops.hpp"
+#include "core/mechanics/body_point.hpp"
+#include "core/mechanics/system.hpp"
+#include "elements/beam/bar.hpp"
+#include "elements/bodies/point_mass.hpp"
+#include "elements/bodies/rigid_body.hpp"
+#include "elements/joints/joint.hpp"
+#include "elements/joints/spring_damper.hpp"
+#include "elements/loads/load.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace carom::test {

@@ -1,5 +1,5 @@
 // What System promises beside its derivatives: order and names of rows, flags, resultants, threads, memory.
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 
 #include "tests/core/system_models.hpp"
 #include "tests/support/counting_allocator.hpp"

@@ -1,4 +1,4 @@
-#include "core/time_function.hpp"
+#include "core/formula/time_function.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "elements/bar.hpp"
+#include "elements/beam/bar.hpp"
 
 #include <doctest/doctest.h>
 
 #include <Eigen/Eigenvalues>
 #include <memory>
 
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {

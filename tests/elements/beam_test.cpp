@@ -1,4 +1,4 @@
-#include "elements/beam.hpp"
+#include "elements/beam/beam.hpp"
 
 #include <doctest/doctest.h>
 

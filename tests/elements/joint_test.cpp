@@ -1,10 +1,10 @@
-#include "elements/joint.hpp"
+#include "elements/joints/joint.hpp"
 
 #include <doctest/doctest.h>
 
 #include <memory>
 
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {

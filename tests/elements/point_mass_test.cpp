@@ -1,10 +1,10 @@
-#include "elements/point_mass.hpp"
+#include "elements/bodies/point_mass.hpp"
 
 #include <doctest/doctest.h>
 
 #include <memory>
 
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 
 using namespace carom;
 

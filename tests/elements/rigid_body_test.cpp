@@ -1,11 +1,11 @@
-#include "elements/rigid_body.hpp"
+#include "elements/bodies/rigid_body.hpp"
 
 #include <doctest/doctest.h>
 
 #include <memory>
 
-#include "core/system.hpp"
-#include "core/vector_ops.hpp"
+#include "core/base/vector_ops.hpp"
+#include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "elements/solid.hpp"
+#include "elements/solid/solid.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/system.hpp"
+#include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {

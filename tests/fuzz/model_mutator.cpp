@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "io/json_source.hpp"
-#include "io/model_spec.hpp"
+#include "io/model/model_spec.hpp"
+#include "io/schema/json_source.hpp"
 
 namespace carom::fuzz {
 

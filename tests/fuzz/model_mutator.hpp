@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "io/spec.hpp"
+#include "io/schema/spec.hpp"
 
 namespace carom::fuzz {
 

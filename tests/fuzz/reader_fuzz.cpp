@@ -15,11 +15,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/vector_ops.hpp"
-#include "io/json_source.hpp"
-#include "io/model.hpp"
-#include "io/model_spec.hpp"
-#include "io/probes.hpp"
+#include "core/base/vector_ops.hpp"
+#include "io/model/model.hpp"
+#include "io/model/model_spec.hpp"
+#include "io/results/probes.hpp"
+#include "io/schema/json_source.hpp"
 #include "tests/fuzz/model_mutator.hpp"
 #include "tests/fuzz/set_lines.hpp"
 

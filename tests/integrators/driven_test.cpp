@@ -4,10 +4,10 @@
 #include <cmath>
 #include <memory>
 
-#include "elements/point_mass.hpp"
-#include "integrators/energy_ledger.hpp"
-#include "integrators/nsga_decoupled.hpp"
-#include "integrators/simulation.hpp"
+#include "elements/bodies/point_mass.hpp"
+#include "integrators/common/energy_ledger.hpp"
+#include "integrators/common/simulation.hpp"
+#include "integrators/methods/nsga_decoupled.hpp"
 
 using namespace carom;
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "integrators/integrator.hpp"
-#include "integrators/simulation.hpp"
-#include "io/model.hpp"
+#include "integrators/common/integrator.hpp"
+#include "integrators/common/simulation.hpp"
+#include "io/model/model.hpp"
 
 namespace carom::test {
 

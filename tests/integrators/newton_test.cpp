@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/so3.hpp"
+#include "core/lie/so3.hpp"
 #include "model_run.hpp"
 
 using namespace carom;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/vector_ops.hpp"
-#include "integrators/static_equilibrium.hpp"
+#include "core/base/vector_ops.hpp"
+#include "integrators/methods/static_equilibrium.hpp"
 #include "tests/integrators/model_run.hpp"
 
 using namespace carom;

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <string>
 
-#include "core/body_point.hpp"
-#include "elements/beam.hpp"
-#include "io/model.hpp"
-#include "io/picture.hpp"
+#include "core/mechanics/body_point.hpp"
+#include "elements/beam/beam.hpp"
+#include "io/model/model.hpp"
+#include "io/results/vtu_output.hpp"
 #include "tests/contract/differences.hpp"
 
 using namespace carom;

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "io/json_source.hpp"
-#include "io/model.hpp"
-#include "io/probes.hpp"
+#include "io/model/model.hpp"
+#include "io/results/probes.hpp"
+#include "io/schema/json_source.hpp"
 #include "tests/fuzz/set_lines.hpp"
 
 namespace {

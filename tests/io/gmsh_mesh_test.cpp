@@ -1,4 +1,4 @@
-#include "io/gmsh_mesh.hpp"
+#include "io/mesh/gmsh_mesh.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "elements/solid.hpp"
-#include "io/model.hpp"
+#include "elements/solid/solid.hpp"
+#include "io/model/model.hpp"
 
 namespace {
 

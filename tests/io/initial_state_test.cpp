@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string>
 
-#include "core/so3.hpp"
-#include "core/vector_ops.hpp"
-#include "io/model.hpp"
+#include "core/base/vector_ops.hpp"
+#include "core/lie/so3.hpp"
+#include "io/model/model.hpp"
 
 using namespace carom;
 

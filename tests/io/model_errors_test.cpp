@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/model_document.hpp"
+#include "io/model/model_document.hpp"
 
 namespace {
 

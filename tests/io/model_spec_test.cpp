@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "core/errors.hpp"
-#include "core/formula.hpp"
-#include "core/nearest.hpp"
-#include "io/model_document.hpp"
-#include "io/model_markdown.hpp"
-#include "io/model_spec.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/spelling.hpp"
+#include "core/formula/formula.hpp"
+#include "io/model/model_document.hpp"
+#include "io/model/model_spec.hpp"
+#include "io/schema/schema_markdown.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "io/vtu_series.hpp"
+#include "io/results/vtu_series.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/errors.hpp"
+#include "core/base/errors.hpp"
 
 // The files are read back by VTK where the tests see its headers.
 #if __has_include(<vtkXMLUnstructuredGridReader.h>)

@@ -2,7 +2,9 @@
 """Fails when a source includes what its folder may not see.
 
     core <- elements <- io <- apps          integrators see core and contact, never an element
-    core <- contact <- integrators <- io    only io sees JSON, VTK, Gmsh; only core/linear_solver_* sees SuiteSparse
+    core <- contact <- integrators <- io    only io sees JSON, VTK, Gmsh; only core/linear/linear_solver_* sees SuiteSparse
+
+Within a top-level folder the sub-folders stand on those below them, in the order of SUB_FOLDERS.
 
 Usage: includes.py ROOT
 """
@@ -20,6 +22,34 @@ MAY_INCLUDE = {
     "apps": {"apps", "io", "elements", "integrators", "contact", "core"},
 }
 
+# What a sub-folder may include of its own top-level folder, beside itself.
+SUB_FOLDERS = {
+    "core/base": set(),
+    "core/lie": {"core/base"},
+    "core/formula": {"core/base"},
+    "core/linear": {"core/base"},
+    "core/mechanics": {"core/base", "core/lie", "core/formula", "core/linear"},
+    "contact/gap": set(),
+    "contact/law": set(),
+    "elements/bodies": set(),
+    "elements/beam": set(),
+    "elements/solid": set(),
+    "elements/joints": set(),
+    "elements/loads": {"elements/solid"},
+    "integrators/common": set(),
+    "integrators/methods": {"integrators/common"},
+    "io/schema": {"io/model"},
+    "io/mesh": {"io/schema", "io/mesh/gmsh"},
+    "io/mesh/gmsh": set(),
+    "io/model": {"io/mesh", "io/schema", "io/model/types"},
+    "io/model/types": {"io/model", "io/mesh", "io/schema"},
+    "io/results": {"io/model", "io/model/types", "io/mesh", "io/schema"},
+    "io/studies": {"io/results", "io/model", "io/model/types", "io/mesh", "io/schema"},
+}
+
+# Sub-folders that see less of the other top-level folders than their own folder may.
+NARROW = {}
+
 # Foreign headers: (what, pattern of the include, pattern of the files that may have it, the same in words).
 FOREIGN = [
     ("JSON", r"nlohmann/", r"io/", "io/"),
@@ -30,8 +60,8 @@ FOREIGN = [
         "SuiteSparse",
         r"(.*/)?(klu|umfpack|cholmod|amd|camd|colamd|ccolamd|btf|SuiteSparse_config|SuiteSparseQR)\w*\.h(pp)?$"
         r"|Eigen/(KLU|UmfPack|Cholmod|SPQR)Support",
-        r"core/linear_solver_[^/]*\.cpp$",
-        "core/linear_solver_*.cpp",
+        r"core/linear/linear_solver_[^/]*\.cpp$",
+        "core/linear/linear_solver_*.cpp",
     ),
 ]
 
@@ -54,6 +84,14 @@ def violations_of(name, text):
             if target not in MAY_INCLUDE[folder]:
                 allowed = ", ".join(sorted(MAY_INCLUDE[folder]))
                 yield f'{where}: {folder} must not include "{header}"; it sees {allowed}'
+                continue
+            own, other = (str(Path(path).parent) for path in (name, header))
+            if own in SUB_FOLDERS and other in SUB_FOLDERS and other != own:
+                allowed = SUB_FOLDERS[own] if target == folder else NARROW.get(own)
+                if allowed is not None and other not in allowed:
+                    yield f'{where}: {own} must not include "{header}"; it sees {", ".join(sorted(allowed))}'
+            elif target == folder and own != other:
+                yield f'{where}: "{header}" lies in no sub-folder that {Path(sys.argv[0]).name} knows'
             continue
 
         foreign = False

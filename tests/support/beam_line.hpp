@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "core/se3.hpp"
-#include "core/system.hpp"
-#include "elements/beam.hpp"
-#include "elements/load.hpp"
+#include "core/lie/se3.hpp"
+#include "core/mechanics/system.hpp"
+#include "elements/beam/beam.hpp"
+#include "elements/loads/load.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace carom::test {

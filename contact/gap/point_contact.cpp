@@ -1,0 +1,116 @@
+#include "contact/gap/point_contact.hpp"
+
+namespace carom {
+
+namespace {
+
+Topology topology_of(const std::vector<ContactPoint>& points) {
+  std::vector<int> nodes;
+  nodes.reserve(points.size());
+  for (const ContactPoint& p : points) nodes.push_back(p.node);
+  return {static_cast<int>(points.size()), {{0, 6}}, std::move(nodes)};
+}
+
+bool rotates(const PrescribedMotion* motion) { return motion != nullptr && !motion->angle.is_constant(); }
+
+}  // namespace
+
+PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint> points,
+                                     std::shared_ptr<const Obstacle> obstacle,
+                                     std::shared_ptr<const PrescribedMotion> motion, bool rotating)
+    : ConstraintBlock(std::move(name), topology_of(points), 1,
+                      ConstraintTraits{.unilateral = true,
+                                       .linear = !rotating && obstacle->flat() && !rotates(motion.get()),
+                                       .moving = motion != nullptr}),
+      points_(std::move(points)),
+      obstacle_(std::move(obstacle)),
+      motion_(std::move(motion)) {}
+
+Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const Vec3& x) const {
+  if (motion_ == nullptr) return obstacle_->evaluate(x);
+  Distance d = obstacle_->evaluate(to_obstacle(pose, x));
+  d.gradient = pose.Q * d.gradient;
+  d.hessian = pose.Q * d.hessian * pose.Q.transpose();
+  return d;
+}
+
+void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const {
+  const PrescribedMotion::Pose pose = motion_ == nullptr ? PrescribedMotion::Pose{} : motion_->at(in.t);
+  const bool only_gap =
+      values.rate == nullptr && values.bias == nullptr && values.gradient == nullptr && values.rate_gradient == nullptr;
+  for (int i = range.first; i < range.last; ++i) {
+    const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+    const std::size_t local = static_cast<std::size_t>(i - range.first);
+    const PointState p = point(in, i);
+    if (only_gap) {
+      values.gap[local] = obstacle_->distance(motion_ == nullptr ? p.x : to_obstacle(pose, p.x)) - c.radius;
+      continue;
+    }
+    const Distance d = distance(pose, p.x);
+    const Vec3& n = d.gradient;
+    if (values.gap != nullptr) values.gap[local] = d.value - c.radius;
+    if (values.gradient != nullptr) {
+      double* G = values.gradient + 6 * local;
+      for (int k = 0; k < 6; ++k) G[k] = 0;
+      add_point_force(p, c.offset, n, G);
+    }
+    if (in.v == nullptr) continue;
+
+    // velocity relative to the obstacle's material point at x_P
+    const double* v = in.v + 6 * local;
+    const Vec3 r = p.x - pose.origin;
+    const Vec3 w = point_velocity(p, c.offset, v) - pose.velocity - pose.omega.cross(r);
+    if (values.rate != nullptr) values.rate[local] = n.dot(w);
+    if (values.bias != nullptr) {
+      const Vec3 carried = pose.acceleration + pose.alpha.cross(r) + pose.omega.cross(pose.omega.cross(r));
+      values.bias[local] =
+          w.dot(d.hessian * w) + n.dot(point_centripetal(p, c.offset, v) - carried - 2 * pose.omega.cross(w));
+    }
+    if (values.rate_gradient != nullptr) {
+      // D(n . w) = w . H J + n . D(w);  w follows x_P through -omega x, and R through the offset's velocity
+      const Eigen::RowVector3d along = w.transpose() * d.hessian - n.cross(pose.omega).transpose();
+      Eigen::Map<Eigen::Matrix<double, 1, 6>> D(values.rate_gradient + 6 * local);
+      D = along * point_jacobian(p, c.offset);
+      if (p.rotates) D.tail<3>() -= n.transpose() * p.R * so3::hat(Vec3(Vec3(v[3], v[4], v[5]).cross(c.offset)));
+    }
+  }
+}
+
+void PointContactBlock::add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const {
+  const PrescribedMotion::Pose pose = motion_ == nullptr ? PrescribedMotion::Pose{} : motion_->at(in.t);
+  for (int i = range.first; i < range.last; ++i, ++s, f += 6) {
+    if (*s == 0) continue;
+    const PointState p = point(in, i);
+    add_point_force(p, points_[static_cast<std::size_t>(i)].offset, *s * distance(pose, p.x).gradient, f);
+  }
+}
+
+void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
+                                              double* A) const {
+  const PrescribedMotion::Pose pose = motion_ == nullptr ? PrescribedMotion::Pose{} : motion_->at(in.t);
+  for (int i = range.first; i < range.last; ++i, ++s, A += 36) {
+    if (*s == 0) continue;
+    const Vec3& offset = points_[static_cast<std::size_t>(i)].offset;
+    const PointState p = point(in, i);
+    const Distance d = distance(pose, p.x);
+    Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
+    if (!obstacle_->flat()) {
+      const Eigen::Matrix<double, 3, 6> J = point_jacobian(p, offset);
+      block += c * *s * J.transpose() * d.hessian * J;
+    }
+    if (p.rotates) block.bottomRightCorner<3, 3>() += c * *s * point_force_gradient(p, offset, d.gradient);
+  }
+}
+
+RowLaw PointContactBlock::law(int item, int) const {
+  return {.restitution = points_[static_cast<std::size_t>(item)].restitution};
+}
+
+ConstraintBlock::Place PointContactBlock::place(int item, int, const ConstraintInput& in) const {
+  const PrescribedMotion::Pose pose = motion_ == nullptr ? PrescribedMotion::Pose{} : motion_->at(in.t);
+  const PointState p = point(in, item);
+  const Distance d = distance(pose, p.x);
+  return {p.x - points_[static_cast<std::size_t>(item)].radius * d.gradient, d.gradient};
+}
+
+}  // namespace carom

@@ -1,0 +1,61 @@
+// Points and spheres of nodes against one obstacle, fixed or moving.
+//
+//   g(q, t) = phi(y) - r,   y = b + Q^T (x_P - c - b)                THEORY section 11; r = 0 for a point
+//   G = n^T J_P,  n = Q grad phi,   g_t = -n . (velocity of the obstacle at x_P)
+//   D(G^T s) = s (J_P^T H J_P + dJ_P^T n),  H = Q (Hess phi) Q^T
+//   h = w . H w + n . (J' v) - n . (acceleration of the obstacle at x_P) - 2 n . (omega x w),
+//       w = x_P' - velocity of the obstacle at x_P
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "contact/gap/obstacle.hpp"
+#include "contact/gap/prescribed_motion.hpp"
+#include "core/mechanics/body_point.hpp"
+#include "core/mechanics/constraint_block.hpp"
+
+namespace carom {
+
+struct ContactPoint {
+  std::string name;  ///< for messages, events and probes
+  int node = 0;
+  Vec3 offset = Vec3::Zero();  ///< body axes
+  double radius = 0;           ///< r
+  double restitution = 0;      ///< e
+};
+
+class PointContactBlock final : public ConstraintBlock {
+ public:
+  /// rotating: whether any node is a frame. motion may be null (fixed obstacle).
+  PointContactBlock(std::string name, std::vector<ContactPoint> points, std::shared_ptr<const Obstacle> obstacle,
+                    std::shared_ptr<const PrescribedMotion> motion, bool rotating);
+
+  void evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const override;
+  void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const override;
+  void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
+                             double* A) const override;
+  RowLaw law(int item, int row) const override;
+  std::string item_name(int item) const override { return points_[static_cast<std::size_t>(item)].name; }
+  Place place(int item, int row, const ConstraintInput& in) const override;
+
+  const std::vector<ContactPoint>& points() const { return points_; }
+  const Obstacle& obstacle() const { return *obstacle_; }
+  const PrescribedMotion* motion() const { return motion_.get(); }
+
+ private:
+  Vec3 to_obstacle(const PrescribedMotion::Pose& pose, const Vec3& x) const {
+    return motion_->about + pose.Q.transpose() * (x - pose.origin);
+  }
+  PointState point(const ConstraintInput& in, int item) const {
+    return point_state(configuration(in, item, 0), node_kind(item, 0), points_[static_cast<std::size_t>(item)].offset);
+  }
+  Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x) const;  // in inertial axes
+
+  std::vector<ContactPoint> points_;
+  std::shared_ptr<const Obstacle> obstacle_;
+  std::shared_ptr<const PrescribedMotion> motion_;
+};
+
+}  // namespace carom

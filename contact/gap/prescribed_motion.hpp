@@ -1,0 +1,37 @@
+// The prescribed motion of an obstacle: a translation c(t) and a rotation by the angle theta(t) about a fixed axis
+// through the point `about` (which moves with the translation).
+//
+//   x = c + b + Q (y - b),   Q = exp(theta a),   omega = theta' a          y: obstacle frame, b: about
+//
+// Rates are exact, from the derivatives of the formulas.
+#pragma once
+
+#include <array>
+
+#include "core/base/types.hpp"
+#include "core/formula/time_function.hpp"
+
+namespace carom {
+
+class PrescribedMotion {
+ public:
+  std::array<TimeFunction, 3> translation;
+  Vec3 axis = Vec3::UnitZ();  ///< unit
+  TimeFunction angle;
+  Vec3 about = Vec3::Zero();
+
+  bool is_fixed() const {
+    return translation[0].is_constant() && translation[1].is_constant() && translation[2].is_constant() &&
+           angle.is_constant();
+  }
+
+  struct Pose {
+    Mat3 Q = Mat3::Identity();
+    Vec3 origin = Vec3::Zero();  ///< c + b, inertial
+    Vec3 velocity = Vec3::Zero(), acceleration = Vec3::Zero();
+    Vec3 omega = Vec3::Zero(), alpha = Vec3::Zero();
+  };
+  Pose at(double t) const;
+};
+
+}  // namespace carom

@@ -1,0 +1,44 @@
+// Spheres of two nodes against each other.
+//
+//   g = |x_B - x_A| - (r_A + r_B),  n = (x_B - x_A)/|x_B - x_A|,  G = n^T [-J_A, J_B]
+//   D(G^T s) = s ([-J_A, J_B]^T H [-J_A, J_B] + geometric terms of J_A, J_B),  H = (1 - n n^T)/|x_B - x_A|
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/mechanics/body_point.hpp"
+#include "core/mechanics/constraint_block.hpp"
+
+namespace carom {
+
+struct SpherePair {
+  std::string name;
+  int node_a = 0, node_b = 0;
+  Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< centres, body axes
+  double radius_a = 0, radius_b = 0;
+  double restitution = 0;
+};
+
+class SphereContactBlock final : public ConstraintBlock {
+ public:
+  SphereContactBlock(std::string name, std::vector<SpherePair> pairs);
+
+  void evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const override;
+  void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const override;
+  void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
+                             double* A) const override;
+  RowLaw law(int item, int row) const override;
+  std::string item_name(int item) const override { return pairs_[static_cast<std::size_t>(item)].name; }
+  Place place(int item, int row, const ConstraintInput& in) const override;
+
+  const std::vector<SpherePair>& pairs() const { return pairs_; }
+
+ private:
+  struct Geometry;
+  Geometry geometry(const ConstraintInput& in, int item) const;
+
+  std::vector<SpherePair> pairs_;
+};
+
+}  // namespace carom

@@ -1,0 +1,74 @@
+#include "contact/law/contact_set.hpp"
+
+#include <algorithm>
+
+namespace carom {
+
+namespace {
+constexpr int free_repeats = 2;          // sets met again before the careful rule
+constexpr double careful_factor = 1e-6;  // of the penalty then
+}  // namespace
+
+void AugmentedConstraints::resize(int first, int count) {
+  first_ = first;
+  flags_.assign(static_cast<std::size_t>(count), 0);
+  multipliers_.assign(static_cast<std::size_t>(count), 0.0);
+  active_rows_.clear();
+  active_rows_.reserve(static_cast<std::size_t>(count));
+  seen_.reserve(256);
+}
+
+void AugmentedConstraints::reset() {
+  for (int row : active_rows_) flags_[static_cast<std::size_t>(row - first_)] = 0;
+  for (double& m : multipliers_) m = 0;
+  active_rows_.clear();
+  candidates_ = nullptr;
+  seen_.clear();
+  repeats_ = updates_ = pending_ = 0;
+}
+
+int AugmentedConstraints::update(In c, double penalty, double band, const std::vector<std::uint8_t>* held) {
+  const bool careful = repeats_ > free_repeats, first = updates_++ == 0;
+  const double p = effective(penalty);
+  int changed = 0;
+  pending_ = 0;
+  for (std::size_t i = 0; i < flags_.size(); ++i) {
+    const bool candidate = candidates_ == nullptr || (*candidates_)[i] != 0;
+    const bool was_closed = held != nullptr && (*held)[i] != 0;
+    const double threshold = was_closed && first ? -p * band : was_closed || flags_[i] != 0 ? 0 : p * band;
+    const bool wanted = candidate && augmented(i, c[i], p) > threshold;
+    if (wanted == (flags_[i] != 0)) continue;
+    if (careful && changed > 0) {
+      ++pending_;
+      continue;
+    }
+    flags_[i] = wanted ? 1 : 0;
+    ++changed;
+  }
+  if (changed > 0) {
+    active_rows_.clear();
+    std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+    for (std::size_t i = 0; i < flags_.size(); ++i) {
+      if (flags_[i] != 0) {
+        active_rows_.push_back(first_ + static_cast<int>(i));
+        hash = (hash ^ i) * 1099511628211U;
+      } else {
+        multipliers_[i] = 0;
+      }
+    }
+    if (std::find(seen_.begin(), seen_.end(), hash) != seen_.end()) ++repeats_;
+    if (seen_.size() < seen_.capacity()) seen_.push_back(hash);
+  }
+  return changed;
+}
+
+double AugmentedConstraints::effective(double penalty) const {
+  return repeats_ > free_repeats ? careful_factor * penalty : penalty;
+}
+
+void AugmentedConstraints::add_increment(In increments) {
+  for (std::size_t k = 0; k < active_rows_.size(); ++k)
+    multipliers_[static_cast<std::size_t>(active_rows_[k] - first_)] += increments[k];
+}
+
+}  // namespace carom

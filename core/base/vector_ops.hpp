@@ -1,0 +1,37 @@
+// The vector operations integrators are written with. Reductions run in a fixed order: the same bits on every run
+// and for any number of threads.
+#pragma once
+
+#include "core/base/types.hpp"
+
+namespace carom {
+
+inline void set_zero(Out x) {
+  for (double& xi : x) xi = 0.0;
+}
+
+inline void copy(In x, Out y) {
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i];
+}
+
+/// y = c x
+inline void scale_into(double c, In x, Out y) {
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] = c * x[i];
+}
+
+/// y += c x
+inline void axpy(double c, In x, Out y) {
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] += c * x[i];
+}
+
+/// z = a x + b y
+inline void combine(double a, In x, double b, In y, Out z) {
+  for (std::size_t i = 0; i < x.size(); ++i) z[i] = a * x[i] + b * y[i];
+}
+
+double dot(In x, In y);
+double norm(In x);     ///< Euclidean
+double max_abs(In x);  ///< 0 for an empty vector, NaN if an entry is NaN
+bool all_finite(In x);
+
+}  // namespace carom

@@ -1,0 +1,128 @@
+// Expressions of named variables, evaluated with exact derivatives.
+//
+//   Formula f("0.1*sin(2*pi*frequency*t)", {"t"}, {{"frequency", 5.0}});
+//   TimeValue u = f.evaluate(0.25);                       // value, d/dt, d2/dt2
+//
+//   Formula gap("hypot(x, y) - r", {"x", "y"}, {{"r", 0.5}});
+//   double g = gap.hessian(q, gradient, hessian);         // spans of 2 and 4 numbers
+//
+// The text is parsed once (recursive descent) into postfix code, constants are folded, and the code runs on a stack of
+// numbers that carry their derivatives (forward mode): no finite differences, no allocation, no state. A const Formula
+// may be evaluated by several threads at once.
+//
+// Grammar, from loose to tight binding:
+//   c ? a : b                      only the chosen branch is evaluated, and only its derivatives count
+//   ||   &&                        short circuit; results are 0 or 1
+//   <  <=  >  >=  ==  !=           results are 0 or 1; cannot be chained (a < b < c is an error)
+//   +  -
+//   *  /
+//   unary  -  +  !
+//   ^                              right associative: 2^3^2 = 2^9; -x^2 = -(x^2); 2^-x is allowed
+//   numbers (1, .5, 1e-3), names, (expression), function(arguments)
+//
+// Constants: pi, e. Functions: sin cos tan asin acos atan atan2(y,x) sinh cosh tanh exp log (natural) log10 sqrt cbrt
+// abs sign floor step(x) (0 for x < 0, else 1) min(a,b,...) max(a,b,...) pow(x,y) hypot(x,y) mod(x,y) (sign of y)
+// smoothstep(a,b,x): 0 before a, 1 after b, u^3 (10 - 15 u + 6 u^2) between with u = (x-a)/(b-a), twice differentiable.
+//
+// Conventions and limits:
+// - Where a function has a kink or a jump (abs, sign, floor, step, mod, min, max, comparisons) the derivatives are
+//   those of one side; abs and sign have derivative 0 at 0; min and max take the first argument of equal ones.
+// - An inner derivative that is exactly zero gives zero, also where the outer one is infinite: max(0,-x)^1.5 has zero
+//   derivatives for x > 0. Otherwise a derivative that does not exist (sqrt at 0, hypot at (0,0)) is not finite.
+// - Outside a function's domain the value is NaN; a constant part that is not finite (1/0) is an error when parsed.
+// - At most max_length characters, max_depth nested levels and max_depth intermediate values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace carom {
+
+/// A function of time with its first and second derivative.
+struct TimeValue {
+  double value = 0.0;
+  double rate = 0.0;
+  double acceleration = 0.0;
+};
+
+/// A text that is no formula. what() is "offset 10: " + message().
+class FormulaError : public std::runtime_error {
+ public:
+  FormulaError(std::size_t offset, std::string message, std::string found, std::string expected);
+
+  /// Where in the text, in bytes from 0; the length of the text when it ends too early.
+  std::size_t offset() const { return offset_; }
+  /// The complaint without the offset, e.g. "unknown name 'tme'; did you mean 't'?".
+  const std::string& message() const { return message_; }
+  /// What stands there, e.g. "')'" or "the end of the formula".
+  const std::string& found() const { return found_; }
+  /// What may stand there, e.g. "a value"; the suggested name, without quotes, for an unknown one (empty if none is
+  /// near).
+  const std::string& expected() const { return expected_; }
+
+ private:
+  std::size_t offset_;
+  std::string message_, found_, expected_;
+};
+
+class Formula {
+ public:
+  using Parameters = std::map<std::string, double, std::less<>>;
+
+  static constexpr std::size_t max_length = 65536;
+  static constexpr int max_depth = 100;
+
+  /// Parses `text`. `variables` gives the order of the arguments of the evaluations; parameters are replaced by their
+  /// values. Throws FormulaError for a wrong text; std::invalid_argument for a variable or parameter whose name is no
+  /// identifier, is given twice or is a name of the language, and for a parameter that is not finite.
+  Formula(std::string_view text, std::span<const std::string> variables, const Parameters& parameters = {});
+  Formula(std::string_view text, std::initializer_list<std::string> variables, const Parameters& parameters = {});
+
+  /// Whether `name` may be a variable or a parameter: letter or underscore, then also digits, and neither a function
+  /// nor a constant of the language.
+  static bool is_valid_name(std::string_view name);
+
+  const std::string& text() const { return text_; }
+  std::size_t variable_count() const { return variable_count_; }
+  /// Whether the value depends on no variable.
+  bool is_constant() const;
+  /// Whether variable `i` occurs (after folding).
+  bool depends_on(std::size_t i) const;
+
+  /// f(x). x has variable_count() entries, here and below.
+  double value(std::span<const double> x) const;
+  /// f(x) and gradient[i] = df/dx_i; variable_count() entries.
+  double gradient(std::span<const double> x, std::span<double> gradient) const;
+  /// f(x), its gradient and hessian[i*n + j] = d2f/dx_i dx_j; n*n entries, all written, exactly symmetric.
+  double hessian(std::span<const double> x, std::span<double> gradient, std::span<double> hessian) const;
+  /// f, df/ds and d2f/ds2 along a curve x(s) with x' = v and x'' = a; three spans of variable_count() entries.
+  TimeValue along(std::span<const double> x, std::span<const double> v, std::span<const double> a) const;
+
+  /// f(t), for a formula of one variable.
+  double value(double t) const;
+  /// f, df/dt and d2f/dt2, for a formula of one variable.
+  TimeValue evaluate(double t) const;
+
+  /// One step of the postfix code; an implementation detail, see core/formula/formula_program.hpp.
+  enum class Op : std::int32_t;
+  struct Instruction {
+    Op op{};
+    std::int32_t index = 0;  // slot of a variable, integer exponent, or length of a jump
+    double number = 0.0;
+  };
+
+ private:
+  std::string text_;
+  std::size_t variable_count_;
+  std::vector<Instruction> code_;
+  std::vector<std::size_t> used_;  // the variable of each slot, ascending
+};
+
+}  // namespace carom

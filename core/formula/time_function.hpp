@@ -1,0 +1,86 @@
+// A prescribed function of time: a constant, a table of points, or a formula of t. Used for loads, drivers, moving
+// supports and whatever else a model lets vary in time.
+//
+// A value type: copying it is cheap, evaluating it changes nothing, and several threads may do so at once.
+//
+// Tables are interpolated between their points as
+//   linear          value continuous; the rate jumps at the points, the acceleration is zero
+//   cubic_natural   C2 spline with zero acceleration at both ends; may overshoot
+//   cubic_monotone  C1 cubic Hermite, monotone where the points are; the acceleration jumps at the points
+//                   (F. N. Fritsch, J. Butland, A method for constructing local monotone piecewise cubic interpolants,
+//                   SIAM J. Sci. Stat. Comput. 5 (1984) 300-304, with one-sided three-point slopes at the ends)
+// Where a derivative jumps at a point the one to the right counts; at the last point the one to the left.
+// Before the first and after the last point:
+//   constant   the value of that point, at rest
+//   linear     straight on with the rate at that point
+//   error      evaluate() and value() throw TimeRangeError; rounding (1e-9 of the table's length) is forgiven
+// Rate and acceleration are always the exact derivatives of the value.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "core/formula/formula.hpp"
+
+namespace carom {
+
+enum class Interpolation { linear, cubic_natural, cubic_monotone };
+enum class Extrapolation { constant, linear, error };
+
+/// Points that make no table. point() is the first wrong one, from 0 (the number of points when there are too few).
+class TimeTableError : public std::runtime_error {
+ public:
+  TimeTableError(std::size_t point, const std::string& message) : std::runtime_error(message), point_(point) {}
+  std::size_t point() const { return point_; }
+
+ private:
+  std::size_t point_;
+};
+
+/// A time outside a table with Extrapolation::error.
+class TimeRangeError : public std::runtime_error {
+ public:
+  TimeRangeError(double time, double first, double last);
+  double time() const { return time_; }
+
+ private:
+  double time_;
+};
+
+class TimeFunction {
+ public:
+  /// Zero.
+  TimeFunction() = default;
+
+  /// Throws std::invalid_argument when `value` is not finite.
+  static TimeFunction constant(double value);
+
+  /// At least two points with finite numbers and strictly increasing times, otherwise TimeTableError;
+  /// std::invalid_argument when the spans differ in length.
+  static TimeFunction table(std::span<const double> times, std::span<const double> values,
+                            Interpolation interpolation = Interpolation::linear,
+                            Extrapolation extrapolation = Extrapolation::constant);
+
+  /// An expression of t and of parameters, see Formula for the language and the errors. One without t is a constant.
+  static TimeFunction formula(std::string_view text, const Formula::Parameters& parameters = {});
+
+  /// f, f' and f'' at time t. Throws TimeRangeError only. A formula may give numbers that are not finite.
+  TimeValue evaluate(double t) const { return implementation_ ? evaluate_varying(t) : TimeValue{constant_, 0.0, 0.0}; }
+  double value(double t) const { return implementation_ ? value_varying(t) : constant_; }
+  bool is_constant() const { return !implementation_; }
+
+ private:
+  struct Implementation;
+
+  TimeValue evaluate_varying(double t) const;
+  double value_varying(double t) const;
+
+  double constant_ = 0.0;
+  std::shared_ptr<const Implementation> implementation_;
+};
+
+}  // namespace carom

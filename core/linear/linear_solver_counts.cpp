@@ -1,0 +1,19 @@
+// What a factorisation would cost, from counts alone.
+#include <amd.h>
+
+#include <new>
+
+#include "core/linear/linear_solver.hpp"
+
+namespace carom {
+
+double factorisation_operations(const SparsePattern& graph) {
+  double info[AMD_INFO];
+  std::vector<int> order(static_cast<std::size_t>(graph.rows));
+  const int status =
+      amd_order(graph.rows, graph.row_start.data(), detail::column_indices(graph), order.data(), nullptr, info);
+  if (status == AMD_OUT_OF_MEMORY) throw std::bad_alloc();
+  return info[AMD_NDIV] + info[AMD_NMULTSUBS_LDL];
+}
+
+}  // namespace carom

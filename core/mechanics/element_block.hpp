@@ -1,0 +1,132 @@
+// ElementBlock: many elements of one kind, evaluated a range at a time.
+//
+// An element knows its mechanics and nothing of time integration: it adds forces, products with its mass matrix and
+// tangents into local arrays (element after element, Topology::local_size entries each; matrices row-major).
+// Retraction, tangent operators T(d), assembly and constraints are System's. Sign: M(q) v' - G^T lambda = f (THEORY
+// section 2), f = f_ext - f_gyr - f_damp - f_int; force parts carry the sign they have in f.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/types.hpp"
+#include "core/mechanics/bound_nodes.hpp"
+#include "core/mechanics/topology.hpp"
+
+namespace carom {
+
+/// Parts of f, to be combined with |.
+enum ForcePart : unsigned {
+  force_internal = 1,
+  force_damping = 2,
+  force_gyroscopic = 4,
+  force_external = 8,  ///< loads
+  force_gravity = 16,  ///< System's, no element's
+  force_all = 31
+};
+
+enum class MassKind { consistent, lumped };
+
+/// What a block states about itself once; System and the integrators save work by it.
+struct BlockTraits {
+  bool has_mass = false;
+  bool constant_mass = true;         ///< M does not depend on q
+  unsigned force_parts = force_all;  ///< parts of f that this block may have; others are not asked for
+  bool velocity_dependent = false;   ///< f depends on v
+  bool linear = false;               ///< M, -Df and -df/dv are constant (f may depend on t)
+  bool symmetric = false;            ///< -Df + D(M a) and -df/dv are symmetric
+  bool has_stiffness = false;        ///< Df or D(M a) is not identically zero
+  bool may_invert = false;           ///< elements may be inverted and still have a force: see inverted_item
+};
+
+struct Energies {
+  double kinetic = 0;
+  double elastic = 0;
+  double potential = 0;  ///< of conservative loads; gravity is System's
+};
+
+/// The state an evaluation may read.
+struct ElementInput {
+  const double* q = nullptr;  ///< whole configuration; see ElementBlock::configuration
+  const double* v = nullptr;  ///< local velocities of the range; null unless the block is velocity dependent
+  double t = 0;
+};
+
+/// c_M M + c_C (-df/dv) + c_K (D(M a) - D f), derivatives of the chosen force parts.
+struct ElementTangent {
+  double c_M = 0;
+  double c_C = 0;
+  double c_K = 0;
+  const double* a = nullptr;  ///< local accelerations of the range for D(M a); null: zero
+  MassKind mass = MassKind::consistent;
+};
+
+/// A named field for output, filled by ElementBlock::output: values per element, or, of nodal fields, per node of every
+/// element (slot after slot), which are averaged over the elements that share a node.
+struct OutputField {
+  std::string name;
+  int components = 1;
+  bool nodal = false;
+};
+
+class ElementBlock {
+ public:
+  ElementBlock(std::string name, Topology topology, BlockTraits traits)
+      : name_(std::move(name)), topology_(std::move(topology)), traits_(traits) {}
+  virtual ~ElementBlock() = default;
+  ElementBlock(const ElementBlock&) = delete;
+  ElementBlock& operator=(const ElementBlock&) = delete;
+
+  const std::string& name() const { return name_; }
+  const Topology& topology() const { return topology_; }
+  const BlockTraits& traits() const { return traits_; }
+
+  /// f += the chosen parts of the force.
+  virtual void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const = 0;
+  /// f += M(q) a, a local accelerations (translations inertial, rotations in the body frame).
+  virtual void add_mass_times(Range range, const ElementInput& in, const double* a, MassKind kind, double* f) const = 0;
+  /// A += the requested tangent, without T.
+  virtual void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const = 0;
+  /// Elastic and potential energy of the range (kinetic energy is 1/2 v . M v, which System knows).
+  virtual Energies energies(Range range, const ElementInput& in) const = 0;
+  /// A force by which roundoff in the internal forces is measured (EA, or stiffness times length_scale); 0 if none.
+  virtual double noise_force(double length_scale) const { return 0.0 * length_scale; }
+
+  /// An element that is turned inside out, -1 if there is none. Newton's method may pass through such configurations;
+  /// no step ends there.
+  virtual int inverted_item(Range range, const ElementInput& in) const {
+    (void)range, (void)in;
+    return -1;
+  }
+
+  /// A stable name of an element for messages.
+  virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
+
+  /// Fields for output, and their values (range.size() * components, times the slots of nodal ones, element after
+  /// element). in.v may be null.
+  virtual std::vector<OutputField> output_fields() const { return {}; }
+  virtual void output(std::string_view field, Range range, const ElementInput& in, double* values) const {
+    (void)field, (void)range, (void)in, (void)values;
+  }
+
+  /// Called once by System when the nodes are numbered.
+  void bind(const DofMap& dofs) { nodes_.bind(topology_, dofs); }
+
+ protected:
+  /// First configuration entry of the node in a slot; null for ground.
+  const double* configuration(const ElementInput& in, int element, int slot) const {
+    return nodes_.configuration(in.q, element, slot);
+  }
+  int configuration_offset(int element, int slot) const { return nodes_.offset(element, slot); }
+  /// The kind of node in a slot; meaningless for ground.
+  NodeKind node_kind(int element, int slot) const { return nodes_.kind(element, slot); }
+
+ private:
+  std::string name_;
+  Topology topology_;
+  BlockTraits traits_;
+  BoundNodes nodes_;
+};
+
+}  // namespace carom

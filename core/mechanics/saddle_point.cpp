@@ -1,0 +1,530 @@
+#include "core/mechanics/saddle_point.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+constexpr double proximal = 1e-8;         // eps of the regularisations, relative to the largest diagonal entry
+constexpr double rank_tolerance = 1e-10;  // pivots of the Delassus operator below this mean redundant rows
+constexpr int refinements = 3;
+
+const char* const array_names[] = {"request q_M", "request q", "request v",
+                                   "request a",   "request s", "request frame blocks"};
+
+// conjugate gradients: from how many operations per entry on, iterations they may take, failures until they stay out
+constexpr double cg_operations_per_entry = 40;
+constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
+constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operations; it runs faster
+constexpr double direct_operations_per_entry = 3000;
+
+// In-place LU with partial pivoting of a small dense row-major matrix; returns smallest over largest pivot.
+double factorise_dense(double* A, int* pivot, int n) {
+  double smallest = HUGE_VAL, largest = 0;
+  for (int k = 0; k < n; ++k) {
+    int p = k;
+    for (int i = k + 1; i < n; ++i)
+      if (std::abs(A[i * n + k]) > std::abs(A[p * n + k])) p = i;
+    pivot[k] = p;
+    if (p != k) std::swap_ranges(A + k * n, A + k * n + n, A + p * n);
+    const double d = A[k * n + k];
+    smallest = std::min(smallest, std::abs(d));
+    largest = std::max(largest, std::abs(d));
+    if (d == 0) return 0;
+    for (int i = k + 1; i < n; ++i) {
+      const double l = A[i * n + k] /= d;
+      for (int j = k + 1; j < n; ++j) A[i * n + j] -= l * A[k * n + j];
+    }
+  }
+  return largest > 0 ? smallest / largest : 0;
+}
+
+void solve_dense(const double* A, const int* pivot, int n, double* b) {
+  for (int k = 0; k < n; ++k) {
+    std::swap(b[k], b[pivot[k]]);
+    for (int j = 0; j < k; ++j) b[k] -= A[k * n + j] * b[j];
+  }
+  for (int k = n - 1; k >= 0; --k) {
+    for (int j = k + 1; j < n; ++j) b[k] -= A[k * n + j] * b[j];
+    b[k] /= A[k * n + k];
+  }
+}
+
+}  // namespace
+
+void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length) {
+  n_ = system.size();
+  n_b_ = system.bilateral();
+  system_ = &system;
+  pattern_ = &system.saddle_pattern();
+  for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
+  diagonal_.clear();
+  for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
+  factorised_ = regularised_ = direct_known_ = direct_ = iterative_ = false;
+
+  // worth iterating? the shortest row excludes small models at once
+  const bool possible = scratch != nullptr && n_b_ == 0 && properties.positive_definite;
+  if (possible && pattern_->nonzeros() > 20L * n_) {
+    std::vector<int> node(at(n_));
+    Vector weight;
+    for (int i = 0; i < n_; ++i) node[at(i)] = system.equation_node(i);
+    for (const DofMap::Frame& f : system.dofs().rotating_frames()) {
+      if (weight.empty()) weight.assign(at(n_), 1.0);
+      for (int c = 0; c < 3; ++c) weight[at(f.equation + c)] = 1 / length;
+    }
+    cg_.analyse(*pattern_, node, std::move(weight), system.threads());
+    const SparsePattern graph = cg_.node_graph();
+    const double unknowns_per_node = static_cast<double>(n_) / graph.rows;
+    const double operations = std::pow(unknowns_per_node, 3) * factorisation_operations(graph);
+    const double per_entry = operations / pattern_->nonzeros();
+    iterative_ = per_entry > cg_operations_per_entry;
+    direct_affordable_ = per_entry < direct_operations_per_entry;
+    cg_limit_ = static_cast<int>(
+        std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
+  }
+  symmetrised_ = iterative_ && !properties.symmetric;
+  properties_.symmetric = properties.symmetric || symmetrised_;
+  properties_.positive_definite = properties.positive_definite && properties_.symmetric;
+  if (iterative_) {
+    scratch_ = scratch;
+    scratch_->resize(at(pattern_->nonzeros()));
+  } else {
+    cg_ = {};
+    scratch_ = nullptr;
+    values_.assign(at(pattern_->nonzeros()), 0.0);
+    analyse_direct();
+  }
+
+  // room for a few active rows; more allocate when they become active for the first time
+  const std::size_t few = std::min<std::size_t>(16, at(system.unilateral()));
+  active_.resize(few);
+  for (ActiveRow& row : active_) {
+    row.column.reserve(at(n_ + n_b_));
+    for (SparseRow* r : {&row.G, &row.F}) {
+      r->equation.reserve(16);
+      r->value.reserve(16);
+    }
+  }
+  for (Vector* x : {&D_, &D_factor_}) x->reserve(few * few);
+  for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_, &d_scale_}) x->reserve(few);
+  D_pivot_.reserve(few);
+  cg_rows_.reserve(few);
+}
+
+void SaddlePoint::analyse_direct() {
+  if (direct_known_) return;
+  // the system's pattern, which outlives this, is not copied
+  solver_.analyse(std::shared_ptr<const SparsePattern>(std::shared_ptr<const SparsePattern>(), pattern_), properties_);
+  direct_known_ = true;
+}
+
+bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, In frame_blocks) {
+  assemble(request, frame_blocks);
+  row_scale_ = request.row_scale;
+  for (ActiveRow& row : active_) row.kept = false;
+  delassus_known_ = projected_ = false;
+  if (!iterative_) return factorise_directly();
+
+  // conjugate gradients are tried anew when the step changes
+  const SaddleRequest& last = kept_.numbers;
+  if (request.c_M != last.c_M || request.c_C != last.c_C || request.c_K != last.c_K || request.c_s != last.c_s)
+    cg_failures_ = 0;
+  kept_.keep(system, request, frame_blocks);
+  direct_ = gave_up_ || cg_failures_ >= cg_patience;
+  gave_up_ = false;
+  if (!direct_ && !cg_.prepare(values())) {
+    if (!direct_affordable_) return factorised_ = false;
+    direct_ = true;
+  }
+  if (!direct_) {
+    ++cg_counters_.cg_matrices;
+    return factorised_ = true;
+  }
+  ++cg_counters_.fallbacks;
+  analyse_direct();
+  return factorise_directly();
+}
+
+// ---- the request of the present matrix
+
+void SaddlePoint::KeptRequest::keep(const System& system, const SaddleRequest& request, In blocks) {
+  const auto copy_of = [](const double* from, std::size_t size, Vector& to) {
+    to.assign(from, from + (from == nullptr ? 0 : size));
+  };
+  const std::size_t places = system.initial_configuration().size(), n = at(system.size());
+  copy_of(request.q_M, places, q_M);
+  copy_of(request.q, places, q);
+  copy_of(request.v, n, v);
+  copy_of(request.a, n, a);
+  copy_of(request.s, at(system.rows()), s);
+  T.frames.clear();
+  if (request.T != nullptr) T.frames = request.T->frames;
+  frame_blocks.assign(blocks.begin(), blocks.end());
+  numbers = request;
+  numbers.q_M = numbers.q = numbers.v = numbers.a = numbers.s = nullptr;
+  numbers.T = nullptr;
+}
+
+SaddleRequest SaddlePoint::KeptRequest::request() const {
+  SaddleRequest request = numbers;
+  const auto pointer = [](const Vector& x) { return x.empty() ? nullptr : x.data(); };
+  request.q_M = pointer(q_M);
+  request.q = pointer(q);
+  request.v = pointer(v);
+  request.a = pointer(a);
+  request.s = pointer(s);
+  request.T = T.frames.empty() ? nullptr : &T;
+  return request;
+}
+
+void SaddlePoint::KeptRequest::save(Record& record, const std::string& prefix, bool arrays) const {
+  record.set(prefix + "request",
+             {numbers.c_M, numbers.c_C, numbers.c_K, numbers.c_s, numbers.c_rate, numbers.t, numbers.loads,
+              numbers.row_scale, numbers.rows_through_T ? 1.0 : 0.0, numbers.mass == MassKind::lumped ? 1.0 : 0.0});
+  if (!arrays) return;
+  const Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks};
+  for (std::size_t i = 0; i < std::size(all); ++i) record.set(prefix + array_names[i], *all[i]);
+  Vector frames;
+  for (const Mat3& t : T.frames) frames.insert(frames.end(), t.data(), t.data() + t.size());
+  record.set(prefix + "request T", std::move(frames));
+}
+
+void SaddlePoint::KeptRequest::restore(const System& system, const Record& record, const std::string& prefix,
+                                       bool arrays) {
+  const auto entry = [&](const std::string& name, std::initializer_list<std::size_t> sizes) -> const Vector& {
+    const Vector* const x = record.find(prefix + name);
+    if (x == nullptr || std::find(sizes.begin(), sizes.end(), x->size()) == sizes.end())
+      throw std::invalid_argument("SaddlePoint: the record does not fit");
+    return *x;
+  };
+  const Vector& x = entry("request", {10});
+  numbers = {};
+  numbers.c_M = x[0];
+  numbers.c_C = x[1];
+  numbers.c_K = x[2];
+  numbers.c_s = x[3];
+  numbers.c_rate = x[4];
+  numbers.t = x[5];
+  numbers.loads = x[6];
+  numbers.row_scale = x[7];
+  numbers.rows_through_T = x[8] != 0;
+  numbers.mass = x[9] != 0 ? MassKind::lumped : MassKind::consistent;
+  if (!arrays) return;
+  const std::size_t places = system.initial_configuration().size(), n = at(system.size()),
+                    frames = system.dofs().rotating_frames().size();
+  const std::size_t sizes[] = {places, places, n, n, at(system.rows()), 9 * frames};
+  Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks};
+  for (std::size_t i = 0; i < std::size(all); ++i) *all[i] = entry(array_names[i], {0, sizes[i]});
+  const Vector& t = entry("request T", {0, 9 * frames});
+  T.frames.resize(t.size() / 9);
+  for (std::size_t i = 0; i < T.frames.size(); ++i) std::copy_n(t.data() + 9 * i, 9, T.frames[i].data());
+}
+
+void SaddlePoint::assemble(const SaddleRequest& request, In frame_blocks) {
+  Vector& values = this->values();
+  SaddleRequest wanted = request;
+  wanted.symmetrised = symmetrised_;
+  system_->assemble(wanted, values);
+  if (frame_blocks.empty()) return;
+  std::size_t entry = 0;
+  for (const DofMap::Frame& f : system_->dofs().rotating_frames())
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j, ++entry)
+        if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0) values[at(k)] += frame_blocks[entry];
+}
+
+bool SaddlePoint::factorise_directly() {
+  Vector& values = this->values();
+  // redundant bilateral rows were met before: regularise at once
+  if (!regularised_) {
+    factorised_ = solver_.factorise(values) == FactorStatus::ok;
+    if (factorised_ || n_b_ == 0 || !all_finite(values)) return factorised_;
+    regularised_ = true;
+  }
+  set_regularisation(true);
+  factorised_ = solver_.factorise(values) == FactorStatus::ok;
+  set_regularisation(false);
+  return factorised_;
+}
+
+void SaddlePoint::set_regularisation(bool on) {
+  double largest = 0;
+  if (on)
+    for (int i = 0; i < n_; ++i) largest = std::max(largest, std::abs(values_[at(pattern_->find(i, i))]));
+  for (int d : diagonal_) values_[at(d)] = on ? -proximal * largest : 0.0;
+}
+
+LinearCounters SaddlePoint::counters() const {
+  LinearCounters sum = solver_.counters();
+  return sum += cg_counters_;
+}
+
+void SaddlePoint::save(Record& record, const std::string& prefix, bool factors) const {
+  const bool kept = factors && factorised_;
+  record.set(prefix + "saddle point", {kept ? 1.0 : 0.0, regularised_ ? 1.0 : 0.0, row_scale_});
+  if (!iterative_) {
+    record.set(prefix + "matrix", kept ? values_ : Vector());
+    solver_.save(record, prefix);
+    return;
+  }
+  const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
+  const auto number = [](long n) { return static_cast<double>(n); };
+  record.set(prefix + "conjugate gradients",
+             {flag(direct_), flag(direct_known_), number(cg_failures_), number(cg_counters_.fallbacks),
+              number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)});
+  kept_.save(record, prefix, kept);
+  if (direct_known_) solver_.save(record, prefix);
+}
+
+void SaddlePoint::restore(const Record& record, const std::string& prefix) {
+  const Vector* const state = record.find(prefix + "saddle point");
+  const Vector* const matrix = record.find(prefix + "matrix");
+  const Vector* const iteration = record.find(prefix + "conjugate gradients");
+  if (state == nullptr || state->size() != 3 || iterative_ != (iteration != nullptr) ||
+      (iterative_ ? iteration->size() != 7
+                  : matrix == nullptr || matrix->size() != ((*state)[0] != 0 ? at(pattern_->nonzeros()) : 0)))
+    throw std::invalid_argument("SaddlePoint: the record does not fit");
+  factorised_ = (*state)[0] != 0;
+  regularised_ = (*state)[1] != 0;
+  row_scale_ = (*state)[2];
+  if (iterative_) {
+    const Vector& x = *iteration;
+    direct_ = x[0] != 0;
+    cg_failures_ = static_cast<int>(x[2]);
+    cg_counters_.fallbacks = static_cast<long>(x[3]);
+    cg_counters_.cg_solves = static_cast<long>(x[4]);
+    cg_counters_.cg_iterations = static_cast<long>(x[5]);
+    cg_counters_.cg_matrices = static_cast<long>(x[6]);
+    kept_.restore(*system_, record, prefix, factorised_);
+    if (factorised_) assemble(kept_.request(), kept_.frame_blocks);
+    if (factorised_ && !direct_) factorised_ = cg_.prepare(values());
+    if (x[1] == 0) return;
+    analyse_direct();
+  } else if (factorised_) {
+    values_ = *matrix;
+  }
+  const bool refactorise = factorised_ && (!iterative_ || direct_);
+  if (regularised_) set_regularisation(true);
+  solver_.restore(record, prefix, refactorise ? std::span<const double>(values()) : std::span<const double>());
+  if (regularised_) set_regularisation(false);
+}
+
+bool SaddlePoint::base_solve(Vector& b) {
+  if (iterative()) {
+    // a right-hand side that is no step of Newton's method, and without rows
+    scale_into(-1.0, b, residual_);
+    projected_ = false;
+    if (!cg_.set_rows({})) return false;
+    return run_cg(residual_, {}, {}, b, {}) == ProjectedCg::Status::converged;
+  }
+  if (!regularised_) {
+    solver_.solve(b);
+    return true;
+  }
+  // proximal point: refine against the matrix without the regularisation
+  copy(b, residual_);
+  set_zero(b);
+  for (int k = 0; k < refinements; ++k) {
+    std::swap(previous_, correction_);
+    copy(residual_, correction_);
+    solver_.solve(correction_);
+    axpy(1.0, correction_, b);
+    multiply(*pattern_, values_, correction_, rhs_scratch_);
+    axpy(-1.0, rhs_scratch_, residual_);
+  }
+  // corrections that come again in every sweep belong to rows that contradict each other: their multipliers hardly move
+  // anything, and would only grow
+  double change = 0, size = 0;
+  for (std::size_t i = at(n_); i < at(n_ + n_b_); ++i) {
+    size += correction_[i] * correction_[i];
+    change += (correction_[i] - previous_[i]) * (correction_[i] - previous_[i]);
+  }
+  if (change >= 0.01 * size) return true;
+  axpy(-refinements, correction_, b);
+  multiply(*pattern_, values_, correction_, rhs_scratch_);
+  axpy(refinements, rhs_scratch_, residual_);
+  return true;
+}
+
+ProjectedCg::Status SaddlePoint::run_cg(In r, In c, Accuracy accuracy, Out dx, Out dl) {
+  const ProjectedCg::Status status = cg_.solve(r, c, accuracy.relative, accuracy.enough, cg_limit_, dx, dl);
+  ++cg_counters_.cg_solves;
+  cg_counters_.cg_iterations += cg_.iterations();
+  const bool failed = status == ProjectedCg::Status::indefinite || status == ProjectedCg::Status::slow;
+  failure_ = status == ProjectedCg::Status::indefinite ? "indefinite matrix"
+             : status == ProjectedCg::Status::slow     ? "too many iterations of the conjugate gradients"
+                                                       : "not finite";
+  gave_up_ = failed && direct_affordable_;
+  cg_failures_ = gave_up_ ? cg_failures_ + 1 : 0;
+  return status;
+}
+
+// Gives the active rows to the conjugate gradients; false if they cannot take them.
+bool SaddlePoint::project_active(const System& system, std::span<const int> rows, In q, double t,
+                                 const TangentOperators* T) {
+  n_A_ = static_cast<int>(rows.size());
+  if (rows.size() > active_.size()) active_.resize(rows.size());
+  cg_rows_.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ActiveRow& a = active_[i];
+    const ConstraintBlock& block = *system.constraints()[at(system.row_place(rows[i]).block)];
+    if (block.traits().own_direction) return false;
+    a.kept = a.kept && a.row == rows[i] && block.traits().linear;
+    if (!a.kept) system.row_gradient(rows[i], q, t, T, a.G);
+    a.row = rows[i];
+    a.kept = true;
+    // T turns rotations, so that the direction of the reaction is another one
+    if (T != nullptr && a.G.equation.size() > 3) return false;
+    cg_rows_.push_back(&a.G);
+  }
+  return cg_.set_rows(cg_rows_);
+}
+
+void SaddlePoint::set_active(const System& system, std::span<const int> rows, In q, double t,
+                             const TangentOperators* T) {
+  if (iterative()) {
+    projected_ = project_active(system, rows, q, t, T);
+    if (projected_) return;
+    for (ActiveRow& row : active_) row.kept = false, row.row = -1;
+  }
+  // bring the rows into the first places, keeping what is known of them
+  delassus_known_ = delassus_known_ && at(n_A_) == rows.size();
+  n_A_ = static_cast<int>(rows.size());
+  if (at(n_A_) > active_.size()) active_.resize(at(n_A_));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::size_t j = i;
+    while (j < active_.size() && active_[j].row != rows[i]) ++j;
+    if (j == active_.size()) {
+      // a new row takes the first place that no wanted row holds
+      for (j = i; j + 1 < active_.size(); ++j)
+        if (std::find(rows.begin(), rows.end(), active_[j].row) == rows.end()) break;
+      active_[j].kept = false;
+      active_[j].row = rows[i];
+    }
+    if (j != i) {
+      std::swap(active_[i], active_[j]);
+      delassus_known_ = false;
+    }
+
+    // the gradients, and the column B^-1 F^T unless it is still good
+    ActiveRow& a = active_[i];
+    const ConstraintBlock& block = *system.constraints()[at(system.row_place(a.row).block)];
+    if (a.kept && block.traits().linear) continue;
+    delassus_known_ = false;
+    system.row_gradient(a.row, q, t, T, a.G);
+    if (T != nullptr || block.traits().own_direction)
+      system.row_direction(a.row, q, t, a.F);
+    else
+      a.F = a.G;
+    a.column.assign(at(n_ + n_b_), 0.0);
+    for (std::size_t k = 0; k < a.F.equation.size(); ++k) a.column[at(a.F.equation[k])] += a.F.value[k];
+    a.kept = base_solve(a.column);
+  }
+}
+
+bool SaddlePoint::factorise_delassus() {
+  if (delassus_known_) return true;
+  const int n = n_A_;
+  D_.resize(at(n * n));
+  D_pivot_.resize(at(n));
+  d_rhs_.resize(at(n));
+  d_residual_.resize(at(n));
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      const SparseRow& G = active_[at(i)].G;
+      const Vector& column = active_[at(j)].column;
+      double sum = 0;
+      for (std::size_t k = 0; k < G.equation.size(); ++k) sum += G.value[k] * column[at(G.equation[k])];
+      D_[at(i * n + j)] = sum;
+    }
+  // rows of bodies of very different mass are no redundant rows: judge rank with a unit diagonal
+  d_scale_.resize(at(n));
+  for (int i = 0; i < n; ++i) {
+    const double d = std::abs(D_[at(i * n + i)]);
+    d_scale_[at(i)] = d > 0 ? 1 / std::sqrt(d) : 1.0;
+  }
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) D_[at(i * n + j)] *= d_scale_[at(i)] * d_scale_[at(j)];
+  D_factor_ = D_;
+  delassus_regularised_ = !(factorise_dense(D_factor_.data(), D_pivot_.data(), n) > rank_tolerance);
+  delassus_known_ = true;
+  if (!delassus_regularised_) return true;
+  D_factor_ = D_;
+  for (int i = 0; i < n; ++i) D_factor_[at(i * n + i)] += proximal;
+  delassus_known_ = factorise_dense(D_factor_.data(), D_pivot_.data(), n) > 0;
+  return delassus_known_;
+}
+
+void SaddlePoint::solve_delassus(Vector& b) {
+  const int n = n_A_;
+  for (int i = 0; i < n; ++i) b[at(i)] *= d_scale_[at(i)];
+  solve_scaled_delassus(b);
+  for (int i = 0; i < n; ++i) b[at(i)] *= d_scale_[at(i)];
+}
+
+void SaddlePoint::solve_scaled_delassus(Vector& b) {
+  const int n = n_A_;
+  if (!delassus_regularised_) {
+    solve_dense(D_factor_.data(), D_pivot_.data(), n, b.data());
+    return;
+  }
+  d_residual_ = b;
+  std::fill(b.begin(), b.end(), 0.0);
+  d_correction_.resize(at(n));
+  for (int k = 0; k < refinements; ++k) {
+    d_correction_ = d_residual_;
+    solve_dense(D_factor_.data(), D_pivot_.data(), n, d_correction_.data());
+    for (int i = 0; i < n; ++i) {
+      b[at(i)] += d_correction_[at(i)];
+      for (int j = 0; j < n; ++j) d_residual_[at(i)] -= D_[at(i * n + j)] * d_correction_[at(j)];
+    }
+  }
+}
+
+bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
+  if (gave_up_) return false;
+  if (projected_) return run_cg(r, c_A, accuracy, dx, dl_A) == ProjectedCg::Status::converged;
+  // the base system without the active rows
+  bool zero = true;
+  for (int i = 0; i < n_; ++i) {
+    rhs_[at(i)] = -r[at(i)];
+    zero = zero && r[at(i)] == 0;
+  }
+  for (int i = 0; i < n_b_; ++i) {
+    rhs_[at(n_ + i)] = row_scale_ * c_b[at(i)];
+    zero = zero && c_b[at(i)] == 0;
+  }
+  contradiction_ = 0;
+  if (!zero && !base_solve(rhs_)) return false;
+  if (!zero && regularised_)
+    for (int i = 0; i < n_b_; ++i)
+      contradiction_ = std::max(contradiction_, std::abs(residual_[at(n_ + i)]) / row_scale_);
+
+  // the active rows through their Delassus operator
+  if (n_A_ > 0) {
+    if (!factorise_delassus()) return false;
+    for (int i = 0; i < n_A_; ++i) {
+      const SparseRow& G = active_[at(i)].G;
+      double sum = -c_A[at(i)];
+      for (std::size_t k = 0; k < G.equation.size(); ++k) sum -= G.value[k] * rhs_[at(G.equation[k])];
+      d_rhs_[at(i)] = sum;
+    }
+    solve_delassus(d_rhs_);
+    for (int i = 0; i < n_A_; ++i) {
+      axpy(d_rhs_[at(i)], active_[at(i)].column, rhs_);
+      dl_A[at(i)] = d_rhs_[at(i)];
+    }
+  }
+  for (int i = 0; i < n_; ++i) dx[at(i)] = rhs_[at(i)];
+  for (int i = 0; i < n_b_; ++i) dl_b[at(i)] = row_scale_ * rhs_[at(n_ + i)];
+  return all_finite(rhs_);
+}
+
+}  // namespace carom

@@ -1,0 +1,148 @@
+// SaddlePoint: the linear systems of one sub-problem.
+//
+//   S dx - F_b^T dl_b - F_A^T dl_A = -r        bilateral rows b are part of the factorised matrix,
+//   G_b dx = -c_b,   G_A dx = -c_A             active unilateral rows A are condensed onto themselves:
+//   D = G_A B^-1 F_A^T  (Delassus operator),  B = [[S, -k F_b^T], [-k G_b, 0]]
+//
+// so a change of the active set needs one solve per new row and no factorisation. Redundant active rows (a box resting
+// flat) make D singular: it is then regularised proximally, D + eps 1 with refinement, which gives in the limit the
+// multipliers of least norm (each row scaled by the root of its Delassus entry). Redundant bilateral rows: B is
+// regularised the same way on its multiplier diagonal. Rows are scaled by k inside B only; everything passed in and out
+// is physical.
+//
+// Systems without bilateral rows that are symmetric positive definite, or nearly so (damped solids), whose
+// factorisation would take many more operations than the matrix has entries (solids from about 4^3 hexahedra on) are
+// solved by projected conjugate gradients instead, if the caller corrects the solution as Newton's method does: the
+// matrix is then symmetrised and single precision and the residual falls only as far as asked. Active rows of single
+// nodes are projected and cost nothing. Where the matrix turns out to be indefinite, or too many iterations are needed,
+// the direct solver takes over, counted as a fallback, after three in a row until the coefficients of the request
+// change; where that would take several thousand times as long as an iteration (from about 15^3 on) the solve fails
+// instead, so that the step is taken in halves. All this follows from counts.
+#pragma once
+
+#include <vector>
+
+#include "core/linear/linear_solver.hpp"
+#include "core/linear/projected_cg.hpp"
+#include "core/mechanics/system.hpp"
+
+namespace carom {
+
+/// How far the conjugate gradients reduce the residual: by a factor, or to a size (the norm of System::force_norm).
+struct Accuracy {
+  double relative = 1e-12;
+  double enough = 0;
+};
+
+class SaddlePoint {
+ public:
+  /// Symbolic analysis, once per system, which outlives this. `scratch`, if given, says that solutions are corrected,
+  /// so that conjugate gradients may be chosen; it holds the matrix while it is assembled and may be shared with other
+  /// saddle points. `length` divides torques in the norm of residuals.
+  /// Without symmetry `positive_definite` is that of the symmetrised matrix.
+  void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1);
+
+  /// Assembles and factorises; false if the matrix is singular beyond repair. `frame_blocks` (3 x 3, row-major, for
+  /// every rotating frame one after the other; empty: none) are added to the frames' rotation blocks of S.
+  bool factorise(const System& system, const SaddleRequest& request, In frame_blocks = {});
+  bool factorised() const { return factorised_; }
+  void forget() { factorised_ = false; }
+
+  /// Starts a solve with the given active unilateral rows (global row numbers): their G (through T if given) and F at
+  /// (q, t), and the columns B^-1 F^T, which are kept while the factorisation and the linear row stay the same.
+  void set_active(const System& system, std::span<const int> rows, In q, double t, const TangentOperators* T);
+
+  /// dx, dl_b and dl_A (in the order of set_active). r, c_b, c_A as above; a zero r and c_b cost no solve.
+  /// Returns false if the result is not finite, or if gave_up().
+  bool solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy = {});
+  /// The conjugate gradients failed in the last solve: factorise() again, which is then direct, and so on.
+  bool gave_up() const { return gave_up_; }
+  /// Why the last solve failed.
+  const char* failure() const { return failure_; }
+  /// The present matrix is solved by conjugate gradients.
+  bool iterative() const { return iterative_ && !direct_; }
+
+  LinearCounters counters() const;
+  /// What the last solve left of G_b dx + c_b: redundant rows contradict each other a little where positions fit only
+  /// nearly, and are then solved in the sense of least squares, with multipliers of no part that does nothing.
+  double contradiction() const { return contradiction_; }
+  /// Bilateral rows are known to be redundant, although a state nearby may hide it.
+  void expect_redundant() { regularised_ = true; }
+  bool redundant() const { return regularised_; }
+  /// Redundant rows, bilateral or active ones, were met in the last solve.
+  bool regularised() const {
+    return regularised_ || (n_A_ > 0 && (projected_ ? cg_.redundant() : delassus_regularised_));
+  }
+
+  /// What later solves depend on besides their input, under names with the prefix: pivots, known redundancies and, with
+  /// `factors`, the matrix that is kept: its values, or, where conjugate gradients were chosen, the request it comes
+  /// from, which is far smaller. restore() follows analyse(); std::invalid_argument if it does not fit.
+  void save(Record& record, const std::string& prefix, bool factors) const;
+  void restore(const Record& record, const std::string& prefix);
+
+  /// Row of the last singular matrix: an equation, or size() + a bilateral row; -1 if unknown.
+  int suspicious_row() const { return solver_.suspicious_row(); }
+
+ private:
+  struct ActiveRow {
+    int row = -1;
+    bool kept = false;  // column valid for the present factorisation
+    SparseRow G, F;
+    Vector column;  // B^-1 [F^T; 0]
+  };
+
+  // A request and what its pointers point to; empty: null.
+  struct KeptRequest {
+    SaddleRequest numbers;  // with null pointers
+    Vector q_M, q, v, a, s, frame_blocks;
+    TangentOperators T;
+
+    void keep(const System& system, const SaddleRequest& request, In blocks);
+    SaddleRequest request() const;
+    void save(Record& record, const std::string& prefix, bool arrays) const;
+    void restore(const System& system, const Record& record, const std::string& prefix, bool arrays);
+  };
+
+  Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
+  void assemble(const SaddleRequest& request, In frame_blocks);
+  void analyse_direct();
+  bool factorise_directly();
+  void set_regularisation(bool on);
+  bool base_solve(Vector& b);
+  bool project_active(const System& system, std::span<const int> rows, In q, double t, const TangentOperators* T);
+  ProjectedCg::Status run_cg(In r, In c, Accuracy accuracy, Out dx, Out dl);
+  bool factorise_delassus();
+  void solve_delassus(Vector& b);
+  void solve_scaled_delassus(Vector& b);
+
+  LinearSolver solver_;
+  const System* system_ = nullptr;
+  const SparsePattern* pattern_ = nullptr;
+  Vector values_, rhs_, residual_, correction_, previous_, rhs_scratch_;
+  int n_ = 0, n_b_ = 0, n_A_ = 0;
+  double row_scale_ = 1, contradiction_ = 0;
+  bool factorised_ = false, regularised_ = false, delassus_regularised_ = false, delassus_known_ = false;
+  std::vector<int> diagonal_;      // positions of the multiplier diagonal
+  std::vector<ActiveRow> active_;  // the first n_A_ are in use
+  Vector D_, D_factor_, d_rhs_, d_residual_, d_correction_, d_scale_;
+  std::vector<int> D_pivot_;
+
+  // conjugate gradients
+  bool iterative_ = false;  // they were chosen
+  bool symmetrised_ = false;
+  bool direct_ = false;  // the direct solver has the present matrix
+  bool gave_up_ = false;
+  bool projected_ = false;  // the active rows are the conjugate gradients'
+  bool direct_known_ = false;
+  const char* failure_ = "not finite";
+  int cg_failures_ = 0, cg_limit_ = 0;
+  bool direct_affordable_ = true;
+  MatrixProperties properties_;
+  Vector* scratch_ = nullptr;
+  KeptRequest kept_;  // of the present matrix
+  ProjectedCg cg_;
+  LinearCounters cg_counters_;
+  std::vector<const SparseRow*> cg_rows_;
+};
+
+}  // namespace carom

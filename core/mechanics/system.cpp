@@ -1,0 +1,338 @@
+#include "core/mechanics/system.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+
+#include "core/base/vector_ops.hpp"
+#include "core/lie/so3.hpp"
+#include "core/mechanics/system_tables.hpp"
+
+namespace carom {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// Equations of the local components of every item of a topology.
+LocalEquations local_equations(const Topology& topology, const DofMap& dofs) {
+  LocalEquations equations;
+  equations.of.reserve(at(topology.items) * at(topology.local_size));
+  for (int item = 0; item < topology.items; ++item)
+    for (std::size_t k = 0; k < topology.slots.size(); ++k) {
+      const Slot slot = topology.slots[k];
+      const int node = topology.node(item, static_cast<int>(k));
+      for (int c = 0; c < slot.components; ++c) {
+        equations.of.push_back(dofs.equation(node, slot.first_component + c));
+        equations.complete = equations.complete && equations.of.back() >= 0;
+      }
+    }
+  return equations;
+}
+
+}  // namespace
+
+std::vector<FrameColumn> frame_columns(const Topology& topology, const DofMap& dofs) {
+  std::vector<FrameColumn> columns;
+  for (int item = 0; item < topology.items; ++item) {
+    int local = 0;
+    for (std::size_t k = 0; k < topology.slots.size(); ++k) {
+      const Slot slot = topology.slots[k];
+      const int frame = dofs.frame_index(topology.node(item, static_cast<int>(k)));
+      const bool has_rotation = slot.first_component <= 3 && slot.first_component + slot.components >= 6;
+      if (frame >= 0 && has_rotation) columns.push_back({item, local + 3 - slot.first_component, frame});
+      local += slot.components;
+    }
+  }
+  return columns;
+}
+
+System::System() : work_(std::make_unique<Workspace>()) {}
+System::~System() = default;
+
+int System::add_node(NodeKind kind, std::span<const double> configuration, std::string name) {
+  const int node = dofs_.add_node(kind);
+  initial_configuration_.insert(initial_configuration_.end(), configuration.begin(), configuration.end());
+  assert(initial_configuration_.size() == at(dofs_.configuration_size()));
+  node_names_.push_back(std::move(name));
+  return node;
+}
+
+ElementBlock& System::add(std::unique_ptr<ElementBlock> block) {
+  elements_.push_back(std::move(block));
+  return *elements_.back();
+}
+
+ConstraintBlock& System::add(std::unique_ptr<ConstraintBlock> block) {
+  constraints_.push_back(std::move(block));
+  return *constraints_.back();
+}
+
+void System::finalize() {
+  dofs_.number();
+
+  // what every equation is
+  equation_nodes_.assign(at(size()), -1);
+  is_rotation_.assign(at(size()), 0);
+  for (int node = 0; node < dofs_.nodes(); ++node)
+    for (int c = 0; c < DofMap::components(dofs_.kind(node)); ++c)
+      if (const int e = dofs_.equation(node, c); e >= 0) equation_nodes_[at(e)] = node;
+  for (const DofMap::Frame& f : dofs_.rotating_frames())
+    for (int c = 0; c < 3; ++c) is_rotation_[at(f.equation + c)] = 1;
+
+  // rows: bilateral blocks first, then unilateral ones
+  std::stable_partition(constraints_.begin(), constraints_.end(),
+                        [](const auto& block) { return !block->traits().unilateral; });
+  rows_ = bilateral_ = 0;
+  for (std::size_t b = 0; b < constraints_.size(); ++b) {
+    ConstraintBlock& block = *constraints_[b];
+    block.bind(dofs_);
+    first_row_.push_back(rows_);
+    for (int item = 0; item < block.topology().items; ++item)
+      for (int row = 0; row < block.rows(); ++row) {
+        places_.push_back({static_cast<int>(b), item, row});
+        laws_.push_back(block.law(item, row));
+      }
+    rows_ += block.topology().items * block.rows();
+    if (!block.traits().unilateral) bilateral_ = rows_;
+  }
+
+  // traits of the whole
+  for (const auto& block : elements_) {
+    block->bind(dofs_);
+    const BlockTraits& t = block->traits();
+    linear_ = linear_ && t.linear && t.constant_mass;
+    force_parts_ |= t.force_parts;
+    symmetric_ = symmetric_ && t.symmetric;
+    velocity_dependent_ = velocity_dependent_ || t.velocity_dependent;
+    constant_mass_ = constant_mass_ && t.constant_mass;
+  }
+  for (const auto& block : constraints_)
+    if (!block->traits().unilateral) {
+      linear_ = linear_ && block->traits().linear;
+      driven_ = driven_ || block->traits().moving;
+      symmetrisable_ = symmetrisable_ && block->traits().linear && !block->traits().own_direction;
+    }
+  symmetric_ = symmetric_ && symmetrisable_;
+  symmetrisable_ = symmetric_ || (symmetrisable_ && dofs_.frames() == 0);
+
+  // the saddle-point pattern: elements, geometric terms of every candidate constraint, bilateral rows, diagonal
+  const int n = size();
+  PatternBuilder builder(n + bilateral_, n + bilateral_);
+  for (int i = 0; i < n + bilateral_; ++i) builder.add(i, i);
+  for (const auto& block : elements_) {
+    auto tables = std::make_unique<ElementTables>();
+    tables->equations = local_equations(block->topology(), dofs_);
+    tables->frames = frame_columns(block->topology(), dofs_);
+    const std::size_t m = at(block->topology().local_size);
+    if (block->traits().has_mass || block->traits().has_stiffness || block->traits().velocity_dependent)
+      for (std::size_t e = 0; e < at(block->topology().items); ++e) {
+        const std::span<const int> local(tables->equations.of.data() + e * m, m);
+        builder.add_block(local, local);
+      }
+    uses_T_ = uses_T_ || (block->traits().has_stiffness && !tables->frames.empty());
+    element_tables_.push_back(std::move(tables));
+  }
+  std::size_t largest_rows = 1, largest_local = 1;
+  for (std::size_t b = 0; b < constraints_.size(); ++b) {
+    const ConstraintBlock& block = *constraints_[b];
+    auto tables = std::make_unique<ConstraintTables>();
+    tables->equations = local_equations(block.topology(), dofs_);
+    tables->frames = frame_columns(block.topology(), dofs_);
+    const std::size_t m = at(block.topology().local_size);
+    largest_rows = std::max(largest_rows, at(block.rows()));
+    // Curved contacts of all pairs of many bodies would fill the matrix: beyond a few, the part of their geometric
+    // terms that couples two nodes is left out of it (Newton then converges linearly there, by a factor of about h
+    // v/radius).
+    const std::size_t pairs = block.topology().slots.size() > 1 ? at(block.topology().items) : 0;
+    const bool couple = !block.traits().unilateral || pairs * m * m <= 40000;
+    largest_local = std::max(largest_local, m);
+    for (std::size_t i = 0; i < at(block.topology().items); ++i) {
+      const std::span<const int> local(tables->equations.of.data() + i * m, m);
+      if (!block.traits().linear) {
+        if (couple) {
+          builder.add_block(local, local);
+        } else {
+          std::size_t first = 0;
+          for (const Slot& slot : block.topology().slots) {
+            const auto own = local.subspan(first, at(slot.components));
+            builder.add_block(own, own);
+            first += own.size();
+          }
+        }
+      }
+      if (block.traits().unilateral) continue;
+      for (int r = 0; r < block.rows(); ++r) {
+        const int row[1] = {n + first_row_[b] + static_cast<int>(i) * block.rows() + r};
+        builder.add_block(row, local);
+        builder.add_block(local, row);
+      }
+    }
+    uses_T_ = uses_T_ || !tables->frames.empty();
+    constraint_tables_.push_back(std::move(tables));
+  }
+  saddle_ = builder.build();
+
+  // where every local matrix entry goes
+  const auto positions = [&](std::span<const int> rows, std::span<const int> cols, std::vector<int>& out) {
+    for (int r : rows)
+      for (int c : cols) out.push_back(r < 0 || c < 0 ? -1 : saddle_.find(r, c));
+  };
+  for (std::size_t b = 0; b < elements_.size(); ++b) {
+    ElementTables& tables = *element_tables_[b];
+    tables.contributes_matrix = elements_[b]->traits().has_mass || elements_[b]->traits().has_stiffness ||
+                                elements_[b]->traits().velocity_dependent;
+    if (!tables.contributes_matrix) continue;
+    tables.locate(elements_[b]->topology(), saddle_);
+  }
+  for (std::size_t b = 0; b < constraints_.size(); ++b) {
+    ConstraintTables& tables = *constraint_tables_[b];
+    const ConstraintBlock& block = *constraints_[b];
+    const std::size_t m = at(block.topology().local_size);
+    for (std::size_t i = 0; i < at(block.topology().items); ++i) {
+      const std::span<const int> local(tables.equations.of.data() + i * m, m);
+      if (!block.traits().linear) positions(local, local, tables.positions);
+      if (block.traits().unilateral) continue;
+      for (int r = 0; r < block.rows(); ++r) {
+        const int row[1] = {n + first_row_[b] + static_cast<int>(i) * block.rows() + r};
+        positions(row, local, tables.lower);
+        positions(local, row, tables.upper);
+      }
+    }
+  }
+
+  // the threads' meeting costs more than the assembly of a small model; the bits are the same either way
+  std::size_t entries = 0;
+  for (std::size_t b = 0; b < elements_.size(); ++b)
+    if (element_tables_[b]->contributes_matrix)
+      entries += element_tables_[b]->equations.of.size() * at(elements_[b]->topology().local_size);
+  parallel_ = threads_ > 1 && entries > 20000;
+  work_->build(elements_, element_tables_, n, parallel_ ? threads_ : 1, largest_rows, largest_local);
+
+  // gravity is M gamma with gamma the field on all translations, fixed ones included
+  has_gravity_ = gravity_ != Vec3::Zero();
+  gravity_force_.assign(at(n), 0.0);
+  if (has_gravity_ && constant_mass_) add_gravity(initial_configuration_, gravity_force_);
+
+  // is there an equation without mass?
+  massless_ = false;
+  Vector diagonal(at(saddle_.nonzeros()));
+  SaddleRequest mass;
+  mass.c_M = 1;
+  mass.q_M = initial_configuration_.data();
+  mass.q = initial_configuration_.data();
+  assemble(mass, diagonal);
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < n; ++i) {
+    const double m = diagonal[at(saddle_.find(i, i))];
+    if (!(m > 0)) massless_ = true;
+    if (!(m > 0) || is_rotation_[at(i)] != 0) continue;
+    sum += m;
+    ++count;
+  }
+  if (count > 0) mean_nodal_mass_ = sum / count;
+}
+
+std::string System::row_name(int row) const {
+  const RowPlace p = row_place(row);
+  const ConstraintBlock& block = *constraints_[at(p.block)];
+  const std::string component = block.row_name(p.item, p.row);
+  return block.item_name(p.item) + (component.empty() ? "" : " " + component);
+}
+
+std::string System::row_component(int row) const {
+  const RowPlace p = row_place(row);
+  return constraints_[at(p.block)]->row_name(p.item, p.row);
+}
+
+void System::set_initial_configuration(In q) { copy(q, initial_configuration_); }
+
+std::string System::equation_name(int equation) const {
+  static const char* const names[] = {"x", "y", "z", "rotation x", "rotation y", "rotation z"};
+  const int node = equation_node(equation);
+  for (int c = 0; c < DofMap::components(dofs_.kind(node)); ++c)
+    if (dofs_.equation(node, c) == equation)
+      return node_names_[at(node)] + (dofs_.kind(node) == NodeKind::scalar ? "" : std::string(" ") + names[c]);
+  return node_names_[at(node)];
+}
+
+// ---- kinematics
+
+void System::retract(In q, In d, Out q_out) const {
+  if (q.data() != q_out.data()) copy(q, q_out);
+  for (const DofMap::Translation& c : dofs_.translations()) q_out[at(c.entry)] += d[at(c.equation)];
+  for (const DofMap::Frame& f : dofs_.rotating_frames()) {
+    const Vec3 w(d[at(f.equation)], d[at(f.equation + 1)], d[at(f.equation + 2)]);
+    Eigen::Map<Quaternion> p(q_out.data() + f.entry);
+    const Quaternion product = so3::quaternion_product(Quaternion(p), so3::exp_quaternion(w));
+    p = so3::quaternion_normalise(product);
+  }
+}
+
+void System::tangent_operators(In d, TangentOperators& T) const {
+  const auto frames = dofs_.rotating_frames();
+  T.frames.resize(frames.size());
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const int e = frames[i].equation;
+    T.frames[i] = so3::tangent(Vec3(d[at(e)], d[at(e + 1)], d[at(e + 2)]));
+  }
+}
+
+double System::speed(In v, double length) const {
+  if (dofs_.frames() == 0) return max_abs(v);
+  double largest = 0;
+  for (std::size_t i = 0; i < v.size(); ++i)
+    largest = std::max(largest, std::abs(v[i]) * (is_rotation_[i] ? length : 1.0));
+  return largest;
+}
+
+double System::largest_angular_velocity(In v) const {
+  double largest = 0;
+  for (const DofMap::Frame& f : dofs_.rotating_frames()) {
+    const std::size_t e = at(f.equation);
+    largest = std::max(largest, v[e] * v[e] + v[e + 1] * v[e + 1] + v[e + 2] * v[e + 2]);
+  }
+  return std::sqrt(largest);
+}
+
+void System::watch(TimeFunction formula, bool with_rate, std::string name) {
+  watched_.push_back({std::move(formula), with_rate, std::move(name)});
+}
+
+std::string System::undefined_formula(double t) const {
+  for (const WatchedFormula& w : watched_) {
+    const TimeValue x = w.formula.evaluate(t);
+    if (!std::isfinite(x.value) || (w.with_rate && !std::isfinite(x.rate))) return w.name;
+  }
+  return {};
+}
+
+std::string System::inverted_element(In q, double t, bool with_forces) const {
+  for (const auto& block : elements_) {
+    if (with_forces && !block->traits().may_invert) continue;
+    const int item = block->inverted_item({0, block->topology().items}, {q.data(), nullptr, t});
+    if (item >= 0) return block->item_name(item);
+  }
+  return {};
+}
+
+double System::largest_position(In q) const {
+  double largest = 0;
+  for (const DofMap::Translation& c : dofs_.translations()) largest = std::max(largest, std::abs(q[at(c.entry)]));
+  return largest;
+}
+
+double System::force_norm(In f, double length) const {
+  if (dofs_.frames() == 0) return norm(f);
+  double sum = 0;
+  const double c = 1.0 / length;
+  for (std::size_t i = 0; i < f.size(); ++i) {
+    const double fi = is_rotation_[i] ? c * f[i] : f[i];
+    sum += fi * fi;
+  }
+  return std::sqrt(sum);
+}
+
+}  // namespace carom

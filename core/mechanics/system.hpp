@@ -1,0 +1,218 @@
+// System: the mechanics an integrator may ask for.
+//
+// It owns the blocks, the DofMap and the sparsity, and is a pure function of (q, v, t): several states live side by
+// side in one step. Rows: bilateral rows first, [0, bilateral()), then unilateral ones, [bilateral(), rows()).
+// Every assembly sums contributions in the order of blocks and elements, so the bits do not depend on the number of
+// threads. After finalize() nothing allocates.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/types.hpp"
+#include "core/formula/time_function.hpp"
+#include "core/linear/sparse.hpp"
+#include "core/mechanics/constraint_block.hpp"
+#include "core/mechanics/dof_map.hpp"
+#include "core/mechanics/element_block.hpp"
+
+namespace carom {
+
+/// T(d) of every rotating frame (the translational part is the identity).
+struct TangentOperators {
+  std::vector<Mat3> frames;
+};
+
+enum class RowSet { bilateral, unilateral, all };
+
+/// The saddle-point matrix [[S, -k F_b^T], [-k G_b, 0]] of one sub-problem (THEORY section 4), n + bilateral() square:
+///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(F^T s)] T      derivatives at (q, v, t)
+///   rows: G + c_rate D(G v + g_t) T, or G T when rows_through_T
+struct SaddleRequest {
+  double c_M = 0, c_C = 0, c_K = 0, c_s = 0;
+  const double* q_M = nullptr;
+  const double* q = nullptr;
+  const double* v = nullptr;
+  double t = 0;
+  const double* a = nullptr;            ///< accelerations of D(M a), per equation; null: zero
+  const double* s = nullptr;            ///< multipliers of D(F^T s), per row; null: none
+  const TangentOperators* T = nullptr;  ///< null: identity
+  double c_rate = 0;
+  bool rows_through_T = false;
+  double loads = 1;  ///< factor of gravity and of the blocks that only have loads, in c_K
+  MassKind mass = MassKind::consistent;
+  double row_scale = 1;      ///< k
+  bool symmetrised = false;  ///< of elements without symmetric matrices the symmetric parts
+};
+
+struct FrameColumn;
+
+struct Momenta {
+  Vec3 linear = Vec3::Zero();
+  Vec3 angular = Vec3::Zero();  ///< about the origin, inertial
+};
+
+class System {
+ public:
+  System();
+  ~System();
+  System(const System&) = delete;
+  System& operator=(const System&) = delete;
+
+  // Building.
+  /// Adds a node with its initial configuration (1, 3 or 7 entries) and a name for messages.
+  int add_node(NodeKind kind, std::span<const double> configuration, std::string name);
+  void fix(int node, int component) { dofs_.fix(node, component); }
+  ElementBlock& add(std::unique_ptr<ElementBlock> block);
+  ConstraintBlock& add(std::unique_ptr<ConstraintBlock> block);
+  void set_gravity(const Vec3& g) { gravity_ = g; }
+  /// A formula that a block depends on, by its value or also its rate, for undefined_formula(); the name is for
+  /// messages.
+  void watch(TimeFunction formula, bool with_rate, std::string name);
+  /// Before finalize(), which sizes the buffers by it.
+  void set_threads(int threads) { threads_ = threads < 1 ? 1 : threads; }
+  /// Numbers equations and rows and computes every pattern. Call once, after which nothing may be added.
+  void finalize();
+
+  // Sizes and structure.
+  const DofMap& dofs() const { return dofs_; }
+  int size() const { return dofs_.equations(); }
+  int bilateral() const { return bilateral_; }
+  int unilateral() const { return rows_ - bilateral_; }
+  int rows() const { return rows_; }
+  const Vector& initial_configuration() const { return initial_configuration_; }
+  /// Moves the start, after finalize(): where a projection has put the nodes. q has configuration_size() entries.
+  void set_initial_configuration(In q);
+  const std::vector<std::unique_ptr<ElementBlock>>& elements() const { return elements_; }
+  const std::vector<std::unique_ptr<ConstraintBlock>>& constraints() const { return constraints_; }
+  const Vec3& gravity() const { return gravity_; }
+  int threads() const { return threads_; }
+  RowLaw row_law(int row) const { return laws_[static_cast<std::size_t>(row)]; }
+  /// Block, item and row within the item of a global row.
+  struct RowPlace {
+    int block, item, row;
+  };
+  RowPlace row_place(int row) const { return places_[static_cast<std::size_t>(row)]; }
+  int first_row(int constraint_block) const { return first_row_[static_cast<std::size_t>(constraint_block)]; }
+  std::string row_name(int row) const;  ///< item and component: "pivot x"
+  std::string row_component(int row) const;
+  std::string equation_name(int equation) const;
+  const std::string& node_name(int node) const { return node_names_[static_cast<std::size_t>(node)]; }
+  int equation_node(int equation) const { return equation_nodes_[static_cast<std::size_t>(equation)]; }
+
+  bool linear() const { return linear_; }                ///< elements and bilateral rows linear, M constant
+  bool symmetric() const { return symmetric_; }          ///< S symmetric with T = 1 and no active curved contacts
+  bool symmetrisable() const { return symmetrisable_; }  ///< symmetric, or but for elements of points alone
+  bool velocity_dependent() const { return velocity_dependent_; }
+  bool constant_mass() const { return constant_mass_; }
+  bool has_forces(unsigned parts) const { return (force_parts_ & parts) != 0; }  ///< any of the parts, anywhere
+  bool driven() const { return driven_; }                                        ///< some bilateral row depends on time
+  bool massless() const { return massless_; }                                    ///< some equation has no mass
+  /// Mean diagonal mass of the translational equations that have one; 0 if none has.
+  double mean_nodal_mass() const { return mean_nodal_mass_; }
+  bool uses_tangent_operators() const { return uses_T_; }  ///< T enters some matrix
+
+  // Kinematics.
+  /// q_out = q o exp(d); quaternions are normalised. q_out may be q.
+  void retract(In q, In d, Out q_out) const;
+  void tangent_operators(In d, TangentOperators& T) const;
+  /// Largest |component| of a velocity, rotations multiplied by length.
+  double speed(In v, double length) const;
+  double largest_angular_velocity(In v) const;
+  /// Largest |coordinate| over all translational and scalar components that move.
+  double largest_position(In q) const;
+  /// The name of a watched formula that has no finite value (or rate, where that matters) at t, empty if all have one.
+  std::string undefined_formula(double t) const;
+  /// The name of an element that is inverted at q, empty if there is none. `with_forces`: the forces at q are known to
+  /// be finite, so that only elements need a look that have one when inverted.
+  std::string inverted_element(In q, double t, bool with_forces) const;
+  /// Euclidean norm of a force-like vector, torques divided by length.
+  double force_norm(In f, double length) const;
+
+  // Forces. All outputs are overwritten.
+  void forces(In q, In v, double t, unsigned parts, Out f) const;
+  void mass_times(In q, In a, Out f, MassKind kind = MassKind::consistent) const;
+  /// A force by which roundoff of internal forces is measured.
+  double noise_force(double length_scale) const;
+
+  // Constraints.
+  void gaps(In q, double t, RowSet set, Out g) const;
+  void rates(In q, In v, double t, RowSet set, Out rate) const;  ///< G v + g_t
+  void biases(In q, In v, double t, RowSet set, Out h) const;
+  /// f += F^T s over the rows of the set; unilateral rows with s = 0 cost nothing.
+  void add_reactions(In q, double t, In s, RowSet set, Out f) const;
+  /// Gap, rate (0 without v) and gradient of single rows.
+  double row_gap(int row, In q, double t) const;
+  double row_rate(int row, In q, In v, double t) const;
+  /// G of a row, or G T; only free equations are listed.
+  void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G) const;
+  /// F of a row (equal to G where the block has no direction of its own).
+  void row_direction(int row, In q, double t, SparseRow& F) const;
+  ConstraintBlock::Place row_contact_place(int row, In q, In v, double t) const;
+
+  // Matrices.
+  const SparsePattern& saddle_pattern() const { return saddle_; }  ///< n + bilateral() square, diagonal included
+  void assemble(const SaddleRequest& request, Out values) const;
+  /// y = (c_C (-df/dv) + c_K (D(M a) - Df) T) x by elements, without a matrix; only S of the request, no constraints.
+  void tangent_times(const SaddleRequest& request, In x, Out y) const;
+
+  // Energies and momenta.
+  Energies energies(In q, In v, double t) const;  ///< gravity in potential, zero at the origin
+  Momenta momenta(In q, In v) const;
+
+ private:
+  struct ElementTables;
+  struct ConstraintTables;
+  struct ThreadScratch;
+  struct Workspace;
+
+  template <class Kernel>
+  void assemble_vector(const Kernel& kernel, Out f) const;
+  template <class Visit>
+  void for_blocks(RowSet set, const Visit& visit) const;
+  void add_gravity(In q, Out f) const;
+  /// a += c gamma, the field of gravity on the translations of the items' nodes; scalar coordinates are no places.
+  void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;
+  void element_matrices(std::size_t block, Range range, const SaddleRequest& request, ThreadScratch& scratch,
+                        double* A) const;
+  void assemble_in_batches(std::size_t block, const SaddleRequest& request, Out values) const;
+  void add_constraint_terms(const SaddleRequest& request, Out values) const;
+  void sparse_row(const RowPlace& place, const double* values, SparseRow& row) const;
+  Vec3 first_moment(std::size_t block, Range range, In q) const;
+  static void apply_columns(const std::vector<FrameColumn>& columns, int local_size, Range range,
+                            const TangentOperators& T, double* A, int rows = -1);
+
+  DofMap dofs_;
+  Vector initial_configuration_;
+  std::vector<std::string> node_names_;
+  struct WatchedFormula {
+    TimeFunction formula;
+    bool with_rate;
+    std::string name;
+  };
+  std::vector<WatchedFormula> watched_;
+  std::vector<int> equation_nodes_;
+  std::vector<std::unique_ptr<ElementBlock>> elements_;
+  std::vector<std::unique_ptr<ConstraintBlock>> constraints_;
+  std::vector<std::unique_ptr<ElementTables>> element_tables_;
+  std::vector<std::unique_ptr<ConstraintTables>> constraint_tables_;
+  std::unique_ptr<Workspace> work_;
+  std::vector<int> first_row_;
+  std::vector<RowPlace> places_;
+  std::vector<RowLaw> laws_;
+  SparsePattern saddle_;
+  Vector gravity_force_;
+  std::vector<char> is_rotation_;  // per equation
+  Vec3 gravity_ = Vec3::Zero();
+  int rows_ = 0, bilateral_ = 0, threads_ = 1;
+  bool linear_ = true, symmetric_ = true, symmetrisable_ = true, velocity_dependent_ = false, constant_mass_ = true,
+       massless_ = false;
+  double mean_nodal_mass_ = 0;
+  unsigned force_parts_ = 0;
+  bool driven_ = false;
+  bool parallel_ = false;
+  bool uses_T_ = false, has_gravity_ = false;
+};
+
+}  // namespace carom

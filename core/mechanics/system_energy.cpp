@@ -1,0 +1,108 @@
+// System: energies and momenta.
+
+#include <algorithm>
+
+#include "core/base/vector_ops.hpp"
+#include "core/lie/so3.hpp"
+#include "core/mechanics/system.hpp"
+#include "core/mechanics/system_tables.hpp"
+
+namespace carom {
+
+namespace {
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+}  // namespace
+
+Energies System::energies(In q, In v, double t) const {
+  Energies sum;
+  for (std::size_t b = 0; b < elements_.size(); ++b) {
+    const Topology& topology = elements_[b]->topology();
+    const int step = work_->chunk(topology.local_size);
+    for (int first = 0; first < topology.items; first += step) {
+      const Range range{first, std::min(first + step, topology.items)};
+      ThreadScratch& scratch = work_->thread_scratch[0];
+      gather(topology, element_tables_[b]->equations, range, v.data(), scratch.v.data());
+      const ElementInput in{q.data(), scratch.v.data(), t};
+      const Energies part = elements_[b]->energies(range, in);
+      sum.elastic += part.elastic;
+      sum.potential += part.potential;
+      if (!elements_[b]->traits().has_mass) continue;
+      // kinetic energy and, through the mass-weighted position, the potential of gravity
+      const std::size_t count = at(range.size()) * at(topology.local_size);
+      double* momentum = work_->local_out.data();
+      std::fill_n(momentum, count, 0.0);
+      elements_[b]->add_mass_times(range, in, scratch.v.data(), MassKind::consistent, momentum);
+      sum.kinetic += 0.5 * dot({scratch.v.data(), count}, {momentum, count});
+      if (has_gravity_) sum.potential -= gravity_.dot(first_moment(b, range, q));
+    }
+  }
+  return sum;
+}
+
+Vec3 System::first_moment(std::size_t b, Range range, In q) const {
+  // M applied to the positions of the nodes is the mass-weighted position, since translations are interpolated linearly
+  const Topology& topology = elements_[b]->topology();
+  ThreadScratch& scratch = work_->thread_scratch[0];
+  std::size_t i = 0;
+  for (int e = range.first; e < range.last; ++e)
+    for (std::size_t k = 0; k < topology.slots.size(); ++k) {
+      const Slot slot = topology.slots[k];
+      const int node = topology.node(e, static_cast<int>(k));
+      const bool placed = node >= 0 && dofs_.kind(node) != NodeKind::scalar;
+      for (int c = 0; c < slot.components; ++c, ++i) {
+        const int component = slot.first_component + c;
+        scratch.a[i] = placed && component < 3 ? q[at(dofs_.configuration_offset(node) + component)] : 0.0;
+      }
+    }
+  double* moment = work_->local_out.data();
+  std::fill_n(moment, i, 0.0);
+  elements_[b]->add_mass_times(range, {q.data(), nullptr, 0}, scratch.a.data(), MassKind::consistent, moment);
+  Vec3 sum = Vec3::Zero();
+  i = 0;
+  for (int e = range.first; e < range.last; ++e)
+    for (const Slot& slot : topology.slots)
+      for (int c = 0; c < slot.components; ++c, ++i)
+        if (slot.first_component + c < 3) sum[slot.first_component + c] += moment[i];
+  return sum;
+}
+
+Momenta System::momenta(In q, In v) const {
+  Momenta sum;
+  for (std::size_t b = 0; b < elements_.size(); ++b) {
+    if (!elements_[b]->traits().has_mass) continue;
+    const Topology& topology = elements_[b]->topology();
+    const int step = work_->chunk(topology.local_size);
+    for (int first = 0; first < topology.items; first += step) {
+      const Range range{first, std::min(first + step, topology.items)};
+      ThreadScratch& scratch = work_->thread_scratch[0];
+      gather(topology, element_tables_[b]->equations, range, v.data(), scratch.v.data());
+      double* momentum = work_->local_out.data();
+      std::fill_n(momentum, at(range.size()) * at(topology.local_size), 0.0);
+      elements_[b]->add_mass_times(range, {q.data(), scratch.v.data(), 0}, scratch.v.data(), MassKind::consistent,
+                                   momentum);
+      std::size_t i = 0;
+      for (int e = range.first; e < range.last; ++e)
+        for (std::size_t k = 0; k < topology.slots.size(); ++k) {
+          const Slot slot = topology.slots[k];
+          const int node = topology.node(e, static_cast<int>(k));
+          Vec3 p = Vec3::Zero(), l = Vec3::Zero();
+          for (int c = 0; c < slot.components; ++c, ++i) {
+            const int component = slot.first_component + c;
+            if (component < 3)
+              p[component] = momentum[i];
+            else
+              l[component - 3] = momentum[i];
+          }
+          if (node < 0 || dofs_.kind(node) == NodeKind::scalar) continue;
+          const double* x = q.data() + dofs_.configuration_offset(node);
+          sum.linear += p;
+          sum.angular += Vec3(x[0], x[1], x[2]).cross(p);
+          if (dofs_.kind(node) == NodeKind::frame)
+            sum.angular += so3::quaternion_to_matrix(Quaternion(x[3], x[4], x[5], x[6])) * l;
+        }
+    }
+  }
+  return sum;
+}
+
+}  // namespace carom

@@ -1,0 +1,184 @@
+// Tables and scratch of System: equations and matrix positions of every local entry, gather lists, buffers.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "core/linear/sparse.hpp"
+#include "core/mechanics/element_block.hpp"
+#include "core/mechanics/system.hpp"
+
+namespace carom {
+
+/// The three local columns of a rotating frame in an item's matrices.
+struct FrameColumn {
+  int item, column, frame;
+};
+std::vector<FrameColumn> frame_columns(const Topology& topology, const DofMap& dofs);
+
+/// Equations of the local components of a block's items, one after the other; -1 without equation.
+struct LocalEquations {
+  std::vector<int> of;
+  bool complete = true;  // every component has one: gathering and scattering need no test
+
+  void gather(std::size_t first, std::size_t count, const double* global, double* local) const {
+    const int* e = of.data() + first;
+    if (complete) {
+      for (std::size_t i = 0; i < count; ++i) local[i] = global[e[i]];
+    } else {
+      for (std::size_t i = 0; i < count; ++i) local[i] = e[i] < 0 ? 0.0 : global[e[i]];
+    }
+  }
+  void scatter(std::size_t first, std::size_t count, const double* local, double* global) const {
+    const int* e = of.data() + first;
+    if (complete) {
+      for (std::size_t i = 0; i < count; ++i) global[e[i]] += local[i];
+    } else {
+      for (std::size_t i = 0; i < count; ++i)
+        if (e[i] >= 0) global[e[i]] += local[i];
+    }
+  }
+};
+
+/// Local values of a range of items from an array over equations.
+inline void gather(const Topology& topology, const LocalEquations& equations, Range range, const double* global,
+                   double* local) {
+  const std::size_t m = static_cast<std::size_t>(topology.local_size);
+  equations.gather(static_cast<std::size_t>(range.first) * m, static_cast<std::size_t>(range.size()) * m, global,
+                   local);
+}
+
+struct System::ElementTables {
+  LocalEquations equations;
+  // Where element matrices go. The free columns of a slot follow each other in every row, and in the rows of a slot at
+  // the same distance from the row's start: one number per pair of slots (items * slots^2). Where that is not so,
+  // `positions` has one per entry (items * local_size^2, -1 without).
+  std::vector<int> offsets, positions;
+  std::vector<FrameColumn> frames;  // sorted by item
+  bool contributes_matrix = false;
+
+  void locate(const Topology& topology, const SparsePattern& pattern);
+  /// Adds the matrix A of an item to the rows (equations) that `owns` accepts.
+  template <class Owns>
+  void add_matrix(const Topology& topology, const SparsePattern& pattern, int item, const double* A, double* values,
+                  const Owns& owns) const;
+};
+
+struct System::ConstraintTables {
+  LocalEquations equations;
+  std::vector<int> positions;  // geometric term, empty for linear blocks
+  std::vector<int> lower;      // items * rows * local_size: rows of the multipliers
+  std::vector<int> upper;      // items * local_size * rows, stored per row: columns of the multipliers
+  std::vector<FrameColumn> frames;
+};
+
+/// For every target the list of contributions that are summed into it, in order.
+class GatherList {
+ public:
+  /// targets[k] receives contribution k; negative ones are dropped.
+  void build(int targets, const std::vector<const std::vector<int>*>& lists);
+  void sum(const double* contributions, Out out, int threads) const;
+
+ private:
+  std::vector<std::size_t> start_;
+  std::vector<std::size_t> source_;
+};
+
+struct System::ThreadScratch {
+  Vector v, a;    // gathered local values of one chunk
+  Vector matrix;  // one element matrix
+};
+
+struct System::Workspace {
+  static constexpr int buffer = 4096;  // doubles per chunk: fits the first-level cache
+
+  // whole groups of four items, which kernels evaluate side by side
+  int chunk(int entries_per_item) const {
+    const int items = std::max(1, buffer / std::max(1, entries_per_item));
+    return items < 4 ? items : items / 4 * 4;
+  }
+  int constraint_chunk(int local_size) const { return std::max(1, buffer / std::max(1, local_size)); }
+
+  void build(const std::vector<std::unique_ptr<ElementBlock>>& elements,
+             const std::vector<std::unique_ptr<ElementTables>>& tables, int equations, int threads,
+             std::size_t largest_rows, std::size_t largest_local);
+
+  /// work(block, range, scratch) over chunks of all element blocks, in parallel.
+  template <class Work>
+  void for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads, const Work& work);
+
+  std::vector<ThreadScratch> thread_scratch;
+  Vector local_out;
+  Vector constraint_v, constraint_out, constraint_matrix;
+
+  // several threads only
+  static constexpr int batch = 1 << 19;  // entries of element matrices at a time
+  Vector vector_parts, matrix_parts;
+  std::vector<std::size_t> vector_first;
+  GatherList vector_gather;
+};
+
+template <class Owns>
+void System::ElementTables::add_matrix(const Topology& topology, const SparsePattern& pattern, int item,
+                                       const double* A, double* values, const Owns& owns) const {
+  const std::size_t m = static_cast<std::size_t>(topology.local_size), slots = topology.slots.size();
+  const int* const equation = equations.of.data() + static_cast<std::size_t>(item) * m;
+  if (offsets.empty()) {
+    const int* p = positions.data() + static_cast<std::size_t>(item) * m * m;
+    for (std::size_t r = 0; r < m; ++r, p += m, A += m) {
+      if (equation[r] < 0 || !owns(equation[r])) continue;
+      for (std::size_t c = 0; c < m; ++c)
+        if (p[c] >= 0) values[p[c]] += A[c];
+    }
+    return;
+  }
+  const int* offset = offsets.data() + static_cast<std::size_t>(item) * slots * slots;
+  std::size_t r = 0;
+  for (std::size_t s = 0; s < slots; ++s, offset += slots)
+    for (int a = 0; a < topology.slots[s].components; ++a, ++r, A += m) {
+      if (equation[r] < 0 || !owns(equation[r])) continue;
+      double* const row = values + pattern.row_start[static_cast<std::size_t>(equation[r])];
+      std::size_t c = 0;
+      for (std::size_t t = 0; t < slots; ++t) {
+        double* to = row + offset[t];
+        const int components = topology.slots[t].components;
+        if (equations.complete && components == 3) {
+          to[0] += A[c];
+          to[1] += A[c + 1];
+          to[2] += A[c + 2];
+          c += 3;
+          continue;
+        }
+        for (int b = 0; b < components; ++b, ++c)
+          if (equation[c] >= 0) *to++ += A[c];
+      }
+    }
+}
+
+template <class Work>
+void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements,
+                                       [[maybe_unused]] int threads, const Work& work) {
+  // every chunk writes its own part of the buffers, so the schedule does not matter to the bits
+  for (std::size_t b = 0; b < elements.size(); ++b) {
+    const Topology& topology = elements[b]->topology();
+    const int step = chunk(topology.local_size * topology.local_size);
+    const int chunks = (topology.items + step - 1) / step;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int c = 0; c < chunks; ++c) {
+#ifdef _OPENMP
+      ThreadScratch& scratch = thread_scratch[static_cast<std::size_t>(omp_get_thread_num())];
+#else
+      ThreadScratch& scratch = thread_scratch[0];
+#endif
+      work(b, Range{c * step, std::min((c + 1) * step, topology.items)}, scratch);
+    }
+  }
+}
+
+}  // namespace carom

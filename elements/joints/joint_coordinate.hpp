@@ -1,0 +1,114 @@
+// The free coordinates of joints, and what acts along them: constraint rows, drivers, stops, springs and dampers.
+//
+// A coordinate s(q) of two nodes, each with a point or a joint frame attached (either node may be ground):
+//   displacement   s = (R_A alpha) . (x_B - x_A)        alpha fixed in A
+//   distance       s = |x_B - x_A|                      the points must stay apart
+//   angle          s = 2 atan2(r_z, r_w),  r = f_A* q_A* q_B f_B    with the unit quaternions q of the nodes and f of
+//                  the joint frames in the bodies, whose third axes are the joint's axis
+// With r = exp(s e_z) the angle is that of B relative to A about the axis; for any other r it is the twist of r about
+// e_z. The quaternions of a state turn continuously, through q and -q, so that s, a function of the state alone,
+// distinguishes angles in (-2 pi, 2 pi] from the start; beyond, it goes on 4 pi lower or higher. It is not defined
+// where B is turned by pi about an axis across.
+//
+// Everything follows from s, its gradient G along q o exp(e w) and H = D(G^T) (which is not symmetric):
+//   s' = G v,   D(G v) = v^T H,   s'' = G v' + v^T H v,   D(G^T c) = c H
+// The twelve local components are those of a frame at A, then at B; see topology.hpp.
+//
+// Reference: E. J. Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), ch. 9; the twist of a
+// quaternion: P. Dobrowolski, Swing-twist decomposition in Clifford algebra, arXiv:1506.05481.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/formula/time_function.hpp"
+#include "core/mechanics/body_point.hpp"
+#include "core/mechanics/constraint_block.hpp"
+#include "core/mechanics/element_block.hpp"
+
+namespace carom {
+
+struct JointCoordinate {
+  enum class Kind { displacement, distance, angle };
+  Kind kind = Kind::displacement;
+  int node_a = -1, node_b = -1;                           ///< -1: ground; of an angle: frames or ground
+  Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< body axes; ground: the place itself
+  Vec3 axis = Vec3::UnitZ();                              ///< unit, in A; of a displacement
+  Quaternion frame_a{1, 0, 0, 0}, frame_b{1, 0, 0, 0};    ///< body to joint frame; of an angle
+};
+
+/// The joint frames with the given axis (unit, inertial) as third axis and no angle between them when the bodies have
+/// the unit quaternions q_A and q_B.
+void set_angle_frames(JointCoordinate& coordinate, const Vec3& axis, const Quaternion& q_A, const Quaternion& q_B);
+
+struct CoordinateState {
+  double value = 0;                                  ///< s
+  Eigen::Matrix<double, 12, 1> G;                    ///< its gradient
+  Eigen::Matrix<double, 12, 12, Eigen::RowMajor> H;  ///< only with second derivatives
+};
+enum class CoordinateOrder { value, gradient, second };
+
+/// s and its derivatives at nodes given by their configuration entries (null: ground).
+void evaluate_coordinate(const JointCoordinate& coordinate, const double* node_a, NodeKind kind_a, const double* node_b,
+                         NodeKind kind_b, CoordinateOrder order, CoordinateState& state);
+
+/// A row sign (s(q) - u(t)): of a joint that holds s at u, of a driver that moves it, or of a stop that keeps it above
+/// (sign 1) or below (sign -1) u.
+struct CoordinateRow {
+  std::string name = "joint";
+  JointCoordinate coordinate;
+  TimeFunction value;      ///< u
+  double sign = 1;         ///< 1 or -1
+  double restitution = 0;  ///< of a stop
+  std::string holds{};     ///< "y", "rotation z", for messages; may be empty
+};
+
+class CoordinateBlock final : public ConstraintBlock {
+ public:
+  /// Rows of one kind: `traits` say whether they are unilateral, linear (displacements of nodes that do not rotate) and
+  /// moving (some u varies). Angles are held modulo 4 pi.
+  CoordinateBlock(std::string name, std::vector<CoordinateRow> items, ConstraintTraits traits);
+
+  void evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const override;
+  void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const override;
+  void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
+                             double* A) const override;
+  RowLaw law(int item, int row) const override;
+  std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
+  std::string row_name(int item, int) const override { return items_[static_cast<std::size_t>(item)].holds; }
+  /// A force at B's point; of an angle, a moment on B.
+  Place place(int item, int row, const ConstraintInput& in) const override;
+
+ private:
+  void state(const ConstraintInput& in, int item, CoordinateOrder order, CoordinateState& state) const;
+
+  std::vector<CoordinateRow> items_;
+};
+
+/// A spring and a damper along a coordinate: N = k (s - s_0) + c s', the force or moment -N G^T.
+struct CoordinateSpring {
+  std::string name = "spring";
+  JointCoordinate coordinate;
+  double stiffness = 0;  ///< k, force per length or moment per angle
+  double damping = 0;    ///< c
+  double rest = 0;       ///< s_0
+};
+
+class CoordinateSpringBlock final : public ElementBlock {
+ public:
+  CoordinateSpringBlock(std::string name, std::vector<CoordinateSpring> items);
+
+  void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;
+  void add_mass_times(Range, const ElementInput&, const double*, MassKind, double*) const override {}
+  void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
+  Energies energies(Range range, const ElementInput& in) const override;
+  double noise_force(double length_scale) const override;
+  std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
+
+ private:
+  void state(const ElementInput& in, int item, CoordinateOrder order, CoordinateState& state) const;
+
+  std::vector<CoordinateSpring> items_;
+};
+
+}  // namespace carom

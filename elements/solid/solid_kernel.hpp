@@ -1,0 +1,281 @@
+// The elastic energy of four solid elements, its gradient and its Hessian by the positions of the nodes.
+//
+//   E = sum over Gauss points of w psi(F),   F = sum_a x_a g_a^T,   f_a = dE/dx_a = sum w P g_a,
+//   K_ab = d f_a/d x_b,   g_a = dN_a/dX
+//
+// Total Lagrangian: integrals over the reference configuration. With `extra` = 3 the field is enriched by three
+// incompatible modes 1 - xi_k^2 of every element (Wilson; gradients (j_0/j) J_0^-T grad as Taylor, Beresford and Wilson
+// 1976 take them, so that the patch test holds for distorted elements), which removes locking in bending and for nearly
+// incompressible materials. Their amplitudes, the last "positions", make the energy of the element stationary: they are
+// found by Newton's method inside the element and condensed, so that force and stiffness stay functions of x alone,
+//
+//   f = E_x,   K = E_xx - E_xm E_mm^-1 E_mx       at E_m = 0.
+#pragma once
+
+#include "elements/solid/solid_shape.hpp"
+
+namespace carom::solid {
+
+/// A symmetric matrix of each lane as L D L^T, without pivoting.
+template <int n>
+struct SmallFactor {
+  static constexpr int room = n == 0 ? 1 : n;
+  Lanes L[room][room], pivot[room], inverse_pivot[room];
+
+  /// entry(i, j) for i <= j
+  template <class Entry>
+  void compute(const Entry& entry) {
+    for (int j = 0; j < n; ++j) {
+      Lanes scaled[room] = {};
+      pivot[j] = entry(j, j);
+      for (int k = 0; k < j; ++k) {
+        scaled[k] = L[j][k] * pivot[k];
+        pivot[j] -= L[j][k] * scaled[k];
+      }
+      inverse_pivot[j] = 1.0 / pivot[j];
+      for (int i = j + 1; i < n; ++i) {
+        Lanes sum = entry(j, i);
+        for (int k = 0; k < j; ++k) sum -= L[i][k] * scaled[k];
+        L[i][j] = sum * inverse_pivot[j];
+      }
+    }
+  }
+  void forward(Lanes* y) const {
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < i; ++k) y[i] -= L[i][k] * y[k];
+  }
+  void solve(Lanes* y) const {
+    forward(y);
+    for (int i = 0; i < n; ++i) y[i] *= inverse_pivot[i];
+    for (int i = n - 1; i >= 0; --i)
+      for (int j = i + 1; j < n; ++j) y[i] -= L[j][i] * y[j];
+  }
+};
+
+/// Gradients of the shape functions and, after them, of the incompatible modes at a Gauss point; returns its weight.
+template <class Shape, int extra>
+inline Lanes mode_gradients(const Lanes (&X)[Shape::nodes][3], int p, const Matrix3& centre_inverse,
+                            const Lanes& centre_det, Lanes (*g)[3]) {
+  const Lanes det = reference_gradients(X, table_of<Shape>.dN[p], g);
+  if constexpr (extra > 0) {
+    const Lanes ratio = centre_det / det;
+    for (int k = 0; k < extra; ++k) {
+      const Lanes factor = -2.0 * table_of<Shape>.place[p][k] * ratio;
+      for (int i = 0; i < 3; ++i) g[Shape::nodes + k][i] = factor * centre_inverse[k][i];
+    }
+  }
+  return table_of<Shape>.weight * det;
+}
+
+/// xx, yy, zz, xy, yz, xz, the order of VTK
+constexpr int stress_row[6] = {0, 1, 2, 0, 1, 0}, stress_column[6] = {0, 1, 2, 1, 2, 2};
+
+template <class Shape, class Law, int extra>
+class HyperelasticKernel {
+ public:
+  static constexpr int incompatible_modes = extra;
+  static constexpr bool defined_inverted = Law::defined_inverted;
+  static constexpr int nodes = Shape::nodes, modes = nodes + extra, pairs = modes * (modes + 1) / 2;
+  static_assert(extra == 0 || extra == 3);
+
+  /// Place of the 3 x 3 block (a, b), a <= b, in K; blocks below the diagonal are the transposed ones above.
+  static constexpr int pair(int a, int b) { return a * modes - a * (a - 1) / 2 + b - a; }
+
+  explicit HyperelasticKernel(Lame c) : law_(c) {}
+
+  /// Reference and present places of the nodes, relative to any point each; the modes are solved for. X and x stay.
+  void place(const Lanes (&X)[nodes][3], const Lanes (&x)[nodes][3]) {
+    from_first(X, X_);
+    from_first(x, x_);
+    if constexpr (extra > 0) {
+      centre_det_ = inverse_jacobian(X_, centre_of<Shape>.dN[0], centre_inverse_);
+      solve_modes();
+    }
+  }
+
+  /// Energy and gradient, with the stiffness if asked.
+  template <bool stiffness>
+  void evaluate() {
+    sum<stiffness>(0);
+    if constexpr (stiffness && extra > 0) condense();
+  }
+
+  /// The smallest det F of the Gauss points.
+  Lanes smallest_volume_ratio() {
+    Lanes g[modes][3], smallest = lanes(HUGE_VAL);
+    Matrix3 F, cof;
+    for (int p = 0; p < Shape::points; ++p) {
+      gradients(p, g);
+      deformation(g, F);
+      smallest = -max(-smallest, -cofactors(F, cof));
+    }
+    return smallest;
+  }
+
+  /// Cauchy stress P F^T/J at the Gauss points.
+  void stresses(Lanes (*points)[6]) {
+    Lanes g[modes][3];
+    Matrix3 F, cof;
+    for (int p = 0; p < Shape::points; ++p) {
+      gradients(p, g);
+      deformation(g, F);
+      law_.set(F, lanes(1));
+      const Lanes inverse = 1.0 / cofactors(F, cof);
+      for (int c = 0; c < 6; ++c) points[p][c] = inverse * dot3(law_.P[stress_row[c]], F[stress_column[c]]);
+    }
+  }
+  /// P itself, where the law is one of small strains.
+  void small_stresses(Lanes (*points)[6]) {
+    Lanes g[modes][3];
+    Matrix3 F;
+    for (int p = 0; p < Shape::points; ++p) {
+      gradients(p, g);
+      deformation(g, F);
+      law_.set(F, lanes(1));
+      for (int c = 0; c < 6; ++c) points[p][c] = law_.P[stress_row[c]][stress_column[c]];
+    }
+  }
+
+  Lanes energy{};
+  Lanes f[modes][3];
+  Matrix3 K[pairs];
+
+ private:
+  static constexpr int unknowns = 3 * extra, room = SmallFactor<unknowns>::room;
+
+  /// Gradients of all modes at a point; returns the weight.
+  Lanes gradients(int p, Lanes (*g)[3]) const {
+    return mode_gradients<Shape, extra>(X_, p, centre_inverse_, centre_det_, g);
+  }
+
+  void deformation(const Lanes (*g)[3], Matrix3& F) const {
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        F[i][j] = x_[1][i] * g[1][j];  // x_0 = 0
+        for (int a = 2; a < modes; ++a) F[i][j] += x_[a][i] * g[a][j];
+      }
+  }
+
+  /// Energy, gradient and stiffness of the modes from `first` on.
+  template <bool stiffness>
+  void sum(int first) {
+    energy = lanes(0);
+    for (int a = first; a < modes; ++a)
+      for (Lanes& component : f[a]) component = lanes(0);
+
+    constexpr int points = Shape::points, kept = stiffness ? points : 1;
+    Lanes g[kept][modes][3], h[kept][modes][3], s[kept][modes][3];
+    Lanes lambda[kept], kappa[kept];
+    Matrix3 F, B[kept];
+    for (int p = 0; p < points; ++p) {
+      const int k = stiffness ? p : 0;
+      const Lanes weight = gradients(p, g[k]);
+      deformation(g[k], F);
+      law_.set(F, weight);
+      energy += law_.energy;
+      for (int a = first; a < modes; ++a)
+        for (int i = 0; i < 3; ++i) f[a][i] += dot3(law_.P[i], g[k][a]);
+      if constexpr (stiffness) {
+        for (int a = first; a < modes; ++a) law_.direct(g[p][a], h[p][a], s[p][a]);
+        lambda[p] = law_.lambda;
+        kappa[p] = law_.kappa;
+        if constexpr (Law::has_B) std::copy_n(&law_.B[0][0], 9, &B[p][0][0]);
+      }
+    }
+
+    // block after block, which stays in registers over the points
+    if constexpr (stiffness)
+      for (int b = first; b < modes; ++b) {
+        Lanes lambda_h[points][3], kappa_h[points][3];
+        for (int p = 0; p < points; ++p)
+          for (int i = 0; i < 3; ++i) {
+            lambda_h[p][i] = lambda[p] * h[p][b][i];
+            kappa_h[p][i] = kappa[p] * h[p][b][i];
+          }
+        for (int a = first; a <= b; ++a) {
+          Matrix3 block = {};
+          Lanes isotropic = lanes(0);
+          for (int p = 0; p < points; ++p) {
+#pragma GCC unroll 3
+            for (int i = 0; i < 3; ++i)
+#pragma GCC unroll 3
+              for (int k = 0; k < 3; ++k) {
+                block[i][k] += h[p][a][i] * lambda_h[p][k];
+                block[i][k] += kappa_h[p][i] * h[p][a][k];
+              }
+            for (int i = 0; i < 3; ++i) isotropic += g[p][a][i] * s[p][b][i];
+            if constexpr (Law::has_B) {
+              const Lanes along = dot3(g[p][a], g[p][b]);
+#pragma GCC unroll 3
+              for (int i = 0; i < 3; ++i)
+#pragma GCC unroll 3
+                for (int k = 0; k < 3; ++k) block[i][k] += along * B[p][i][k];
+            }
+          }
+          Matrix3& entry = K[pair(a, b)];
+          for (int i = 0; i < 3; ++i)
+            for (int k = 0; k < 3; ++k) entry[i][k] = i == k ? block[i][k] + isotropic : block[i][k];
+        }
+      }
+  }
+
+  /// E_m = 0 by Newton's method from zero. A lane that has converged is left as it is: its bits do not depend on
+  /// others.
+  void solve_modes() {
+    for (int k = nodes; k < modes; ++k)
+      for (Lanes& component : x_[k]) component = lanes(0);
+    Lanes size = lanes(0);
+    for (int a = 1; a < nodes; ++a)
+      for (int i = 0; i < 3; ++i) size = max(size, abs(X_[a][i]));
+    Lanes open = lanes(1);
+    constexpr int most = 25;
+    for (int iteration = 0; iteration < most; ++iteration) {
+      sum<true>(nodes);
+      factorise();
+      Lanes step[unknowns];
+      for (int i = 0; i < unknowns; ++i) step[i] = -f[nodes + i / 3][i % 3];
+      factor_.solve(step);
+      Lanes largest = lanes(0);
+      for (int i = 0; i < unknowns; ++i) {
+        x_[nodes + i / 3][i % 3] += open > 0.0 ? step[i] : lanes(0);
+        // a step that is not a number ends the iteration, and makes the force not a number
+        largest = step[i] == step[i] ? max(largest, abs(step[i])) : lanes(0);
+      }
+      // convergence is quadratic: after a step below 1e-8 the error is that of rounding
+      open = largest > 1e-8 * size ? open : lanes(0);
+      if (open[0] + open[1] + open[2] + open[3] == 0) return;
+    }
+    for (int i = 0; i < unknowns; ++i) x_[nodes + i / 3][i % 3] += nan_unless(lanes(0), 0.5 - open);
+  }
+
+  void factorise() {
+    factor_.compute([&](int i, int j) { return K[pair(nodes + i / 3, nodes + j / 3)][i % 3][j % 3]; });
+  }
+
+  /// K_xx - K_xm K_mm^-1 K_mx
+  void condense() {
+    factorise();
+    Lanes W[nodes][3][room];
+    for (int a = 0; a < nodes; ++a)
+      for (int i = 0; i < 3; ++i) {
+        for (int m = 0; m < unknowns; ++m) W[a][i][m] = K[pair(a, nodes + m / 3)][i][m % 3];
+        factor_.forward(W[a][i]);
+      }
+    for (int b = 0; b < nodes; ++b)
+      for (int k = 0; k < 3; ++k) {
+        Lanes scaled[room];
+        for (int m = 0; m < unknowns; ++m) scaled[m] = W[b][k][m] * factor_.inverse_pivot[m];
+        for (int a = 0; a <= b; ++a)
+          for (int i = 0; i < 3; ++i)
+            for (int m = 0; m < unknowns; ++m) K[pair(a, b)][i][k] -= W[a][i][m] * scaled[m];
+      }
+  }
+
+  Law law_;
+  Lanes X_[nodes][3], x_[modes][3];
+  Matrix3 centre_inverse_;
+  Lanes centre_det_{};
+  SmallFactor<unknowns> factor_;
+};
+
+}  // namespace carom::solid

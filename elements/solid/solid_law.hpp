@@ -1,0 +1,167 @@
+// Laws of hyperelastic materials at a Gauss point, four elements at once: isotropic, from Young's modulus and Poisson's
+// ratio through Lame's constants lambda = E nu/((1 + nu)(1 - 2 nu)), mu = E/(2 (1 + nu)).
+//
+//   energy psi(F) per reference volume, first Piola-Kirchhoff stress P = dpsi/dF, and the second derivative for
+//   F = sum_a x_a g_a^T by the places x_a and x_b:
+//
+//   lambda h_a h_b^T + kappa h_b h_a^T + (g_a . s_b) 1 + (g_a . g_b) B       h = H g, s = S g
+//
+// set(F, w) prepares everything, multiplied by the weight w of the point; direct(g) gives h and s. Where the
+// law has no meaning for det F <= 0 every result is not a number.
+#pragma once
+
+#include <limits>
+
+#include "elements/solid/lanes.hpp"
+
+namespace carom::solid {
+
+using Matrix3 = Lanes[3][3];
+
+struct Lame {
+  double lambda = 0, mu = 0;
+};
+inline Lame lame(double young, double poisson) {
+  return {young * poisson / ((1 + poisson) * (1 - 2 * poisson)), young / (2 * (1 + poisson))};
+}
+
+/// cof with A^-1 = cof^T / det
+inline Lanes cofactors(const Matrix3& A, Matrix3& cof) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+      cof[i][j] = A[i1][j1] * A[i2][j2] - A[i1][j2] * A[i2][j1];
+    }
+  return A[0][0] * cof[0][0] + A[0][1] * cof[0][1] + A[0][2] * cof[0][2];
+}
+
+inline Lanes dot3(const Lanes* a, const Lanes* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+inline Lanes nan_unless(const Lanes& value, const Lanes& positive) {
+  return positive > 0.0 ? value : lanes(std::numeric_limits<double>::quiet_NaN());
+}
+
+/// S = lambda tr(E) 1 + 2 mu E with E = (F^T F - 1)/2: linear in Green-Lagrange strain. It does not resist inversion;
+/// its force is a polynomial, through which Newton's method finds its way back.
+class SaintVenantKirchhoff {
+ public:
+  explicit SaintVenantKirchhoff(Lame c) : c_(c) {}
+
+  void set(const Matrix3& F, const Lanes& weight) {
+    lambda = weight * c_.lambda;
+    kappa = weight * c_.mu;
+    Matrix3 E;
+    for (int i = 0; i < 3; ++i)
+      for (int j = i; j < 3; ++j) {
+        E[i][j] = E[j][i] = 0.5 * (F[0][i] * F[0][j] + F[1][i] * F[1][j] + F[2][i] * F[2][j] - (i == j ? 1.0 : 0.0));
+        B[i][j] = B[j][i] = kappa * dot3(F[i], F[j]);
+      }
+    const Lanes trace = E[0][0] + E[1][1] + E[2][2];
+    Lanes square = lanes(0);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        F_[i][j] = F[i][j];
+        square += E[i][j] * E[i][j];
+        S_[i][j] = 2.0 * kappa * E[i][j];
+        if (i == j) S_[i][j] += lambda * trace;
+      }
+    energy = 0.5 * lambda * trace * trace + kappa * square;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) P[i][j] = dot3(F[i], S_[j]);
+  }
+
+  // H = F, kappa = mu, B = mu F F^T
+  void direct(const Lanes g[3], Lanes h[3], Lanes s[3]) const {
+    for (int i = 0; i < 3; ++i) {
+      h[i] = dot3(F_[i], g);
+      s[i] = dot3(S_[i], g);
+    }
+  }
+
+  static constexpr bool has_B = true, defined_inverted = true;
+  Matrix3 P, B;
+  Lanes energy{}, lambda{}, kappa{};
+
+ private:
+  Lame c_;
+  Matrix3 F_, S_;
+};
+
+/// psi = mu/2 (tr(F^T F) - 3) - mu ln J + lambda/2 (ln J)^2, infinite as J = det F goes to 0.
+class NeoHookean {
+ public:
+  explicit NeoHookean(Lame c) : c_(c) {}
+
+  void set(const Matrix3& F, const Lanes& weight) {
+    Matrix3 cof;
+    const Lanes J = cofactors(F, cof), w = nan_unless(weight, J), inverse = 1.0 / J, log_J = log(J);
+    lambda = w * c_.lambda;
+    mu_ = w * c_.mu;
+    kappa = mu_ - lambda * log_J;
+    Lanes square = lanes(-3.0);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        F_inverse_T_[i][j] = cof[i][j] * inverse;
+        square += F[i][j] * F[i][j];
+        P[i][j] = mu_ * F[i][j] - kappa * F_inverse_T_[i][j];
+      }
+    energy = 0.5 * mu_ * square - mu_ * log_J + 0.5 * lambda * log_J * log_J;
+  }
+
+  // H = F^-T, kappa = mu - lambda ln J, S = mu 1
+  void direct(const Lanes g[3], Lanes h[3], Lanes s[3]) const {
+    for (int i = 0; i < 3; ++i) {
+      h[i] = dot3(F_inverse_T_[i], g);
+      s[i] = mu_ * g[i];
+    }
+  }
+
+  static constexpr bool has_B = false, defined_inverted = false;
+  Matrix3 P;
+  Lanes energy{}, lambda{}, kappa{};
+
+ private:
+  Lame c_;
+  Lanes mu_{};
+  Matrix3 F_inverse_T_;
+};
+
+/// sigma = lambda tr(e) 1 + 2 mu e with e = sym(F) - 1: for elements whose rotation has been taken out.
+class SmallStrain {
+ public:
+  explicit SmallStrain(Lame c) : c_(c) {}
+
+  void set(const Matrix3& F, const Lanes& weight) {
+    Matrix3 cof;
+    const Lanes w = nan_unless(weight, cofactors(F, cof));
+    lambda = w * c_.lambda;
+    kappa = w * c_.mu;
+    const Lanes trace = F[0][0] + F[1][1] + F[2][2] - 3.0;
+    Lanes square = lanes(0);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        const Lanes e = 0.5 * (F[i][j] + F[j][i]) - (i == j ? 1.0 : 0.0);
+        square += e * e;
+        P[i][j] = 2.0 * kappa * e;
+        if (i == j) P[i][j] += lambda * trace;
+      }
+    energy = 0.5 * lambda * trace * trace + kappa * square;
+  }
+
+  // H = 1, kappa = mu, S = mu 1
+  void direct(const Lanes g[3], Lanes h[3], Lanes s[3]) const {
+    for (int i = 0; i < 3; ++i) {
+      h[i] = g[i];
+      s[i] = kappa * g[i];
+    }
+  }
+
+  static constexpr bool has_B = false, defined_inverted = false;
+  Matrix3 P;
+  Lanes energy{}, lambda{}, kappa{};
+
+ private:
+  Lame c_;
+};
+
+}  // namespace carom::solid

@@ -1,0 +1,23 @@
+// How an integrator tells that a step failed.
+#pragma once
+
+#include "core/base/types.hpp"
+#include "integrators/common/step_report.hpp"
+
+namespace carom {
+
+inline constexpr const char* undefined_formula = "a formula has no finite value";
+inline constexpr const char* inverted_element = "an element is inverted";
+
+void mark_failed(StepReport& report, int subproblem, const char* reason);
+/// For another attempt at the sub-problem that failed; iterations stay.
+void forget_failure(StepReport& report);
+
+/// Sets the equation and the row whose residuals are largest; what is not finite counts most.
+void name_worst(StepReport& report, In equations, In rows);
+
+/// After a singular matrix of `equations` equations: the place where it was noticed, an equation or, behind them, a
+/// row; -1 if unknown.
+void name_suspicious(StepReport& report, int place, int equations);
+
+}  // namespace carom

@@ -1,0 +1,40 @@
+// Observer: sees a run from outside, read-only, after every step.
+#pragma once
+
+#include "core/mechanics/state.hpp"
+#include "core/mechanics/system.hpp"
+#include "integrators/common/integrator.hpp"
+#include "integrators/common/step_report.hpp"
+
+namespace carom {
+
+/// A read-only view of the run after a step (or at its start, with an empty report).
+struct StepView {
+  const System& system;
+  const Integrator& integrator;
+  const State& state;
+  const StepReport& report;
+  double nominal_step;
+  bool nominal;  ///< the state lies on the grid of the nominal step (not inside a subdivided one)
+};
+
+enum class RunStatus { completed, failed, interrupted };
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void start(const StepView&) {}
+  virtual void after_step(const StepView&) {}
+  /// A trial that did not converge and will be repeated in halves, or ended the run.
+  virtual void rejected(const StepView&) {}
+  virtual void finish(const StepView&, RunStatus) {}
+
+  /// What the observer must remember to go on after a restart as if there had been none; its name in a checkpoint.
+  /// restore() comes before start(), which then sees the state of the checkpoint; `same_files`: the files of the run
+  /// that wrote it are there and are continued.
+  virtual std::string record_name() const { return ""; }
+  virtual void save(Record&) {}
+  virtual void restore(const Record&, bool same_files) { (void)same_files; }
+};
+
+}  // namespace carom

@@ -1,0 +1,176 @@
+#include "integrators/common/simulation.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+
+namespace carom {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+double seconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+/// The duration in steps: full ones, what remains, and how many there are with a last, shorter one.
+struct Division {
+  long full_steps;
+  double rest;
+  long total;
+};
+Division divide(const SimulationOptions& options) {
+  const double h = options.step;
+  const long full_steps = static_cast<long>(std::floor(options.duration / h * (1 + 1e-12) + 1e-9));
+  const double rest = options.duration - static_cast<double>(full_steps) * h;
+  return {full_steps, rest, full_steps + (rest > 1e-9 * h ? 1 : 0)};
+}
+}  // namespace
+
+RunStatus Simulation::run() {
+  if (!restored_) {
+    grid_ = {state_.t, 0, 0, 0};
+    statistics_ = {};
+    statistics_.smallest_gap = std::numeric_limits<double>::infinity();
+  }
+  const double h = options_.step, origin = grid_.origin;
+  const auto [full_steps, rest, total] = divide(options_);
+
+  report_ = {};
+  report_.smallest_gap = std::numeric_limits<double>::infinity();
+  const StepView view{system_, integrator_, state_, report_, h, true};
+  for (Observer* o : observers_) o->start(view);
+
+  RunStatus status = RunStatus::completed;
+  while (grid_.steps < total) {
+    const long k = grid_.steps;
+    const double t_k = origin + static_cast<double>(k) * h;
+    // the next multiple of h to the last bit, as the next step starts from it
+    const double t_next = k < full_steps ? origin + static_cast<double>(k + 1) * h : origin + options_.duration;
+    if (!nominal_step(t_k, t_next, k < full_steps ? h : rest)) {
+      status = RunStatus::failed;
+      break;
+    }
+    if (stop_ != nullptr && *stop_ != 0 && grid_.steps < total) {
+      status = RunStatus::interrupted;
+      break;
+    }
+  }
+  for (Observer* o : observers_) o->finish(view, status);
+  return status;
+}
+
+// One nominal step, in 2^level parts where it must be.
+bool Simulation::nominal_step(double t_start, double t_end, double h) {
+  const long units = 1L << options_.max_subdivisions;
+  bool subdivided = grid_.part > 0 || grid_.level > 0;  // counted already: a restart inside the step
+  for (bool ended = false; !ended;) {
+    const long length = units >> grid_.level;
+    const auto begin = Clock::now();
+    report_ = integrator_.step(system_, state_, h * static_cast<double>(length) / static_cast<double>(units));
+    const auto end = Clock::now();
+    statistics_.step_seconds += seconds(begin, end);
+
+    if (!report_.converged) {
+      ++statistics_.rejected;
+      if (!subdivided) ++statistics_.subdivided_steps;
+      subdivided = true;
+      for (Observer* o : observers_) o->rejected({system_, integrator_, state_, report_, h, false});
+      if (grid_.level == options_.max_subdivisions) return false;
+      ++grid_.level;
+      continue;
+    }
+
+    // grow back as soon as the grid of the larger step is met
+    grid_.part += length;
+    ended = grid_.part == units;
+    state_.t = ended ? t_end : t_start + h * static_cast<double>(grid_.part) / static_cast<double>(units);
+    while (grid_.level > 0 && grid_.part % (units >> (grid_.level - 1)) == 0) --grid_.level;
+    if (ended) {
+      ++state_.step;
+      ++grid_.steps;
+      ++statistics_.nominal_steps;
+      grid_.part = 0;
+    }
+    record(report_);
+    if (!observers_.empty()) {
+      for (Observer* o : observers_) o->after_step({system_, integrator_, state_, report_, h, ended});
+      statistics_.observer_seconds += seconds(end, Clock::now());
+    }
+  }
+  return true;
+}
+
+namespace {
+// The numbers of the statistics, in the order in which a checkpoint holds them.
+template <class Statistics, class Visit>
+void visit_statistics(Statistics& s, const Visit& visit) {
+  for (auto* n : {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.redundant_steps})
+    visit(*n);
+  for (auto& i : s.iterations) visit(i.sum), visit(i.max);
+  for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
+                  &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
+    visit(*x);
+  for (auto& x : s.sampled_seconds) visit(x);
+}
+}  // namespace
+
+void Simulation::save(Record& record) const {
+  record.set("grid", {grid_.origin, static_cast<double>(grid_.steps), static_cast<double>(grid_.part),
+                      static_cast<double>(grid_.level), static_cast<double>(options_.max_subdivisions)});
+  Vector values;
+  visit_statistics(statistics_, [&](const auto& x) { values.push_back(static_cast<double>(x)); });
+  record.set("statistics", std::move(values));
+}
+
+void Simulation::restore(const Record& record, bool same_grid, double t_end) {
+  const Vector *const grid = record.find("grid"), *const statistics = record.find("statistics");
+  std::size_t count = 0;
+  visit_statistics(statistics_, [&](const auto&) { ++count; });
+  if (grid == nullptr || grid->size() != 5 || statistics == nullptr || statistics->size() != count)
+    throw std::invalid_argument("Simulation: the record does not fit");
+  std::size_t i = 0;
+  visit_statistics(statistics_, [&](auto& x) { x = static_cast<std::decay_t<decltype(x)>>((*statistics)[i++]); });
+  statistics_.earlier_seconds = statistics_.step_seconds + statistics_.observer_seconds;
+
+  grid_ = {(*grid)[0], static_cast<long>((*grid)[1]), static_cast<long>((*grid)[2]), static_cast<int>((*grid)[3])};
+  // a grid that began at an earlier restart ends at the same time as one that began at the start
+  if (grid_.origin + options_.duration != t_end) options_.duration = std::max(0.0, t_end - grid_.origin);
+  const Division division = divide(options_);
+  // the part of a step that is done, in units of the present fineness
+  const double fineness = std::ldexp(1.0, options_.max_subdivisions - static_cast<int>((*grid)[4]));
+  const double part = static_cast<double>(grid_.part) * fineness;
+  const double h = grid_.steps < division.full_steps ? options_.step : division.rest;
+  const double t = grid_.origin + static_cast<double>(grid_.steps) * options_.step +
+                   h * std::ldexp(part, -options_.max_subdivisions);
+  grid_.part = static_cast<long>(part);
+  // not where the grid would be: the last, shorter step of a run that is now to go on
+  same_grid = same_grid && std::abs(t - state_.t) <= 1e-9 * options_.step && part == std::floor(part);
+  grid_.level = std::min(grid_.level, options_.max_subdivisions);
+  if (!same_grid) {
+    grid_ = {state_.t, 0, 0, 0};
+    options_.duration = std::max(0.0, t_end - state_.t);
+  }
+  restored_ = true;
+}
+
+void Simulation::record(const StepReport& report) {
+  ++statistics_.steps;
+  for (std::size_t i = 0; i < 3; ++i) statistics_.iterations[i].add(report.subproblems[i].iterations);
+  statistics_.position_residual = std::max(statistics_.position_residual, report.position_residual);
+  statistics_.velocity_residual = std::max(statistics_.velocity_residual, report.velocity_residual);
+  statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
+  statistics_.impacts += report.impacts;
+  statistics_.redundant_steps += report.redundant ? 1 : 0;
+  statistics_.largest_speed = std::max(statistics_.largest_speed, report.speed);
+  statistics_.largest_rotation = std::max(statistics_.largest_rotation, report.rotation);
+  if (report.timed)
+    for (std::size_t i = 0; i < 3; ++i) {
+      statistics_.sampled_seconds[i] += report.seconds[i];
+      statistics_.sampled_total += report.seconds[i];
+    }
+}
+
+}  // namespace carom

@@ -1,0 +1,98 @@
+// Simulation: the time loop. Steps of the nominal size; a step that does not converge is repeated in halves and the
+// step grows back on a binary grid, so that the multiples of the nominal step are hit again.
+#pragma once
+
+#include <array>
+#include <csignal>
+#include <vector>
+
+#include "integrators/common/observer.hpp"
+
+namespace carom {
+
+struct SimulationOptions {
+  double step = 0;            ///< nominal h, > 0
+  double duration = 0;        ///< from the start on; a rest that is no multiple of h becomes a last, shorter step
+  int max_subdivisions = 10;  ///< halvings of the nominal step, 0: none
+};
+
+/// What a run adds up.
+struct RunStatistics {
+  struct Iterations {
+    long sum = 0;
+    int max = 0;
+    void add(int n) {
+      sum += n;
+      if (n > max) max = n;
+    }
+  };
+  long steps = 0;  ///< accepted steps and substeps
+  long nominal_steps = 0;
+  long subdivided_steps = 0;  ///< nominal steps that had to be halved
+  long rejected = 0;          ///< trials that did not converge
+  std::array<Iterations, 3> iterations;
+  double position_residual = 0, velocity_residual = 0, smallest_gap = 0;
+  long impacts = 0;
+  long redundant_steps = 0;                        ///< steps in which constraint rows were redundant
+  double largest_speed = 0, largest_rotation = 0;  ///< see StepReport
+  double step_seconds = 0;                         ///< wall time inside the integrator
+  std::array<double, 3> sampled_seconds{};         ///< of the sub-problems, over the timed steps only
+  double sampled_total = 0;
+  /// Estimated wall time of a sub-problem over the whole run.
+  double subproblem_seconds(std::size_t i) const {
+    return sampled_total > 0 ? step_seconds * sampled_seconds[i] / sampled_total : 0.0;
+  }
+  double observer_seconds = 0;
+  double earlier_seconds = 0;  ///< step_seconds + observer_seconds of the runs before a restart
+  double mean_iterations(std::size_t subproblem) const {
+    return steps > 0 ? static_cast<double>(iterations[subproblem].sum) / static_cast<double>(steps) : 0.0;
+  }
+};
+
+class Simulation {
+ public:
+  Simulation(const System& system, Integrator& integrator, State& state, SimulationOptions options)
+      : system_(system), integrator_(integrator), state_(state), options_(options) {}
+
+  void add_observer(Observer& observer) { observers_.push_back(&observer); }
+  /// The run ends after the step during which *flag becomes non-zero.
+  void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
+
+  /// Runs to the end. The state must have been initialised by the integrator.
+  RunStatus run();
+
+  /// The place on the grid of time and the statistics, for a checkpoint; valid in every callback of an observer.
+  void save(Record& record) const;
+  /// Before run(), which then goes on from there to `t_end`. With `same_grid` false (another step) a new grid of time
+  /// starts at the state's time. Throws std::invalid_argument if the record does not fit.
+  void restore(const Record& record, bool same_grid, double t_end);
+
+  const RunStatistics& statistics() const { return statistics_; }
+  /// The report of the step that ended a failed run.
+  const StepReport& last_report() const { return report_; }
+
+ private:
+  /// Where the run is: nominal steps since `origin` and, within one, the part done in units of h/2^max_subdivisions.
+  struct Grid {
+    double origin = 0;
+    long steps = 0;
+    long part = 0;
+    int level = 0;
+  };
+
+  bool nominal_step(double t_start, double t_end, double h);
+  void record(const StepReport& report);
+
+  const System& system_;
+  Integrator& integrator_;
+  State& state_;
+  SimulationOptions options_;
+  std::vector<Observer*> observers_;
+  RunStatistics statistics_;
+  StepReport report_;
+  Grid grid_;
+  bool restored_ = false;
+  const volatile std::sig_atomic_t* stop_ = nullptr;
+};
+
+}  // namespace carom

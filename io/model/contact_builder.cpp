@@ -1,0 +1,184 @@
+#include "io/model/contact_builder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "contact/gap/point_contact.hpp"
+#include "contact/gap/sphere_contact.hpp"
+#include "io/model/types/registry.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+
+void ContactBuilder::read() {
+  const json& list = context_.root()["contacts"];
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string pointer = "/contacts/" + std::to_string(i);
+    if (list[i].contains("between"))
+      read_spheres(list[i], pointer);
+    else
+      read_obstacle(list[i], pointer);
+  }
+}
+
+std::vector<RowGroup> ContactBuilder::groups() const {
+  std::vector<RowGroup> groups;
+  for (const Contact& contact : contacts_) {
+    RowGroup group{contact.name, {}, true, {}};
+    for (const ConstraintBlock* block : contact.blocks)
+      for (int row = 0, first = context_.first_row(*block); row < block->topology().items * block->rows(); ++row)
+        group.rows.push_back(first + row);
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+// Counts what may touch; false, after a complaint, when memory and patience would not bear it.
+bool ContactBuilder::take_candidates(std::size_t more, const std::string& pointer) {
+  constexpr std::size_t most = 2000000;
+  candidates_ += more;
+  if (candidates_ <= most) return true;
+  context_.error(pointer, "expected at most " + std::to_string(most) + " points and pairs that may touch, got " +
+                              std::to_string(candidates_) + " up to this contact");
+  return false;
+}
+
+void ContactBuilder::read_spheres(const json& contact, const std::string& pointer) {
+  const std::string name = text(contact["name"]);
+  std::vector<SpherePair> pairs;
+  const json& between = contact["between"];
+  if (!take_candidates(between.size() * (between.size() - 1) / 2, pointer)) return;
+  for (std::size_t i = 0; i < between.size(); ++i) {
+    const BodyInfo* a = context_.model.find_body(text(between[i]));
+    if (a == nullptr || !(a->radius > 0)) {
+      context_.error(pointer + "/between/" + std::to_string(i),
+                     "expected a body with the shape of a sphere, or a point mass with a radius > 0");
+      continue;
+    }
+    for (std::size_t k = i + 1; k < between.size(); ++k) {
+      const BodyInfo* b = context_.model.find_body(text(between[k]));
+      if (b == nullptr || !(b->radius > 0)) continue;
+      SpherePair pair;
+      pair.name = name + (between.size() > 2 ? "[" + a->name + "," + b->name + "]" : "");
+      pair.node_a = a->nodes[0];
+      pair.node_b = b->nodes[0];
+      pair.radius_a = a->radius;
+      pair.radius_b = b->radius;
+      pair.restitution = contact["restitution"].get<double>();
+      context_.model.thinnest_obstacle = std::min(context_.model.thinnest_obstacle, 2 * std::min(a->radius, b->radius));
+      pairs.push_back(std::move(pair));
+    }
+  }
+  if (pairs.empty()) return;
+  contacts_.push_back(
+      {name, {&context_.model.system.add(std::make_unique<SphereContactBlock>(name, std::move(pairs)))}});
+}
+
+void ContactBuilder::read_obstacle(const json& contact, const std::string& pointer) {
+  const std::string name = text(contact["name"]);
+  std::vector<ContactPoint> on_frames, on_points;
+  std::vector<TouchingPoint> touching;
+  const json& on = contact["on"];
+  // node and offset, and whether a set names it: sets may share points, but one that is named twice is one too many
+  std::map<std::array<double, 4>, std::pair<std::string, bool>> known;
+  for (std::size_t i = 0; i < on.size(); ++i) {
+    const std::string here = pointer + "/on/" + std::to_string(i);
+    const bool of_set = context_.point_set(text(on[i])) != nullptr;
+    for (TouchingPoint& p : touching_points(text(on[i]), here)) {
+      const Vec3& x = p.at.offset;
+      if (on.size() > 1) {
+        const auto [first, is_new] =
+            known.try_emplace({static_cast<double>(p.at.node), x[0], x[1], x[2]}, std::pair(p.label, of_set));
+        if (!is_new && of_set && first->second.second) continue;
+        if (!is_new)
+          context_.error(here, "\"" + p.label + "\" is the same point as \"" + first->second.first + "\" of this list");
+      }
+      touching.push_back(std::move(p));
+    }
+  }
+  if (!take_candidates(touching.size(), pointer)) return;
+  for (const TouchingPoint& p : touching) {
+    ContactPoint c;
+    c.name = touching.size() > 1 ? name + "[" + p.label + "]" : name;
+    c.node = p.at.node;
+    c.offset = p.at.offset;
+    c.radius = contact.contains("radius") ? contact["radius"].get<double>() : p.radius;
+    c.restitution = contact["restitution"].get<double>();
+    (context_.is_frame(p.at) ? on_frames : on_points).push_back(std::move(c));
+  }
+  ObstacleInfo info;
+  info.contact = name;
+  const json& o = contact["obstacle"];
+  info.motion = read_motion(o, pointer + "/obstacle");
+  if (!context_.document.ok()) return;
+  Contact built{name, {}};
+  const ObstacleKind& kind = find_kind(obstacle_kinds(), o);
+  const double distance =
+      kind.build(o, 1.0, info.mesh).front().obstacle->distance(context_.initial_place(touching.front().at));
+  const double size = o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance));
+  for (const ObstacleSurface& surface : kind.build(o, size, info.mesh)) {
+    context_.model.thinnest_obstacle = std::min(context_.model.thinnest_obstacle, surface.obstacle->thickness());
+    for (const bool rotating : {true, false}) {
+      std::vector<ContactPoint> points = rotating ? on_frames : on_points;
+      if (points.empty()) continue;
+      for (ContactPoint& p : points) p.name += surface.suffix;
+      built.blocks.push_back(&context_.model.system.add(
+          std::make_unique<PointContactBlock>(name, std::move(points), surface.obstacle, info.motion, rotating)));
+    }
+  }
+  contacts_.push_back(std::move(built));
+  context_.model.obstacles.push_back(std::move(info));
+}
+
+// A point, a set of points, or a body: its sphere or its centre.
+std::vector<ContactBuilder::TouchingPoint> ContactBuilder::touching_points(const std::string& reference,
+                                                                           const std::string& pointer) const {
+  const std::size_t dot = reference.find('.');
+  const BodyInfo* body = context_.model.find_body(reference.substr(0, dot));
+  const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
+  std::vector<TouchingPoint> points;
+  if (body != nullptr && body->sets.contains(part)) {
+    const PointSet& set = body->sets.at(part);
+    for (std::size_t k = 0; k < set.points.size(); ++k)
+      points.push_back({set.points[k], 0, body->name + "." + set.labels[k]});
+  } else if (const auto p = context_.model.find_point(reference)) {
+    points.push_back({*p, body != nullptr && part.empty() ? body->radius : 0.0, reference});
+  } else {
+    context_.error(pointer, context_.unknown_point(reference));
+  }
+  return points;
+}
+
+std::shared_ptr<const PrescribedMotion> ContactBuilder::read_motion(const json& obstacle, const std::string& pointer) {
+  if (!obstacle.contains("motion")) return nullptr;
+  const json& m = obstacle["motion"];
+  auto motion = std::make_shared<PrescribedMotion>();
+  constexpr auto needs = BuildContext::Needs::rate;
+  if (m.contains("translation"))
+    motion->translation = context_.time_functions(m["translation"], pointer + "/motion/translation", needs);
+  if (m.contains("rotation")) {
+    motion->axis = vec3(m["rotation"]["axis"]).stableNormalized();
+    motion->angle = context_.time_function(m["rotation"]["angle"], pointer + "/motion/rotation/angle", needs);
+    motion->about = vec3(m["rotation"]["about"]);
+  }
+  return motion;
+}
+
+// Of an infinite obstacle: enough for the bodies and for the way they have to it.
+double ContactBuilder::picture_size(double distance) const {
+  Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
+  for (int node = 0; node < context_.model.system.dofs().nodes(); ++node) {
+    const Vec3 x = context_.initial_place({node, Vec3::Zero()});
+    low = low.cwiseMin(x);
+    high = high.cwiseMax(x);
+  }
+  return std::max(4 * context_.size, 2 * std::max((high - low).norm(), distance));
+}
+
+}  // namespace carom

@@ -1,0 +1,47 @@
+// ContactBuilder: from the contacts of a model document to contact blocks and obstacles and, after System::finalize(),
+// to the rows of each contact.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/model/build_context.hpp"
+
+namespace carom {
+
+class ContactBuilder {
+ public:
+  explicit ContactBuilder(BuildContext& context) : context_(context) {}
+
+  /// Reads all contacts and adds their blocks to the system and their obstacles to the model; errors go to the
+  /// document.
+  void read();
+  /// The rows of every contact, once they are numbered.
+  std::vector<RowGroup> groups() const;
+
+ private:
+  struct Contact {
+    std::string name;
+    std::vector<const ConstraintBlock*> blocks;
+  };
+  struct TouchingPoint {
+    AttachedPoint at;
+    double radius;
+    std::string label;
+  };
+
+  bool take_candidates(std::size_t more, const std::string& pointer);
+  void read_spheres(const nlohmann::json& contact, const std::string& pointer);
+  void read_obstacle(const nlohmann::json& contact, const std::string& pointer);
+  std::vector<TouchingPoint> touching_points(const std::string& reference, const std::string& pointer) const;
+  std::shared_ptr<const PrescribedMotion> read_motion(const nlohmann::json& obstacle, const std::string& pointer);
+  double picture_size(double distance) const;
+
+  BuildContext& context_;
+  std::vector<Contact> contacts_;
+  std::size_t candidates_ = 0;
+};
+
+}  // namespace carom

@@ -1,0 +1,122 @@
+#include "io/model/model.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "core/mechanics/body_point.hpp"
+#include "io/model/build_context.hpp"
+#include "io/schema/json_source.hpp"
+#include "io/schema/spec.hpp"
+#include "io/schema/tolerant_json.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+
+const BodyInfo* Model::find_body(const std::string& name) const {
+  for (const BodyInfo& b : bodies)
+    if (b.name == name) return &b;
+  return nullptr;
+}
+
+std::optional<AttachedPoint> BodyInfo::find_point(const std::string& point) const {
+  if (point.empty() && nodes.size() == 1) return AttachedPoint{nodes[0]};
+  if (const auto it = points.find(point); it != points.end()) return it->second;
+  if (!point.starts_with("node.")) return std::nullopt;
+  const std::size_t k = std::strtoul(point.c_str() + 5, nullptr, 10);
+  return k < nodes.size() ? std::optional(AttachedPoint{nodes[k]}) : std::nullopt;
+}
+
+std::string BodyInfo::unknown_point(const std::string& point) const {
+  const std::string message = "body \"" + name + "\" has no point \"" + point + "\"";
+  if (is_numbered(point, "node")) return number_error(point, "node", static_cast<std::int64_t>(nodes.size()), message);
+  std::vector<std::string> words;
+  for (const auto& [word, p] : points) words.push_back(word);
+  for (const auto& [word, set] : sets) words.push_back(word);
+  return message + spec::suggestion(point, words);
+}
+
+void BodyInfo::add_node_set(std::vector<double> shares) {
+  PointSet& set = sets["nodes"];
+  set.shares = std::move(shares);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    set.points.push_back({nodes[k], Vec3::Zero()});
+    set.labels.push_back("node." + std::to_string(k));
+  }
+}
+
+std::optional<AttachedPoint> Model::find_point(const std::string& reference) const {
+  const std::size_t dot = reference.find('.');
+  const std::string name = reference.substr(0, dot), part = dot == std::string::npos ? "" : reference.substr(dot + 1);
+  if (name == "ground") {
+    if (part.empty()) return AttachedPoint{};
+    const auto it = ground_points.find(part);
+    return it == ground_points.end() ? std::nullopt : std::optional(AttachedPoint{-1, it->second});
+  }
+  const BodyInfo* body = find_body(name);
+  return body == nullptr ? std::nullopt : body->find_point(part);
+}
+
+Vec3 Model::place(const AttachedPoint& point, In q) const {
+  if (point.node < 0) return point.offset;
+  const DofMap& dofs = system.dofs();
+  return point_state(q.data() + dofs.configuration_offset(point.node), dofs.kind(point.node), point.offset).x;
+}
+
+std::string Model::pointer_of_equation(int equation) const {
+  const int node = system.equation_node(equation);
+  for (std::size_t b = 0; b < bodies.size(); ++b)
+    if (std::find(bodies[b].nodes.begin(), bodies[b].nodes.end(), node) != bodies[b].nodes.end())
+      return "/bodies/" + std::to_string(b);
+  return "/bodies";
+}
+
+std::string Model::pointer_of_row(int row) const {
+  const auto has = [row](const std::vector<int>& rows) {
+    return std::find(rows.begin(), rows.end(), row) != rows.end();
+  };
+  for (std::size_t i = 0; i < joints.size(); ++i)
+    if (has(joints[i].rows) || has(joints[i].stops)) return "/joints/" + std::to_string(i);
+  for (std::size_t i = 0; i < contacts.size(); ++i)
+    if (has(contacts[i].rows)) return "/contacts/" + std::to_string(i);
+  return "";
+}
+
+std::string resolved_text(const ModelDocument& document) { return document.resolved.dump(2) + "\n"; }
+
+void set_end_time(ModelDocument& document, double t_end) {
+  if (!document.ok()) return;
+  json& integrator = document.resolved["integrator"];
+  const double duration = t_end - integrator["start_time"].get<double>();
+  if (duration < 0)
+    document.issues.push_back({"", "expected an end not before the start, t = " + brief(integrator["start_time"]), 0, 0,
+                               "--until " + brief(json(t_end))});
+  else {
+    // what is expected at the model's own end stays there
+    for (json& e : document.resolved["expect"])
+      if (!e.contains("time"))
+        e["time"] = integrator["start_time"].get<double>() + integrator["duration"].get<double>();
+    // so do the loads of a static run
+    if (text(integrator["type"]) == "static" && !integrator.contains("ramp"))
+      integrator["ramp"] = integrator["duration"];
+    integrator["duration"] = duration;
+  }
+}
+
+std::unique_ptr<Integrator> start_integrator(Model& model, ModelDocument& document, bool initialise) {
+  std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
+  if (!initialise || integrator->initialise(model.system, model.state, model.simulation.step)) return integrator;
+  const int row = integrator->suspicious_row(), n = model.system.size();
+  const std::string where = row < 0    ? ""
+                            : row >= n ? " at " + model.system.row_name(row - n)
+                                       : " at " + model.system.equation_name(row);
+  document.add_issue(row < 0    ? ""
+                     : row >= n ? model.pointer_of_row(row - n)
+                                : model.pointer_of_equation(row),
+                     "the initial accelerations cannot be computed: the mass matrix with the joints is singular" +
+                         where + "; is there a component without mass that no joint holds?");
+  return nullptr;
+}
+
+}  // namespace carom

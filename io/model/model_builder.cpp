@@ -1,0 +1,530 @@
+// From the resolved model document to System, State and settings.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "core/base/vector_ops.hpp"
+#include "elements/joints/spring_damper.hpp"
+#include "elements/loads/load.hpp"
+#include "elements/solid/pressure.hpp"
+#include "integrators/methods/static_equilibrium.hpp"
+#include "io/model/connectivity.hpp"
+#include "io/model/contact_builder.hpp"
+#include "io/model/joint_builder.hpp"
+#include "io/model/spread_loads.hpp"
+#include "io/model/types/registry.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+
+namespace {
+
+class Builder {
+ public:
+  Builder(ModelDocument& document, int threads)
+      : document_(document), root_(document.resolved), model_(std::make_unique<Model>()), context_(document, *model_) {
+    model_->system.set_threads(threads);
+  }
+
+  std::unique_ptr<Model> build() {
+    for (const json& p : root_["ground"]) model_->ground_points[text(p["name"])] = vec3(p["at"]);
+    read_bodies();
+    if (!document_.ok()) return nullptr;
+    read_springs();
+    joints_.read();
+    read_loads();
+    contacts_.read();
+    if (!document_.ok()) return nullptr;
+
+    System& system = model_->system;
+    system.set_gravity(vec3(root_["gravity"]));
+    system.finalize();
+    initial_state();
+    read_time();
+    check_motion();
+    if (!document_.ok()) return nullptr;
+    project_initial_state();
+    model_->state_at_start = model_->state;
+    joints_.collect();
+    model_->contacts = contacts_.groups();
+    check_rows();
+    if (!document_.ok()) return nullptr;
+    read_settings();
+    if (document_.ok()) check_scales();
+    if (document_.ok()) remarks();
+    return document_.ok() ? std::move(model_) : nullptr;
+  }
+
+ private:
+  void error(const std::string& pointer, const std::string& message) { document_.add_issue(pointer, message); }
+  bool is_frame(const AttachedPoint& p) const { return context_.is_frame(p); }
+
+  void read_bodies() {
+    // kind by kind, so that all elements of a kind can form one block
+    const json& bodies = root_["bodies"];
+    for (const json& body : bodies) {
+      BodyInfo info;
+      info.name = text(body["name"]);
+      info.type = text(body["type"]);
+      model_->bodies.push_back(std::move(info));
+    }
+    for (const BodyKind& kind : body_kinds()) {
+      std::vector<BodySource> sources;
+      for (std::size_t i = 0; i < bodies.size(); ++i)
+        if (bodies[i]["type"] == kind.type)
+          sources.push_back({&bodies[i], "/bodies/" + std::to_string(i), &model_->bodies[i]});
+      if (!sources.empty()) kind.build(context_, sources);
+    }
+  }
+
+  // ---- springs, joints, loads
+
+  void read_springs() {
+    std::vector<SpringDamper> springs;
+    const json& list = root_["springs"];
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string pointer = "/springs/" + std::to_string(i);
+      const AttachedPoint a = context_.point(list[i]["of"][0], pointer + "/of/0"),
+                          b = context_.point(list[i]["of"][1], pointer + "/of/1");
+      SpringDamper s;
+      s.name = text(list[i]["name"]);
+      s.node_a = a.node;
+      s.node_b = b.node;
+      s.offset_a = a.offset;
+      s.offset_b = b.offset;
+      s.stiffness = list[i]["stiffness"].get<double>();
+      s.damping = list[i]["damping"].get<double>();
+      const double distance = (context_.initial_place(b) - context_.initial_place(a)).norm();
+      s.natural_length = list[i].contains("natural_length") ? list[i]["natural_length"].get<double>() : distance;
+      if (a.node < 0 && b.node < 0)
+        error(pointer + "/of", "expected a point of a body, got two points of the ground, which do not move");
+      else if (distance <= 1e-14 * std::max(context_.initial_place(a).norm(), context_.initial_place(b).norm()) &&
+               (s.natural_length > 0 || s.damping > 0))
+        error(pointer + "/of", "expected two points apart at the start: the direction of the spring is undefined");
+      springs.push_back(s);
+      model_->springs.emplace_back(a, b);
+    }
+    if (!springs.empty()) model_->system.add(std::make_unique<SpringDamperBlock>("springs", std::move(springs)));
+  }
+
+  void read_loads() {
+    std::vector<Load> on_frames, on_points;
+    const json& list = root_["loads"];
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string pointer = "/loads/" + std::to_string(i);
+      if (text(list[i]["type"]) == "pressure") {
+        read_pressure(list[i], pointer);
+        continue;
+      }
+      if (text(list[i]["type"]).starts_with("line_")) {
+        add_line_load(context_, list[i], pointer, on_frames);
+        continue;
+      }
+      if (context_.point_set(text(list[i]["on"])) != nullptr) {
+        add_spread_force(context_, list[i], pointer, on_frames, on_points);
+        continue;
+      }
+      const AttachedPoint p = context_.point(list[i]["on"], pointer + "/on");
+      Load load;
+      load.kind = text(list[i]["type"]) == "torque" ? Load::Kind::torque : Load::Kind::force;
+      load.node = p.node;
+      load.offset = p.offset;
+      load.body_axes = text(list[i]["frame"]) == "body";
+      load.value = context_.time_functions(list[i]["value"], pointer + "/value");
+      if (load.body_axes && !is_frame(p))
+        error(pointer + "/frame", "expected \"inertial\": a point without rotation has no axes of its own");
+      (is_frame(p) ? on_frames : on_points).push_back(std::move(load));
+    }
+    System& system = model_->system;
+    if (!on_frames.empty()) system.add(std::make_unique<LoadBlock>("loads", std::move(on_frames), true));
+    if (!on_points.empty()) system.add(std::make_unique<LoadBlock>("loads", std::move(on_points), false));
+  }
+
+  void read_pressure(const json& load, const std::string& pointer) {
+    const std::string on = text(load["on"]), name = text(load["name"]);
+    const std::size_t dot = on.find('.');
+    const BodyInfo* body = model_->find_body(on.substr(0, dot));
+    const std::string group = dot == std::string::npos ? "" : on.substr(dot + 1);
+    if (body == nullptr || !body->faces.contains(group)) {
+      std::vector<std::string> known;
+      if (body != nullptr)
+        for (const auto& [word, faces] : body->faces) known.push_back(word);
+      error(pointer + "/on", "expected a group of faces of a solid, got \"" + on + "\"" +
+                                 (known.empty() ? "" : spec::suggestion(group, known)));
+      return;
+    }
+    const TimeFunction value = context_.time_function(load["value"], pointer + "/value");
+    for (const int nodes : {4, 3}) {
+      std::vector<PressureFace> faces;
+      for (const std::array<int, 4>& face : body->faces.at(group)) {
+        if ((face[3] >= 0 ? 4 : 3) != nodes) continue;
+        PressureFace f;
+        f.nodes = face;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(nodes); ++k)
+          f.reference[k] = context_.initial_place({face[k], Vec3::Zero()});
+        faces.push_back(f);
+      }
+      if (!faces.empty())
+        model_->system.add(std::make_unique<PressureBlock>(name, std::move(faces), std::vector<TimeFunction>{value},
+                                                           load["follows"].get<bool>()));
+    }
+  }
+
+  // ---- after finalize
+
+  // Every key is in its range, and yet squares, products or a formula at the start may leave that of double.
+  void not_finite(const std::string& pointer, const std::string& what) {
+    error(pointer, what +
+                       " is not finite at the start: values are too large or too small for double precision, or a "
+                       "formula has no value there");
+  }
+
+  void check_motion() {
+    const System& system = model_->system;
+    const Vector& q = model_->state.q;
+    for (std::size_t i = 0; i < model_->bodies.size(); ++i) {
+      bool finite = true;
+      for (const int node : model_->bodies[i].nodes) {
+        const double* x = q.data() + system.dofs().configuration_offset(node);
+        const auto& [v, Omega] = context_.velocities()[static_cast<std::size_t>(node)];
+        double sum = v.squaredNorm() + Omega.squaredNorm();
+        for (int k = 0; k < 3; ++k) sum += x[k] * x[k];
+        if (system.dofs().kind(node) == NodeKind::frame) {
+          const double norm = x[3] * x[3] + x[4] * x[4] + x[5] * x[5] + x[6] * x[6];
+          finite = finite && std::abs(norm - 1) < 1e-9;
+        }
+        finite = finite && std::isfinite(sum);
+      }
+      if (!finite) not_finite("/bodies/" + std::to_string(i), "its place, rotation or velocity");
+    }
+  }
+
+  void check_rows() {
+    const System& system = model_->system;
+    const State& state = model_->state;
+    Vector gaps(static_cast<std::size_t>(system.rows())), rates(gaps);
+    system.gaps(state.q, state.t, RowSet::all, gaps);
+    system.rates(state.q, state.v, state.t, RowSet::all, rates);
+    const auto check = [&](const auto& groups, const std::string& list) {
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        const bool finite = std::all_of(groups[i].rows.begin(), groups[i].rows.end(), [&](int row) {
+          const auto k = static_cast<std::size_t>(row);
+          return std::isfinite(gaps[k]) && std::isfinite(rates[k]);
+        });
+        if (!finite) not_finite("/" + list + "/" + std::to_string(i), "its gap or the rate of the gap");
+      }
+    };
+    check(model_->joints, "joints");
+    check(model_->contacts, "contacts");
+  }
+
+  void check_scales() {
+    const Scales& s = model_->scales;
+    for (const double x : {s.length, s.speed, s.mass, model_->weight})
+      if (!std::isfinite(x) || !(x > 0)) return not_finite("", "a scale of the model (length, speed, mass, weight)");
+    const State& state = model_->state;
+    const Energies e = model_->system.energies(state.q, state.v, state.t);
+    const Momenta m = model_->system.momenta(state.q, state.v);
+    if (!std::isfinite(e.kinetic + e.elastic + e.potential)) not_finite("", "the energy");
+    if (!m.linear.allFinite() || !m.angular.allFinite()) not_finite("", "the momentum");
+  }
+
+  void initial_state() {
+    const System& system = model_->system;
+    model_->state.q = system.initial_configuration();
+    model_->state.v.assign(static_cast<std::size_t>(system.size()), 0.0);
+    for (int node = 0; node < system.dofs().nodes(); ++node) {
+      const auto& [v, Omega] = context_.velocities()[static_cast<std::size_t>(node)];
+      for (int c = 0; c < 6; ++c) {
+        const int e = system.dofs().equation(node, c);
+        if (e >= 0) model_->state.v[static_cast<std::size_t>(e)] = c < 3 ? v[c] : Omega[c - 3];
+      }
+    }
+    model_->state.t = root_["integrator"]["start_time"].get<double>();
+  }
+
+  // Moves the start onto the constraints, where the model asks for it.
+  void project_initial_state() {
+    const std::string wanted = text(root_["initial_state"]["project"]);
+    InitialProjection& projection = model_->projection;
+    projection.positions = wanted == "positions" || wanted == "all";
+    projection.velocities = wanted == "velocities" || wanted == "all";
+    projection.equilibrium = root_["initial_state"]["equilibrium"].get<bool>();
+    if (!projection.positions && !projection.velocities && !projection.equilibrium) return;
+    if (projection.equilibrium && text(root_["integrator"]["type"]) == "static")
+      return error("/initial_state/equilibrium", "expected false in a static run, whose steps find the equilibria");
+    System& system = model_->system;
+    State& state = model_->state;
+    const Scales given = scales();
+    const ProjectionScales sizes{given.length, given.speed, given.mass};
+    if (projection.positions) {
+      projection.position = project_positions(system, sizes, state.t, state.q);
+      if (!projection.position.converged) return projection_failed("positions", projection.position);
+      system.set_initial_configuration(state.q);
+    }
+    if (projection.equilibrium && !find_start(given)) return;
+    if (projection.velocities) {
+      projection.velocity = project_velocities(system, sizes, state.q, state.t, state.v);
+      if (!projection.velocity.converged) projection_failed("velocities", projection.velocity);
+    }
+  }
+
+  // Moves the start into static equilibrium; displacements are still counted from where the bodies were given.
+  bool find_start(const Scales& given) {
+    const System& system = model_->system;
+    State& state = model_->state;
+    StaticOptions options;
+    options.scales = given;
+    options.weight = weight(given);
+    const Vector before = state.q;
+    const EquilibriumReport found = find_equilibrium(system, options, state);
+    if (!found.converged) {
+      const StepReport& last = found.last;
+      std::string message = fmt::format("no static equilibrium was found: {}", last.reason);
+      if (last.worst_equation >= 0) message += " at " + system.equation_name(last.worst_equation);
+      if (last.worst_equation < 0 && last.worst_row >= 0) message += " at " + system.row_name(last.worst_row);
+      if (found.factor > 0) message += fmt::format("; it exists up to {:.4g} of the loads", found.factor);
+      error("/initial_state/equilibrium", message);
+      return false;
+    }
+    ProjectionReport& report = model_->projection.statics;
+    report.iterations = found.iterations;
+    for (int node = 0; node < system.dofs().nodes(); ++node) {
+      const double* const a = before.data() + system.dofs().configuration_offset(node);
+      const double* const b = state.q.data() + system.dofs().configuration_offset(node);
+      const NodeKind kind = system.dofs().kind(node);
+      double moved = 0, cosine = 0;
+      for (int c = 0; c < (kind == NodeKind::scalar ? 1 : 3); ++c) moved += (b[c] - a[c]) * (b[c] - a[c]);
+      report.translation = std::max(report.translation, std::sqrt(moved));
+      if (kind != NodeKind::frame) continue;
+      for (int c = 3; c < 7; ++c) cosine += a[c] * b[c];
+      report.rotation = std::max(report.rotation, 2 * std::acos(std::min(1.0, std::abs(cosine))));
+    }
+    return true;
+  }
+
+  void projection_failed(const std::string& what, const ProjectionReport& report) {
+    const System& system = model_->system;
+    std::string message = "cannot make the " + what + " fit: ";
+    if (report.singular >= 0) {
+      const bool row = report.singular >= system.size();
+      message += "the matrix is singular at " +
+                 (row ? system.row_name(report.singular - system.size()) : system.equation_name(report.singular));
+    } else {
+      message += std::string(report.reason) + " in " + std::to_string(report.iterations) + " iterations";
+      if (report.worst_row >= 0)
+        message += fmt::format("; {} is off by {:.3g}", system.row_name(report.worst_row), report.residual);
+    }
+    error("/initial_state/project", message);
+  }
+
+  // Scales depend on it.
+  void read_time() {
+    const json& in = root_["integrator"];
+    SimulationOptions& simulation = model_->simulation;
+    simulation.step = in["step"].get<double>();
+    simulation.duration = in["duration"].get<double>();
+    simulation.max_subdivisions = in["max_subdivisions"].get<int>();
+    if (simulation.duration / simulation.step > 1e15)
+      error("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
+    if (simulation.duration > 0 && !(simulation.duration > 1e-9 * simulation.step))
+      error("/integrator/step",
+            "expected a step that is not so large: the duration " + in["duration"].dump() + " is nothing beside it");
+    const json& start = in["start_time"];
+    if (simulation.step < 1e-13 * std::abs(start.get<double>()))
+      error("/integrator/step",
+            "expected a step that is not lost beside the start time " + start.dump() + ", got " + in["step"].dump());
+  }
+
+  void read_settings() {
+    model_->scales = scales();
+    const Scales& s = model_->scales;
+    model_->total_mass = context_.total_mass;
+    model_->weight = weight(s);
+    // values that are in range can have sums and products that are not
+    if (!std::isfinite(s.length) || !std::isfinite(s.speed) || !std::isfinite(s.mass) || !std::isfinite(model_->weight))
+      error("", "lengths, speeds, masses or gravity are so large that their products are no finite numbers");
+    const json& in = root_["integrator"];
+    model_->make_integrator = find_kind(integrator_kinds(), in).build(in, *model_);
+
+    const json& output = root_["output"];
+    model_->output.vtu = output["vtu"]["enabled"].get<bool>();
+    if (output["vtu"].contains("every")) model_->output.vtu_every = output["vtu"]["every"].get<long>();
+    if (output["vtu"].contains("interval")) model_->output.vtu_interval = output["vtu"]["interval"].get<double>();
+    OutputSettings& settings = model_->output;
+    settings.events = output["events"]["enabled"].get<bool>();
+    const json& energy = output["energy"];
+    settings.energy = energy["enabled"].get<bool>();
+    if (energy.contains("every")) settings.energy_every = energy["every"].get<long>();
+    const json& checkpoint = output["checkpoint"];
+    settings.checkpoint = checkpoint["enabled"].get<bool>();
+    if (checkpoint.contains("every")) settings.checkpoint_every = checkpoint["every"].get<long>();
+    settings.checkpoint_wall_interval = checkpoint["wall_interval"].get<double>();
+    settings.checkpoint_keep = checkpoint["keep"].get<int>();
+    const json& expectations = root_["expect"];
+    for (std::size_t i = 0; i < expectations.size(); ++i) {
+      const json& e = expectations[i];
+      settings.expectations.push_back({text(e["probe"]), e["value"].get<double>(), e["tolerance"].get<double>(),
+                                       e.contains("time") ? std::optional(e["time"].get<double>()) : std::nullopt,
+                                       "/expect/" + std::to_string(i)});
+    }
+    const json& probes = output["probes"];
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      const json& p = probes[i];
+      model_->output.probes.push_back({text(p["name"]), p.contains("of") ? text(p["of"]) : "", text(p["quantity"]),
+                                       "/output/probes/" + std::to_string(i),
+                                       (p.contains("every") ? p["every"] : output["probes_every"]).get<int>()});
+    }
+  }
+
+  /// A typical force.
+  double weight(const Scales& s) const {
+    const double gravity = model_->system.gravity().norm();
+    return gravity > 0 && context_.total_mass > 0 ? context_.total_mass * gravity
+                                                  : s.mass * s.speed * s.speed / s.length;
+  }
+
+  Scales scales() const {
+    const System& system = model_->system;
+    const State& state = model_->state;
+    Scales scales;
+    const json given = root_.contains("scales") ? root_["scales"] : json::object();
+    const auto take = [&](const char* key, double computed) {
+      return given.contains(key) ? given[key].get<double>() : computed;
+    };
+
+    // length: extent of the nodes, of the bodies, or the distance from the obstacles
+    double length = context_.size;
+    Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
+    for (int node = 0; node < system.dofs().nodes(); ++node) {
+      const Vec3 x = context_.initial_place({node, Vec3::Zero()});
+      low = low.cwiseMin(x);
+      high = high.cwiseMax(x);
+    }
+    length = std::max(length, (high - low).norm());
+    if (system.unilateral() > 0) {
+      Vector gaps(static_cast<std::size_t>(system.rows()));
+      system.gaps(state.q, state.t, RowSet::unilateral, gaps);
+      double nearest = std::numeric_limits<double>::infinity();
+      const std::vector<RowGroup> contacts = contacts_.groups();
+      for (const RowGroup& contact : contacts)
+        for (const int row : contact.rows) nearest = std::min(nearest, std::abs(gaps[static_cast<std::size_t>(row)]));
+      if (!contacts.empty()) length = std::max(length, nearest);
+    }
+    scales.length = take("length", length > 0 ? length : 1.0);
+
+    // speed: at the start, or that of a fall through the length
+    const double g = system.gravity().norm();
+    double speed = std::max(system.speed(state.v, scales.length), std::sqrt(g * scales.length));
+    if (!(speed > 0)) speed = scales.length / std::max(model_->simulation.duration, model_->simulation.step);
+    scales.speed = take("speed", speed);
+    scales.mass = take("mass", system.mean_nodal_mass() > 0 ? system.mean_nodal_mass() : 1.0);
+    return scales;
+  }
+
+  void remarks() {
+    const System& system = model_->system;
+    const State& state = model_->state;
+    const double length = model_->scales.length;
+    // what the projection has changed
+    const auto moved = [&](const ProjectionReport& report, const char* format) {
+      if (report.iterations > 0)
+        model_->warnings.push_back(fmt::format(fmt::runtime(format), report.translation, report.rotation));
+    };
+    moved(model_->projection.position,
+          "initial positions were projected: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
+    moved(model_->projection.velocity,
+          "initial velocities were projected: changed by up to {:.3g}, angular velocities by up to {:.3g}");
+    moved(model_->projection.statics,
+          "the run starts from static equilibrium: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
+    unused_values();
+    if (text(root_["integrator"]["type"]) == "static" && max_abs(state.v) > 0)
+      model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
+    for (std::string& remark : piece_remarks(*model_)) model_->warnings.push_back(std::move(remark));
+    // contacts that start penetrating
+    for (const RowGroup& contact : model_->contacts) {
+      double deepest = 0;
+      int deepest_row = -1, count = 0;
+      for (const int row : contact.rows) {
+        const double gap = system.row_gap(row, state.q, state.t);
+        if (gap < -1e-9 * length) ++count;
+        if (gap < deepest) deepest = gap, deepest_row = row;
+      }
+      if (count == 0) continue;
+      const std::string others = count > 1 ? fmt::format(", the deepest of {},", count) : "";
+      model_->warnings.push_back(
+          fmt::format("contact {}{} starts with a penetration of {:.6g}; the first step corrects it",
+                      system.row_name(deepest_row), others, -deepest));
+    }
+    for (const RowGroup& stop : model_->stops)
+      if (const double gap = system.row_gap(stop.rows[0], state.q, state.t); gap < -1e-9)
+        model_->warnings.push_back(
+            fmt::format("stop {} is passed by {:.6g} at the start; the first step corrects it", stop.name, -gap));
+    // joints that start open
+    if (system.bilateral() > 0) {
+      Vector g(static_cast<std::size_t>(system.rows())), rate(static_cast<std::size_t>(system.rows()));
+      system.gaps(state.q, state.t, RowSet::bilateral, g);
+      system.rates(state.q, state.v, state.t, RowSet::bilateral, rate);
+      const std::size_t n = static_cast<std::size_t>(system.bilateral());
+      const auto remark = [&](In values, double scale, const char* format) {
+        const auto worst = std::max_element(values.begin(), values.end(),
+                                            [](double a, double b) { return std::abs(a) < std::abs(b); });
+        if (std::abs(*worst) > 1e-9 * scale)
+          model_->warnings.push_back(fmt::format(fmt::runtime(format), std::abs(*worst),
+                                                 system.row_name(static_cast<int>(worst - values.begin()))));
+      };
+      remark(In(g).first(n), length,
+             "the joints do not fit at the start: largest gap {:.3g} ({}); the first step closes it");
+      if (text(root_["integrator"]["type"]) != "static")
+        remark(In(rate).first(n), model_->scales.speed,
+               "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
+    }
+  }
+
+  // What the file says and nothing takes.
+  void unused_values() {
+    const DofMap& dofs = model_->system.dofs();
+    for (const BodyInfo& body : model_->bodies)
+      for (std::size_t k = 0; k < body.nodes.size(); ++k) {
+        const int node = body.nodes[k];
+        const auto& [v, Omega] = context_.velocities()[static_cast<std::size_t>(node)];
+        const int components = dofs.kind(node) == NodeKind::frame ? 6 : dofs.kind(node) == NodeKind::point ? 3 : 0;
+        int c = 0;
+        while (c < components && (dofs.equation(node, c) >= 0 || (c < 3 ? v[c] : Omega[c - 3]) == 0)) ++c;
+        if (c == components) continue;
+        const std::string where = body.nodes.size() > 1 ? fmt::format(" at {}.node.{}", body.name, k) : "";
+        model_->warnings.push_back(fmt::format("the initial {} of {} is left out where it is fixed{}",
+                                               c < 3 ? "velocity" : "angular velocity", body.name, where));
+        break;
+      }
+    std::set<std::string> used;
+    for (const char* list : {"joints", "springs"})
+      for (const json& entry : root_[list])
+        for (const json& of : entry["of"]) used.insert(text(of));
+    for (const json& point : root_["ground"])
+      if (const std::string name = text(point["name"]); !used.contains("ground." + name))
+        model_->warnings.push_back(fmt::format("nothing uses the point {} of the ground", name));
+  }
+
+  ModelDocument& document_;
+  const json& root_;
+  std::unique_ptr<Model> model_;
+  BuildContext context_;
+  JointBuilder joints_{context_};
+  ContactBuilder contacts_{context_};
+};
+
+}  // namespace
+
+std::unique_ptr<Model> build_model(ModelDocument& document, int threads) {
+  if (!document.ok()) return nullptr;
+  return Builder(document, threads).build();
+}
+
+}  // namespace carom

@@ -1,0 +1,400 @@
+// From a file to a ModelDocument: text, --set, parameters, the walk along the declaration, references.
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "core/base/errors.hpp"
+#include "io/model/model_document.hpp"
+#include "io/model/model_spec.hpp"
+#include "io/schema/json_source.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t max_file_size = std::size_t{1} << 28;
+constexpr std::size_t max_parameters = 1000;
+
+// ---- --set
+
+/// The parts of a pointer that begins with "/".
+std::vector<std::string> segments_of(const std::string& pointer) {
+  std::vector<std::string> segments;
+  for (std::size_t begin = 1; begin <= pointer.size();) {
+    const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
+    segments.push_back(unescape_pointer(std::string_view(pointer).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return segments;
+}
+
+/// JSON, or else the text itself; what begins like JSON must be JSON, and `message` says why it is not.
+json value_of_override(const std::string& text, std::string& message) {
+  JsonSource::Result result = JsonSource(text).parse();
+  if (result.errors.empty() && result.duplicates.empty()) return std::move(result.value);
+  const char first = text.empty() ? '\0' : text[0];
+  if (first != '{' && first != '[' && first != '"') return text;
+  message = result.errors.empty() ? "the key " + result.duplicates[0].pointer + " occurs twice in the value"
+                                  : "in the value at character " + std::to_string(result.errors[0].offset + 1) + ": " +
+                                        result.errors[0].message;
+  return {};
+}
+
+bool is_index(const std::string& segment) {
+  return !segment.empty() && segment.size() < 10 &&
+         std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Sets one value. Returns the pointer as it is to be kept; on failure empty, with `message`.
+std::string set_value(json& root, const std::string& pointer, json value, std::string& message) {
+  const std::vector<std::string> segments = segments_of(pointer);
+  if (segments.size() > static_cast<std::size_t>(JsonSource::max_depth)) {
+    message = "more than " + std::to_string(JsonSource::max_depth) + " nested levels";
+    return {};
+  }
+  json* at = &root;
+  std::string path;
+  for (const std::string& segment : segments) {
+    if (at->is_null()) *at = segment == "-" || is_index(segment) ? json::array() : json::object();
+    if (at->is_object()) {
+      at = &(*at)[segment];
+    } else if (at->is_array()) {
+      // An entry, or one more.
+      const std::size_t index = segment == "-" ? at->size() : is_index(segment) ? std::stoul(segment) : at->size();
+      if (index >= at->size() && segment != "-") {
+        const std::string last = std::to_string(at->size() - 1);
+        message = at->empty() ? path + " has no entries: expected - for a new one, got " + in_quotes(segment)
+                              : "expected the number of an entry of " + path + " (" + (at->size() > 1 ? "0 to " : "") +
+                                    last + "), or - for a new one, got " + in_quotes(segment);
+        return {};
+      }
+      if (segment == "-") at->push_back(nullptr);
+      at = &(*at)[index];
+      path += "/" + std::to_string(index);
+      continue;
+    } else {
+      message = "there is nothing below " + path + ", which is " + brief(*at);
+      return {};
+    }
+    path += "/" + escape_pointer(segment);
+  }
+  *at = std::move(value);
+  return path;
+}
+
+void apply_overrides(ModelDocument& document, json& root, const std::vector<std::string>& overrides) {
+  for (const std::string& text : overrides) {
+    const std::size_t equals = text.find('=');
+    const std::string pointer = text.substr(0, equals);
+    std::string message, path;
+    if (!is_utf8(text)) {
+      message = "a byte that is not UTF-8";
+    } else if (equals == std::string::npos || pointer.size() < 2 || pointer[0] != '/') {
+      message = "expected /json/pointer=value, as in /integrator/step=1e-4";
+    } else {
+      json value = value_of_override(text.substr(equals + 1), message);
+      if (message.empty()) path = set_value(root, pointer, std::move(value), message);
+    }
+    if (message.empty())
+      document.overrides.push_back(path + text.substr(equals));
+    else
+      document.issues.push_back({pointer.starts_with('/') ? pointer : "", message, 0, 0, "--set " + text});
+  }
+}
+
+// ---- Parameters
+
+/// The values of the model's parameters, each after those it refers to.
+class ParameterValues {
+ public:
+  ParameterValues(ModelDocument& document, const json& root) : document_(document) {
+    if (!root.contains("parameters")) return;
+    const json& object = root["parameters"];
+    if (!object.is_object() || object.size() > max_parameters) {
+      document.add_issue("/parameters", object.is_object()
+                                            ? "more than " + std::to_string(max_parameters) + " parameters"
+                                            : "expected an object of names and numbers, got " + brief(object));
+      return;
+    }
+    for (const auto& [name, value] : object.items()) {
+      if (Formula::is_valid_name(name) && name != "t") {
+        entries_.emplace(name, &value);
+      } else {
+        document.add_issue_at_key(pointer(name), name == "t"
+                                                     ? "expected another name than \"t\", the time"
+                                                     : "expected a name of letters, digits and _ that is no function "
+                                                       "or constant of formulas, got " +
+                                                           in_quotes(name));
+      }
+    }
+    for (const auto& [name, value] : entries_) names_.emplace(name, 0.0);
+    for (const auto& [name, value] : entries_) compute(name);
+  }
+
+  Formula::Parameters values;
+  Formula::Parameters broken;
+  std::set<std::string> used;  ///< by other parameters
+
+ private:
+  static std::string pointer(const std::string& name) { return "/parameters/" + escape_pointer(name); }
+
+  void compute(const std::string& name) {
+    if (values.contains(name) || broken.contains(name)) return;
+    const json& value = *entries_.at(name);
+    if (value.is_string() && value.get_ref<const std::string&>().starts_with('=')) {
+      // What it refers to first; a chain that comes back to itself is an error of all its members.
+      const auto text = value.get<std::string>();
+      chain_.push_back(name);
+      places_.emplace(name, chain_.size() - 1);
+      unbroken_.push_back(chain_.size() - 1);
+      bool known = true;
+      for (const std::string& other : spec::names_in_formula(text, names_)) {
+        used.insert(other);
+        if (const auto place = places_.find(other); place != places_.end())
+          close_circle(place->second);
+        else
+          compute(other);
+        known = known && values.contains(other);
+      }
+      chain_.pop_back();
+      places_.erase(name);
+      if (!unbroken_.empty() && unbroken_.back() == chain_.size()) unbroken_.pop_back();
+      if (!known) {
+        broken[name] = 0.0;
+        return;
+      }
+    }
+    spec::Outcome outcome = spec::resolve(spec::number(), value, values);
+    for (const spec::Problem& problem : outcome.problems) document_.add_issue(pointer(name), problem.message);
+    if (outcome.problems.empty())
+      values[name] = outcome.value.get<double>();
+    else
+      broken[name] = 0.0;
+  }
+
+  /// The chain leads back to its member `first`.
+  void close_circle(std::size_t first) {
+    constexpr std::size_t shown = 20;
+    if (!broken.contains(chain_[first])) {
+      std::string circle = "parameters refer to each other in a circle: ";
+      for (std::size_t i = first; i < chain_.size() && i < first + shown; ++i) circle.append(chain_[i]).append(" -> ");
+      if (chain_.size() > first + shown) circle.append("... -> ");
+      document_.add_issue(pointer(chain_[first]), circle.append(chain_[first]));
+    }
+    for (; !unbroken_.empty() && unbroken_.back() >= first; unbroken_.pop_back())
+      broken[chain_[unbroken_.back()]] = 0.0;
+  }
+
+  ModelDocument& document_;
+  std::map<std::string, const json*> entries_;
+  Formula::Parameters names_;
+  std::vector<std::string> chain_;             // being computed, each for the one before
+  std::map<std::string, std::size_t> places_;  // in the chain
+  std::vector<std::size_t> unbroken_;          // places of those that are in no circle so far
+};
+
+// ---- Resolution
+
+/// A model's parameters, its values with them, and what these refer to.
+struct Resolution {
+  Resolution(ModelDocument& document, const json& root)
+      : parameters(document, root), values(spec::resolve(model_spec(), root, parameters.values, parameters.broken)) {
+    used.parameters = parameters.used;
+    used.parameters.insert(values.used_parameters.begin(), values.used_parameters.end());
+    for (const spec::FoundReference& reference : values.references) {
+      if (reference.target == spec::Target::material) used.materials.insert(reference.text);
+      if (reference.target == spec::Target::section) used.sections.insert(reference.text);
+    }
+  }
+
+  ParameterValues parameters;
+  spec::Outcome values;
+  DefinedNames used;
+};
+
+/// Names of parameters in any text of the document.
+void note_names(const json& value, const Formula::Parameters& parameters, std::set<std::string>& names) {
+  if (value.is_string()) names.merge(spec::names_in_formula(value.get_ref<const std::string&>(), parameters));
+  if (value.is_structured())
+    for (const json& inner : value) note_names(inner, parameters, names);
+}
+
+// ---- Text
+
+std::string read_text(const std::string& path) {
+  const std::string failure = "cannot read " + (path.empty() ? "\"\"" : printable(path)) + ": ";
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw FileError(failure + "it is a directory");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw FileError(failure + (errno != 0 ? std::strerror(errno) : "unknown reason"));
+
+  std::string text;
+  std::vector<char> block(std::size_t{1} << 16);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > max_file_size) throw FileError(failure + "it is larger than 256 MB");
+  }
+  if (file.bad()) throw FileError(failure + "the disk or device failed");
+  return text;
+}
+
+}  // namespace
+
+// ---- ModelDocument
+
+ModelIssue ModelDocument::locate(const std::string& pointer, bool at_key) const {
+  ModelIssue place;
+  for (auto i = overrides.rbegin(); i != overrides.rend(); ++i) {
+    const std::string set = i->substr(0, i->find('='));
+    // Below a value given there, or on the way to one that the file has nothing of.
+    const bool is_new = set.starts_with(pointer + "/") && source && !source->has(pointer);
+    if (pointer == set || pointer.starts_with(set + "/") || is_new) {
+      place.origin = "--set " + *i;
+      return place;
+    }
+  }
+  place.origin = file;
+  if (source) {
+    const JsonSource::Place found = source->place(pointer, at_key);
+    place.line = found.line;
+    place.column = found.column;
+  }
+  return place;
+}
+
+void ModelDocument::add_issue(const std::string& pointer, const std::string& message) {
+  ModelIssue issue = locate(pointer);
+  issue.pointer = pointer;
+  issue.message = message;
+  issues.push_back(std::move(issue));
+}
+
+void ModelDocument::add_issue_at_key(const std::string& pointer, const std::string& message) {
+  ModelIssue issue = locate(pointer, true);
+  issue.pointer = pointer;
+  issue.message = message;
+  issues.push_back(std::move(issue));
+}
+
+std::map<std::string, double, std::less<>> ModelDocument::parameters() const {
+  std::map<std::string, double, std::less<>> values;
+  if (!resolved.is_object() || !resolved.contains("parameters")) return values;
+  for (const auto& [name, value] : resolved["parameters"].items())
+    if (value.is_number()) values[name] = value.get<double>();
+  return values;
+}
+
+std::string ModelDocument::report(std::size_t terminal_width) const {
+  if (issues.empty()) return {};
+  constexpr std::size_t most = 100;
+
+  // In the order of the file; what was given with --set comes last.
+  std::vector<const ModelIssue*> sorted;
+  for (const ModelIssue& issue : issues) sorted.push_back(&issue);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const ModelIssue* a, const ModelIssue* b) {
+    if ((a->line == 0) != (b->line == 0)) return b->line == 0;
+    return std::pair(a->line, a->column) < std::pair(b->line, b->column);
+  });
+
+  std::string out, section;
+  bool has_pointer = false;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const ModelIssue& issue = *sorted[i];
+    if (!issue.pointer.empty()) {
+      has_pointer = true;
+      const std::string first = issue.pointer.substr(1, issue.pointer.find('/', 1) - 1);
+      if (section.empty() && model_spec().find(first) != nullptr) section = " /" + first;
+    }
+    if (i >= most) continue;
+    out += printable(issue.origin, 200);
+    if (issue.line > 0) out += ":" + std::to_string(issue.line) + ":" + std::to_string(issue.column);
+    out += ": error" + (issue.pointer.empty() ? "" : " at " + printable(issue.pointer, 200)) + ": " +
+           printable(issue.message);
+    out += '\n';
+    if (terminal_width > 0 && issue.line > 0 && source)
+      out += source->excerpt({issue.line, issue.column}, terminal_width);
+  }
+  if (sorted.size() > most) out += "... and " + std::to_string(sorted.size() - most) + " more\n";
+  out += std::to_string(issues.size()) + (issues.size() == 1 ? " error." : " errors.");
+  if (has_pointer || is_json) out += " See: carom schema" + section;
+  return out + '\n';
+}
+
+// ---- Reading
+
+ModelDocument parse_model(std::string text, const std::string& file_name, const std::vector<std::string>& overrides) {
+  ModelDocument document;
+  document.file = file_name;
+  document.resolved = json::object();
+
+  // Text.
+  auto source = std::make_shared<const JsonSource>(std::move(text));
+  document.source = source;
+  JsonSource::Result parsed = source->parse();
+  if (!parsed.errors.empty()) {
+    const JsonError& error = parsed.errors[0];
+    const JsonSource::Place place = source->place(error.offset);
+    document.issues.push_back({"", error.message, place.line, place.column, file_name});
+    return document;
+  }
+  document.is_json = true;
+  for (const JsonDuplicate& duplicate : parsed.duplicates) {
+    const JsonSource::Place place = source->place(duplicate.offset);
+    document.issues.push_back({duplicate.pointer,
+                               "this key occurs a second time; it is first in line " +
+                                   std::to_string(source->place(duplicate.pointer, true).line),
+                               place.line, place.column, file_name});
+  }
+  json& root = parsed.value;
+  if (!root.is_object()) {
+    document.add_issue("", "expected an object with the keys of a model, got " + brief(root));
+    return document;
+  }
+  const json written = overrides.empty() ? json() : root;
+  apply_overrides(document, root, overrides);
+
+  // Values.
+  Resolution resolution(document, root);
+  for (const spec::Problem& problem : resolution.values.problems) {
+    if (problem.at_key)
+      document.add_issue_at_key(problem.pointer, problem.message);
+    else
+      document.add_issue(problem.pointer, problem.message);
+  }
+  document.resolved = std::move(resolution.values.value);
+  document.resolved.erase("$schema");  // for editors, and relative to this file
+
+  // Only what formulas of t need is kept of the parameters.
+  std::set<std::string> defined;
+  for (const auto& [name, value] : resolution.parameters.values) defined.insert(name);
+  json kept = json::object();
+  for (const std::string& name : resolution.values.time_parameters) kept[name] = resolution.parameters.values.at(name);
+  document.resolved["parameters"] = std::move(kept);
+
+  // What the file uses is no mistake, even if --set has taken the use away.
+  if (!overrides.empty()) {
+    ModelDocument ignored;
+    DefinedNames more = Resolution(ignored, written).used;
+    resolution.used.parameters.merge(more.parameters);
+    resolution.used.materials.merge(more.materials);
+    resolution.used.sections.merge(more.sections);
+  }
+  // Nor is what stands where the reader did not come, as under an unknown key.
+  if (!document.ok()) note_names(root, resolution.parameters.values, resolution.used.parameters);
+  check_references(document, resolution.values.references, defined, resolution.used);
+  return document;
+}
+
+ModelDocument load_model(const std::string& path, const std::vector<std::string>& overrides) {
+  return parse_model(read_text(path), path, overrides);
+}
+
+}  // namespace carom

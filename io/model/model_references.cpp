@@ -1,0 +1,422 @@
+// Second pass over a model: names that must exist, kinds that must fit, things that must be used. Works on documents
+// with errors too, and is silent about what the first pass has complained of.
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "io/model/model_spec.hpp"
+#include "io/model/sections.hpp"
+#include "io/model/types/registry.hpp"
+#include "io/schema/json_source.hpp"
+#include "io/schema/tolerant_json.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+using spec::FoundReference;
+using spec::suggestion;
+using spec::Target;
+
+namespace {
+
+class References {
+ public:
+  explicit References(ModelDocument& document) : document_(document), model_(document.resolved) {
+    for (const json& body : list_of(model_, "bodies")) bodies_.emplace(text_of(body, "name"), &body);
+    bodies_.erase("");
+    bodies_.erase("ground");  // a name that cannot be given
+    materials_ = names_of(list_of(model_, "materials"));
+    sections_ = names_of(list_of(model_, "sections"));
+    ground_ = names_of(list_of(model_, "ground"));
+  }
+
+  void check(const FoundReference& reference) {
+    switch (reference.target) {
+      case Target::material:
+        return check_name(reference, "material", materials_);
+      case Target::section:
+        return check_name(reference, "section", sections_);
+      case Target::rotating_point:
+        return check_rotating_point(reference.pointer, reference.text);
+      case Target::sphere:
+        return check_sphere(reference);
+      case Target::point:
+        return check_point(reference.pointer, reference.text, false);
+      case Target::point_or_ground:
+        return check_point(reference.pointer, reference.text, true,
+                           may_be_set(reference) ? PointUse::several : PointUse::one);
+      case Target::point_or_points:
+        return check_point(reference.pointer, reference.text, false, PointUse::several);
+      case Target::own_point:
+        return check_own_point(reference, PointUse::one);
+      case Target::own_points:
+        return check_own_point(reference, PointUse::several);
+      case Target::beam:
+        return check_beam(reference);
+      case Target::probed:
+      case Target::none:
+        return;
+    }
+  }
+
+  /// Names that cannot be given.
+  void check_bodies() {
+    const json& bodies = list_of(model_, "bodies");
+    for (std::size_t i = 0; i < bodies.size(); ++i)
+      if (text_of(bodies[i], "name") == "ground")
+        complain("/bodies/" + std::to_string(i) + "/name", "\"ground\" is the inertial frame; choose another name");
+  }
+
+  /// What depends on a beam's section, and files that must be there.
+  void check_materials_and_files() {
+    const json& bodies = list_of(model_, "bodies");
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      const std::string here = "/bodies/" + std::to_string(i);
+      if (text_of(bodies[i], "type") == "beam") check_beam_section(bodies[i], here);
+      for (const char* key : {"mesh", "shape"}) {
+        if (!bodies[i].is_object() || !bodies[i].contains(key)) continue;
+        const std::string file = text_of(bodies[i][key], "file"), pointer = here + "/" + key + "/file";
+        if (file.empty() || is_broken(pointer)) continue;
+        const auto path = std::filesystem::path(document_.file).parent_path() / file;
+        std::error_code code;
+        if (!std::filesystem::exists(path, code)) complain(pointer, path.string() + ": no such file");
+      }
+    }
+  }
+
+  /// What joints can connect.
+  void check_joints() {
+    const json& joints = list_of(model_, "joints");
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+      const json& of = list_of(joints[i], "of");
+      const std::string here = "/joints/" + std::to_string(i) + "/of";
+      std::vector<const json*> bodies;
+      for (std::size_t k = 0; k < of.size(); ++k) {
+        const std::string text = of[k].is_string() ? of[k].get<std::string>() : "";
+        const auto found = bodies_.find(text.substr(0, text.find('.')));
+        bodies.push_back(found == bodies_.end() ? nullptr : found->second);
+        if (bodies.back() == nullptr || !holds_rotations(joints[i], k) || !is_single(text)) continue;
+        if (const BodyKind* kind = kind_of(*bodies.back()); kind != nullptr && !kind->rotates)
+          complain(here + "/" + std::to_string(k),
+                   "a " + text_of(joints[i], "type") + " joint holds rotations too: expected a point of " +
+                       rotating_kinds() + ", got " + in_quotes(text) + " of a body of type " + in_quotes(kind->type));
+      }
+      if (bodies.size() == 2 && bodies[0] != nullptr && bodies[0] == bodies[1] &&
+          text_of(*bodies[0], "type") == "rigid")
+        complain(here, "expected points of two bodies, got two points of " + in_quotes(text_of(*bodies[0], "name")));
+    }
+  }
+
+  /// What a quantity is observed of.
+  void check_probes() {
+    if (!model_.contains("output")) return;
+    const json& probes = list_of(model_["output"], "probes");
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      const Quantity* quantity = find_quantity(text_of(probes[i], "quantity"));
+      if (quantity == nullptr) continue;
+      const std::string here = "/output/probes/" + std::to_string(i);
+      const bool has_of = probes[i].contains("of");
+      const std::string of = text_of(probes[i], "of");
+      if (quantity->of == Quantity::Of::nothing) {
+        if (has_of)
+          complain(here + "/of", in_quotes(quantity->name) + " belongs to the whole model and takes no \"of\"");
+        continue;
+      }
+      if (!has_of) {
+        const char* noun = quantity->of == Quantity::Of::contact   ? "contact"
+                           : quantity->of == Quantity::Of::joint   ? "joint"
+                           : quantity->of == Quantity::Of::element ? "element"
+                                                                   : "point or body";
+        complain(here, "missing key \"of\": expected the name of a " + std::string(noun) + " for " +
+                           in_quotes(quantity->name));
+      } else if (probes[i]["of"].is_string()) {
+        check_probed(*quantity, here + "/of", of);
+      }
+    }
+  }
+
+  /// Columns of probes.csv that are expected to have values.
+  void check_expectations() {
+    const json none = json::object();
+    const json& output = model_.contains("output") ? model_["output"] : none;
+    const bool known = std::none_of(document_.issues.begin(), document_.issues.end(), [](const ModelIssue& issue) {
+      return issue.pointer.empty() || issue.pointer.starts_with("/output");
+    });
+    if (!known) return;
+    std::vector<std::string> columns;
+    for (const json& probe : list_of(output, "probes")) {
+      const std::string name = text_of(probe, "name"), word = text_of(probe, "quantity");
+      const Quantity* quantity = find_quantity(word);
+      if (quantity == nullptr) return;
+      if (quantity->is_vector && word == quantity->name)
+        for (const char* component : {".x", ".y", ".z"}) columns.push_back(name + component);
+      else
+        columns.push_back(name);
+    }
+    const json& expectations = list_of(model_, "expect");
+    for (std::size_t i = 0; i < expectations.size(); ++i) {
+      const std::string column = text_of(expectations[i], "probe");
+      if (!column.empty() && std::find(columns.begin(), columns.end(), column) == columns.end())
+        complain("/expect/" + std::to_string(i) + "/probe",
+                 "no probe with a column " + in_quotes(column) + suggest(column, columns));
+    }
+  }
+
+  void check_unused(const std::set<std::string>& parameters, const DefinedNames& used, bool bodies_are_right) {
+    // A name that was not understood may be the use.
+    const auto check = [&](const char* noun, const std::string& key, const std::set<std::string>& used_names) {
+      const json& list = list_of(model_, key.c_str());
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        const std::string name = text_of(list[i], "name");
+        if (!name.empty() && !used_names.contains(name))
+          complain("/" + key + "/" + std::to_string(i), std::string(noun) + " " + in_quotes(name) + " is not used");
+      }
+    };
+    if (bodies_are_right) {
+      check("material", "materials", used.materials);
+      check("section", "sections", used.sections);
+    }
+    // a formula with a wrong name may mean one of them
+    if (std::any_of(document_.issues.begin(), document_.issues.end(), [](const ModelIssue& issue) {
+          return issue.pointer.empty() || issue.message.find(": unknown name '") != std::string::npos;
+        }))
+      return;
+    for (const std::string& name : parameters)
+      if (!used.parameters.contains(name))
+        document_.add_issue_at_key("/parameters/" + name, "parameter " + in_quotes(name) + " is not used");
+  }
+
+ private:
+  /// A section by its shape needs a material, one by matrices has it in them; not each suits a beam.
+  void check_beam_section(const json& body, const std::string& pointer) {
+    const std::string name = text_of(body, "section");
+    const json& sections = list_of(model_, "sections");
+    std::size_t i = 0;
+    while (i < sections.size() && text_of(sections[i], "name") != name) ++i;
+    const std::string place = "/sections/" + std::to_string(i);
+    if (name.empty() || i == sections.size() ||
+        std::any_of(document_.issues.begin(), document_.issues.end(), [&](const ModelIssue& issue) {
+          return issue.pointer == place || issue.pointer.starts_with(place + "/");
+        }))
+      return;
+    if (const std::string message = beam_section_error(sections[i]); !message.empty())
+      return complain(pointer + "/section", message);
+    const bool needed = needs_material(sections[i]), given = body.contains("material");
+    if (needed && !given)
+      complain(pointer, "missing key \"material\": the section " + in_quotes(name) + " is a shape and needs one");
+    if (!needed && given)
+      complain(pointer + "/material",
+               "expected no material: the section " + in_quotes(name) + " says stiffness and mass itself");
+  }
+
+  /// A joint may hold a set of a solid's nodes as one.
+  bool may_be_set(const FoundReference& reference) const {
+    const auto body = bodies_.find(reference.text.substr(0, reference.text.find('.')));
+    return reference.pointer.starts_with("/joints/") && body != bodies_.end() &&
+           text_of(*body->second, "type") == "solid";
+  }
+
+  /// One node, rather than a set of them, which has a rotation.
+  static bool is_single(const std::string& reference) {
+    const std::size_t dot = reference.find('.');
+    const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
+    return part.empty() || part == "start" || part == "end" || part.starts_with("node.");
+  }
+
+  /// Whether a joint needs rotations of a side.
+  static bool holds_rotations(const json& joint, std::size_t side) {
+    const std::string type = text_of(joint, "type");
+    const auto kind =
+        std::find_if(joint_kinds().begin(), joint_kinds().end(), [&](const JointKind& k) { return k.type == type; });
+    if (kind == joint_kinds().end()) return false;
+    return side == 0 ? kind->needs != JointKind::Needs::nothing : kind->needs == JointKind::Needs::two_frames;
+  }
+
+  void complain(const std::string& pointer, const std::string& message) { document_.add_issue(pointer, message); }
+
+  /// Whether a whole section could not be read.
+  bool is_broken(const std::string& section) const {
+    return std::any_of(document_.issues.begin(), document_.issues.end(),
+                       [&](const ModelIssue& issue) { return issue.pointer == section; });
+  }
+
+  /// A search through all names: nobody reads more than so many.
+  std::string suggest(const std::string& given, const std::vector<std::string>& names) const {
+    return document_.issues.size() < 100 ? suggestion(given, names) : std::string();
+  }
+
+  void check_name(const FoundReference& reference, const std::string& noun, const std::vector<std::string>& names) {
+    if (std::find(names.begin(), names.end(), reference.text) != names.end() || is_broken("/" + noun + "s")) return;
+    complain(reference.pointer,
+             "no " + noun + " named " + in_quotes(reference.text) +
+                 (names.empty() ? "; the model has no " + noun + "s" : suggest(reference.text, names)));
+  }
+
+  const json* find_body(const std::string& pointer, const std::string& name) {
+    const auto found = bodies_.find(name);
+    if (found != bodies_.end()) return found->second;
+    if (bodies_.empty()) return nullptr;  // said already
+    if (body_names_.empty())
+      for (const auto& [known, body] : bodies_) body_names_.push_back(known);
+    complain(pointer, "no body named " + in_quotes(name) + suggest(name, body_names_));
+    return nullptr;
+  }
+
+  void check_sphere(const FoundReference& reference) {
+    const json* body = find_body(reference.pointer, reference.text);
+    if (body == nullptr) return;
+    const std::string type = text_of(*body, "type");
+    bool is_sphere = true;
+    if (type == "rigid") is_sphere = body->contains("shape") && text_of((*body)["shape"], "type") == "sphere";
+    if (type == "point_mass") is_sphere = !body->contains("radius") || (*body)["radius"] != 0;
+    if ((type != "rigid" && type != "point_mass" && find_body_kind(type) != nullptr) || !is_sphere)
+      complain(reference.pointer,
+               "expected a rigid body with the shape of a sphere or a point mass with a radius > 0, got " +
+                   in_quotes(reference.text));
+  }
+
+  void check_beam(const FoundReference& reference) {
+    const json* body = find_body(reference.pointer, reference.text);
+    if (body == nullptr || kind_of(*body) == nullptr || text_of(*body, "type") == "beam") return;
+    complain(reference.pointer,
+             "expected a beam, got " + in_quotes(reference.text) + " of type " + in_quotes(text_of(*body, "type")));
+  }
+
+  static const BodyKind* kind_of(const json& body) { return find_body_kind(text_of(body, "type")); }
+
+  /// "a rigid body", or what else has rotations.
+  static std::string rotating_kinds() {
+    std::string words;
+    for (const BodyKind& kind : body_kinds())
+      if (kind.rotates) words += (words.empty() ? "" : " or ") + kind.help;
+    return words;
+  }
+
+  /// "body", "body.point", "body.node.3", "ground", "ground.point".
+  void check_point(const std::string& pointer, const std::string& text, bool ground, PointUse use = PointUse::one) {
+    if (text == "ground" || text.starts_with("ground.")) {
+      if (!ground) return complain(pointer, "expected a point of a body, got " + in_quotes(text));
+      const bool named = text != "ground";
+      if (named && !is_broken("/ground") && std::find(ground_.begin(), ground_.end(), text.substr(7)) == ground_.end())
+        complain(pointer,
+                 "the ground has no point " + in_quotes(text.substr(7)) +
+                     (ground_.empty() ? "; the model has no points of the ground" : suggest(text.substr(7), ground_)));
+      if (!named && pointer.starts_with("/springs/"))
+        complain(pointer, "expected a point of the ground, \"ground.NAME\", got \"ground\"; see: carom schema /ground");
+      return;
+    }
+    const std::size_t dot = text.find('.');
+    const json* body = find_body(pointer, text.substr(0, dot));
+    if (body == nullptr) return;
+    const BodyKind* kind = kind_of(*body);
+    if (kind == nullptr) return;
+    const std::string point = dot == std::string::npos ? "" : text.substr(dot + 1);
+    const std::string message = kind->point_error(*body, dot == std::string::npos ? nullptr : &point, use);
+    if (!message.empty()) complain(pointer, message);
+  }
+
+  void check_rotating_point(const std::string& pointer, const std::string& text) {
+    const auto body = bodies_.find(text.substr(0, text.find('.')));
+    const BodyKind* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
+    if (kind != nullptr && !kind->rotates)
+      complain(pointer, "expected a point of " + rotating_kinds() + ", got " + in_quotes(text) +
+                            ", which has no rotation (type " + in_quotes(kind->type) + ")");
+    else
+      check_point(pointer, text, false);
+  }
+
+  /// A point or points of the body in which the reference stands, at /bodies/I/...
+  void check_own_point(const FoundReference& reference, PointUse use) {
+    const json& body = model_.at(json::json_pointer(reference.pointer.substr(0, reference.pointer.find('/', 8))));
+    const BodyKind* kind = kind_of(body);
+    const std::string message = kind == nullptr ? "" : kind->point_error(body, &reference.text, use);
+    if (!message.empty()) complain(reference.pointer, message);
+  }
+
+  void check_probed(const Quantity& quantity, const std::string& pointer, const std::string& of) {
+    switch (quantity.of) {
+      case Quantity::Of::point:
+      case Quantity::Of::element_node:
+        return check_point(pointer, of, false);
+      case Quantity::Of::element:
+        return check_point(pointer, of, false, PointUse::element);
+      case Quantity::Of::rotating_point: {
+        const auto body = bodies_.find(of.substr(0, of.find('.')));
+        const BodyKind* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
+        if (kind != nullptr && !kind->rotates)
+          complain(pointer, in_quotes(quantity.name) + " needs " + rotating_kinds() + ", got " + in_quotes(of) +
+                                " of type " + in_quotes(kind->type));
+        else
+          check_point(pointer, of, false);
+        return;
+      }
+      case Quantity::Of::joint:
+        return check_member(pointer, of, "joint", "joints");
+      case Quantity::Of::contact: {
+        // "floor" or "floor[3]".
+        const std::size_t bracket = of.find('[');
+        if (bracket != std::string::npos && (!of.ends_with(']') || !is_number_word(std::string_view(of).substr(
+                                                                       bracket + 1, of.size() - bracket - 2)))) {
+          complain(pointer,
+                   "expected the name of a contact, or of one of its points as in \"floor[3]\", got " + in_quotes(of));
+          return;
+        }
+        return check_member(pointer, of.substr(0, bracket), "contact", "contacts", stop_names());
+      }
+      case Quantity::Of::nothing:
+        return;
+    }
+  }
+
+  /// "hinge.upper" of a joint with stops.
+  std::vector<std::string> stop_names() const {
+    std::vector<std::string> names;
+    for (const json& joint : list_of(model_, "joints"))
+      for (const auto& [key, prefix] : {std::pair("stops", "."), std::pair("angle_stops", ".angle_")}) {
+        if (!joint.is_object() || !joint.contains(key) || !joint[key].is_object()) continue;
+        for (const char* limit : {"lower", "upper"})
+          if (joint[key].contains(limit)) names.push_back(text_of(joint, "name") + prefix + limit);
+      }
+    return names;
+  }
+
+  /// The name of a list's entry, or one of `more`.
+  void check_member(const std::string& pointer, const std::string& name, const std::string& noun, const char* list,
+                    const std::vector<std::string>& more = {}) {
+    std::vector<std::string> names = names_of(list_of(model_, list));
+    names.insert(names.end(), more.begin(), more.end());
+    if (std::find(names.begin(), names.end(), name) == names.end() && !is_broken("/" + noun + "s"))
+      complain(pointer, "no " + noun + " named " + in_quotes(name) +
+                            (names.empty() ? "; the model has no " + noun + "s" : suggest(name, names)));
+  }
+
+  ModelDocument& document_;
+  const json& model_;
+  std::map<std::string, const json*> bodies_;
+  std::vector<std::string> materials_, sections_, ground_;
+  std::vector<std::string> body_names_;  // of bodies_, once needed
+};
+
+}  // namespace
+
+void check_references(ModelDocument& document, const std::vector<FoundReference>& references,
+                      const std::set<std::string>& parameters, const DefinedNames& used) {
+  References second_pass(document);
+  for (const FoundReference& reference : references) second_pass.check(reference);
+  second_pass.check_bodies();
+  second_pass.check_materials_and_files();
+  second_pass.check_joints();
+  second_pass.check_probes();
+  second_pass.check_expectations();
+
+  // A material that nothing uses may be the one that a wrong name or an unread body meant.
+  const bool bodies_are_right =
+      std::none_of(document.issues.begin(), document.issues.end(),
+                   [](const ModelIssue& issue) { return issue.pointer.empty() || issue.pointer.starts_with("/bod"); });
+  second_pass.check_unused(parameters, used, bodies_are_right);
+}
+
+}  // namespace carom

@@ -1,0 +1,407 @@
+#include "io/model/model_spec.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include "io/model/sections.hpp"
+#include "io/model/types/registry.hpp"
+#include "io/schema/json_source.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+using namespace spec;
+
+namespace {
+
+json zero3() { return json::array({0, 0, 0}); }
+
+// ---- Materials
+
+Node materials_spec() {
+  return list("materials",
+              tagged("material", {{"linear_elastic",
+                                   "isotropic Hooke's law",
+                                   {
+                                       required("name", name(), "name of the material"),
+                                       required("young", number("pressure").above(0), "Young's modulus"),
+                                       preset("poisson", number().above(-1).below(0.5), 0.3, "Poisson's ratio"),
+                                       required("density", number("density").at_least(0), "mass per volume"),
+                                   }}}));
+}
+
+// ---- Springs, joints, loads
+
+/// Two different points, not both on the ground.
+Node two_points() {
+  return list("points", reference("point", Target::point_or_ground))
+      .of_length({2})
+      .with([](const json& of, std::string&) -> std::string {
+        return of[0] == of[1] ? "expected two different points, got " + brief(of[0]) + " twice" : "";
+      });
+}
+
+Node ground_spec() {
+  return list("points", object("point", {required("name", name(), "name of the point: referred to as \"ground.NAME\""),
+                                         required("at", vector3("length"), "place")}));
+}
+
+Node springs_spec() {
+  return list(
+      "springs",
+      object("spring",
+             {
+                 required("name", name(), "name of the spring"),
+                 required("of", two_points(), "the points it connects; \"ground.NAME\" is a point of the ground"),
+                 preset("stiffness", number("stiffness").at_least(0), 0, "force per change of length"),
+                 preset("damping", number("damping").at_least(0), 0, "force per rate of the length"),
+                 optional("natural_length", number("length").at_least(0),
+                          "length without force (default: the initial distance of its points)"),
+             })
+          .at_least_one({{"stiffness"}, {"damping"}}));
+}
+
+Node joints_spec() {
+  const std::vector<Key> shared = {
+      required("name", name(), "name of the joint"),
+      required("of", two_points(),
+               "the points it connects; \"ground\" is the ground where the other point starts, \"ground.NAME\" one of "
+               "its points; a group of a solid's nodes, \"block.top\", is held as one rigid frame at its centre"),
+  };
+  std::vector<Variant> variants;
+  for (const JointKind& kind : joint_kinds()) {
+    std::vector<Key> keys = shared;
+    for (Key& key : kind.keys()) keys.push_back(std::move(key));
+    variants.emplace_back(kind.type, kind.help, std::move(keys));
+  }
+  return list("joints", tagged("joint", std::move(variants)));
+}
+
+Node loads_spec() {
+  const Key load_name = required("name", name(), "name of the load");
+  const Key frame =
+      preset("frame", choice({{"inertial", "axes of the model"}, {"body", "axes of the body, following its rotation"}}),
+             "inertial", "the axes of its components");
+  const Key line_frame =
+      preset("frame", choice({{"inertial", "axes of the model"}, {"body", "axes of each section, following it"}}),
+             "inertial", "the axes of its components");
+  const auto components = [](const std::string& quantity) {
+    return list("components", time_function(quantity)).of_length({3});
+  };
+  return list(
+      "loads",
+      tagged(
+          "load",
+          {
+              {"force",
+               "a force at a point, or spread over a set of points",
+               {load_name,
+                required(
+                    "on", reference("point or group", Target::point_or_points),
+                    "the point it acts at, or what it is spread over evenly: a group of a solid (\"block.top\") by "
+                    "area, length or volume, all nodes of a solid, bar or beam (\"arm.nodes\")"),
+                required("value", components("force"), "its components as functions of time; over a group their total"),
+                frame}},
+              {"pressure",
+               "a pressure on faces of a solid",
+               {load_name, required("on", reference("group of faces", Target::point_or_points), "the group of faces"),
+                required("value", time_function("pressure"), "the pressure as a function of time, positive inwards"),
+                preset("follows", boolean(), true,
+                       "whether it stays normal to the deformed faces and grows with their area; otherwise it keeps "
+                       "the forces of the undeformed ones")}},
+              {"torque",
+               "a free torque",
+               {load_name,
+                required("on", reference("point", Target::rotating_point), "the body or node of a beam it acts on"),
+                required("value", components("torque"), "its components as functions of time"), frame}},
+              {"line_force",
+               "a force distributed evenly along a beam",
+               {load_name, required("on", reference("beam", Target::beam), "the beam it acts on"),
+                required("value", components("force per length"), "its components as functions of time"), line_frame}},
+              {"line_torque",
+               "a torque distributed evenly along a beam",
+               {load_name, required("on", reference("beam", Target::beam), "the beam it acts on"),
+                required("value", components("torque per length"), "its components as functions of time"), line_frame}},
+          }));
+}
+
+// ---- Bodies and contacts
+
+/// What memory and patience bear.
+std::string check_size(const json& bodies, std::string& where) {
+  constexpr std::int64_t most = 1000000;
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const json& body = bodies[i];
+    const bool is_box = body.contains("mesh") && body["mesh"].contains("divisions");
+    if (is_box) {
+      std::int64_t product = 1;
+      for (const json& n : body["mesh"]["divisions"]) product *= n.get<std::int64_t>();
+      elements += product;
+    } else if (body.contains("elements")) {
+      elements += body["elements"].get<std::int64_t>();
+    }
+    if (elements <= most) continue;
+    where = "/" + std::to_string(i) + (is_box ? "/mesh/divisions" : "/elements");
+    return "expected at most " + std::to_string(most) + " elements in all bodies, got " + std::to_string(elements) +
+           " up to this one";
+  }
+  return {};
+}
+
+Node bodies_spec() {
+  std::vector<Variant> variants;
+  for (const BodyKind& kind : body_kinds()) variants.emplace_back(kind.type, kind.help, kind.keys());
+  return list("bodies", tagged("body", std::move(variants))).nonempty().with(check_size);
+}
+
+Node motion_spec() {
+  const Node rotation =
+      object("rotation", {required("axis", nonzero_vector3("number"), "axis, of any length"),
+                          required("angle", time_function("angle"), "angle as a function of time"),
+                          preset("about", vector3("length"), json::array({0, 0, 0}), "a point on the axis")});
+  return object("motion", {optional("translation", list("components", time_function("length")).of_length({3}),
+                                    "displacement as functions of time"),
+                           optional("rotation", rotation, "rotation as a function of time, before the translation")})
+      .at_least_one({{"translation"}, {"rotation"}});
+}
+
+Node obstacle_spec() {
+  std::vector<Variant> variants;
+  for (const ObstacleKind& kind : obstacle_kinds()) {
+    std::vector<Key> keys = kind.keys();
+    keys.push_back(optional("motion", motion_spec(), "prescribed motion (default: at rest)"));
+    variants.emplace_back(kind.type, kind.help, std::move(keys));
+  }
+  return tagged("obstacle", std::move(variants));
+}
+
+Node contacts_spec() {
+  return list(
+      "contacts",
+      object(
+          "contact",
+          {
+              required("name", name(), "name of the contact"),
+              optional("on", one_or_list("points", reference("point or body", Target::point_or_points)).unique(),
+                       "what touches the obstacle: points, all nodes of a bar (\"arm.nodes\"), all vertices of a box "
+                       "(\"box.vertices\"), or a body: its sphere, or its centre"),
+              optional("between", list("bodies", reference("sphere", Target::sphere)).at_least_items(2).unique(),
+                       "spheres that touch each other, in all pairs"),
+              optional("radius", number("length").at_least(0),
+                       "distance to the obstacle at which each point of \"on\" touches it (default: the radius of a "
+                       "body's sphere, otherwise 0)"),
+              preset("restitution", number().at_least(0).at_most(1), 0,
+                     "Newton's coefficient: velocity after over velocity before the impact"),
+              optional("obstacle", obstacle_spec(), "what is touched"),
+          })
+          .exactly_one({{"on", "obstacle"}, {"between"}})
+          .needs("radius", "on"));
+}
+
+// ---- Integrator
+
+Node integrator_spec() {
+  std::vector<Variant> variants;
+  for (const IntegratorKind& kind : integrator_kinds()) variants.emplace_back(kind.type, kind.help, kind.keys());
+  return tagged("integrator", std::move(variants));
+}
+
+// ---- Output
+
+Node quantity_choice() {
+  std::vector<Word> words;
+  for (const Quantity& q : quantities()) {
+    words.push_back({q.name, q.help});
+    if (!q.is_vector) continue;
+    for (const char* axis : {"x", "y", "z"}) words.push_back({q.name + "." + axis, "component " + std::string(axis)});
+  }
+  Node node = choice(std::move(words));
+  node.what = "quantity";
+  return node;
+}
+
+Node output_spec() {
+  const Node vtu = object("picture series",
+                          {
+                              preset("enabled", boolean(), true, "whether it is written"),
+                              optional("every", integer().at_least(1), "steps from one picture to the next"),
+                              optional("interval", number("time").above(0),
+                                       "time from one picture to the next (neither given: about 200 pictures)"),
+                          })
+                       .at_most_one({{"every"}, {"interval"}});
+  const Node probe =
+      object("probe",
+             {
+                 required("name", name(), "name of its column; of a vector .x, .y and .z are appended"),
+                 optional("of", reference("point, body, contact or joint", Target::probed),
+                          "what is observed; nothing for quantities of the whole model"),
+                 required("quantity", quantity_choice(), "what is recorded"),
+                 optional("every", integer().at_least(1),
+                          "steps from one value to the next (default: probes_every); cells between are empty"),
+             })
+          .with([](const json& value, std::string& where) -> std::string {
+            if (value["name"] != "t") return {};
+            where = "/name";
+            return "expected another name than \"t\", the column of time";
+          });
+  const Node events = object("list of events", {preset("enabled", boolean(), true, "whether it is written")});
+  const Node energy =
+      object("energy ledger",
+             {
+                 preset("enabled", boolean(), true, "whether it is kept and written"),
+                 optional("every", integer().at_least(1), "steps from one row to the next (default: about 1000 rows)"),
+             });
+  const Node checkpoint = object(
+      "checkpoint setting",
+      {
+          preset("enabled", boolean(), true, "whether checkpoints are written, at the end too"),
+          optional("every", integer().at_least(1), "steps from one checkpoint to the next"),
+          preset("wall_interval", number("time").above(0), 60, "wall time from one checkpoint to the next, in seconds"),
+          preset("keep", integer().at_least(1), 2, "how many of the newest are kept"),
+      });
+  return object("output", {
+                              preset("vtu", vtu, json::object(), "pictures for ParaView"),
+                              preset("events", events, json::object(), "impacts and releases: events.csv"),
+                              preset("energy", energy, json::object(), "where the energy goes: energy.csv"),
+                              preset("checkpoint", checkpoint, json::object(), "what a restart needs"),
+                              preset("probes", list("probes", probe), json::array(), "columns of probes.csv"),
+                              preset("probes_every", integer().at_least(1), 1, "steps from one row to the next"),
+                          });
+}
+
+Node expect_spec() {
+  return list(
+      "expectations",
+      object(
+          "expectation",
+          {
+              required("probe", string(), "a column of probes.csv, as in \"x.z\" of a vector"),
+              required("value", number(), "what it should be"),
+              required("tolerance", number().at_least(0), "how far it may be off"),
+              optional(
+                  "time", number("time"),
+                  "when (default: at the end of the model's duration, also with --until); between steps interpolated"),
+          }));
+}
+
+// ---- The model
+
+Node whole_model() {
+  const Node scales =
+      object("set of scales", {optional("length", number("length").above(0), "a typical length (default: computed)"),
+                               optional("speed", number("velocity").above(0), "a typical speed (default: computed)"),
+                               optional("mass", number("mass").above(0), "a typical mass (default: computed)")});
+  const Node initial_state =
+      object("initial state",
+             {preset("project",
+                     choice({{"none", "positions and velocities are taken as they are given"},
+                             {"velocities",
+                              "velocities are changed as little as possible, in the metric of the mass "
+                              "matrix, so that the joints keep their rates"},
+                             {"positions",
+                              "bodies are moved as little as possible, in the same metric, so that the "
+                              "joints fit and no contact penetrates"},
+                             {"all", "positions, then velocities"}}),
+                     "none", "what of the start is made to fit the joints"),
+              preset("equilibrium", boolean(), false,
+                     "whether a run begins in static equilibrium: with the loads, joints and contacts as they "
+                     "are at its beginning, found from the given positions; velocities are as given")});
+  return object(
+      "model", {
+                   optional("$schema", string(), "address of the JSON Schema, for editors"),
+                   required("format", integer().at_least(1).at_most(1), "version of the file format"),
+                   optional("title", string(), "a line for people"),
+                   optional("parameters", parameters(), "numbers by name, for \"=formula\" values and formulas of t"),
+                   preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
+                   optional("scales", scales, "what tolerances are relative to"),
+                   preset("materials", materials_spec(), json::array(), "materials of flexible bodies"),
+                   preset("sections", sections_spec(), json::array(), "cross sections of bars and beams"),
+                   required("bodies", bodies_spec(), "what moves"),
+                   preset("ground", ground_spec(), json::array(), "named points of the ground, for springs and joints"),
+                   preset("springs", springs_spec(), json::array(), "springs and dampers between two points"),
+                   preset("joints", joints_spec(), json::array(), "what holds points together"),
+                   preset("loads", loads_spec(), json::array(), "prescribed forces and torques"),
+                   preset("contacts", contacts_spec(), json::array(), "what can touch what"),
+                   preset("initial_state", initial_state, json::object(), "how the start is made consistent"),
+                   required("integrator", integrator_spec(), "the method, its step and the simulated time"),
+                   preset("output", output_spec(), json::object(), "what is written"),
+                   preset("expect", expect_spec(), json::array(),
+                          "what the run should find: if it does not, it ends with exit code 6"),
+               });
+}
+
+}  // namespace
+
+Key body_name() { return required("name", name(), "name of the body"); }
+
+const std::vector<Word>& translation_words() {
+  static const std::vector<Word> words = {
+      {"x", "translation along x"}, {"y", "translation along y"}, {"z", "translation along z"}};
+  return words;
+}
+
+const Node& model_spec() {
+  static const Node node = whole_model();
+  return node;
+}
+
+const std::vector<Quantity>& quantities() {
+  using Of = Quantity::Of;
+  static const std::vector<Quantity> all = {
+      {"position", true, Of::point, "m", "position of a point"},
+      {"velocity", true, Of::point, "m/s", "velocity of a point"},
+      {"acceleration", true, Of::point, "m/s^2", "acceleration of a point, without the jumps"},
+      {"rotation", true, Of::rotating_point, "rad", "rotation vector of a rigid body or a beam's node"},
+      {"angular_velocity", true, Of::rotating_point, "rad/s",
+       "angular velocity of a rigid body or a beam's node, body axes"},
+      {"stress.xx", false, Of::element_node, "Pa", "Cauchy stress at a node of a solid, averaged over its elements"},
+      {"stress.yy", false, Of::element_node, "Pa", "likewise"},
+      {"stress.zz", false, Of::element_node, "Pa", "likewise"},
+      {"stress.xy", false, Of::element_node, "Pa", "likewise"},
+      {"stress.yz", false, Of::element_node, "Pa", "likewise"},
+      {"stress.xz", false, Of::element_node, "Pa", "likewise"},
+      {"von_mises", false, Of::element_node, "Pa",
+       "von Mises' equivalent stress at a node of a solid, averaged likewise"},
+      {"axial_force", false, Of::element, "N", "axial force of an element, positive in tension"},
+      {"section_force", true, Of::element, "N", "of a beam's element, section axes: axial force, two shear forces"},
+      {"section_moment", true, Of::element, "N m", "of a beam's element, section axes: torque, two bending moments"},
+      {"section_strain", true, Of::element, "", "of a beam's element: axial strain, two shear strains"},
+      {"section_curvature", true, Of::element, "1/m", "of a beam's element: twist, two curvatures, from the reference"},
+      {"gap", false, Of::contact, "m",
+       "distance of a contact or of a joint's stop (\"hinge.upper\"), negative when penetrating"},
+      {"gap_velocity", false, Of::contact, "m/s", "rate of the gap"},
+      {"contact_force", false, Of::contact, "N", "impulse of a step over its length, summed over the contact's points"},
+      {"contact_impulse", false, Of::contact, "N s", "impulse of a step, summed over the contact's points"},
+      {"constraint_force", true, Of::joint, "N",
+       "force of a joint on its second point, of its drivers and stops too, without its springs"},
+      {"constraint_torque", true, Of::joint, "N m",
+       "the same of the torque about that point, in the axes of the model"},
+      {"driver_force", false, Of::joint, "N", "force of a joint's driver along the displacement or length"},
+      {"driver_torque", false, Of::joint, "N m", "torque of a joint's driver about its axis"},
+      {"joint_angle", false, Of::joint, "rad", "angle of a revolute or cylindrical joint, in (-2 pi, 2 pi]"},
+      {"joint_angle_rate", false, Of::joint, "rad/s", "its rate"},
+      {"joint_displacement", false, Of::joint, "m",
+       "displacement of the second point along the axis of a prismatic or cylindrical joint; length of a distance"},
+      {"joint_displacement_rate", false, Of::joint, "m/s", "its rate"},
+      {"energy.kinetic", false, Of::nothing, "J", "kinetic energy of the model"},
+      {"energy.elastic", false, Of::nothing, "J", "elastic energy of the model"},
+      {"energy.potential", false, Of::nothing, "J", "energy in the field of gravity"},
+      {"energy.total", false, Of::nothing, "J", "their sum"},
+      {"momentum.linear", true, Of::nothing, "kg m/s", "momentum of the model"},
+      {"momentum.angular", true, Of::nothing, "kg m^2/s", "angular momentum about the origin"},
+  };
+  return all;
+}
+
+const Quantity* find_quantity(std::string_view word) {
+  for (const Quantity& q : quantities()) {
+    if (word == q.name) return &q;
+    if (q.is_vector && word.size() == q.name.size() + 2 && word.starts_with(q.name) && word[q.name.size()] == '.' &&
+        word.back() >= 'x' && word.back() <= 'z')
+      return &q;
+  }
+  return nullptr;
+}
+
+}  // namespace carom

@@ -1,0 +1,53 @@
+// What a model file may hold (format 1): every key declared once, in model_spec.cpp and beside what reads it in
+// kind_*.cpp. Reader, messages, JSON Schema and manual follow from the declarations; see spec.hpp.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/model/model_document.hpp"
+#include "io/schema/spec.hpp"
+
+namespace carom {
+
+/// The whole model.
+const spec::Node& model_spec();
+
+/// What a probe can record.
+struct Quantity {
+  /// Of an element: a field of its block (ElementBlock::output_fields) by the quantity's first word; of a node of
+  /// elements: a nodal one.
+  enum class Of { nothing, point, rotating_point, element, element_node, contact, joint };
+  std::string name;  ///< without component
+  bool is_vector;
+  Of of;
+  std::string unit, help;
+};
+const std::vector<Quantity>& quantities();
+/// The quantity of a probe's word, "position" for "position.y"; null for an unknown word.
+const Quantity* find_quantity(std::string_view word);
+
+/// The same as JSON Schema, draft 2020-12. Numbers may also be "=formula" strings.
+nlohmann::json json_schema();
+/// The text of data/schema/carom.schema.json.
+std::string json_schema_text();
+
+/// The manual of a key: "contacts/obstacle", "/integrator/step", "bodies/rigid/mass"; of the whole model for "".
+/// Numbers of list entries are passed over; a key of several types is shown for each. Throws ModelError with the
+/// nearest key for an unknown one.
+std::string manual(std::string_view key);
+
+/// Names of the model's definitions.
+struct DefinedNames {
+  std::set<std::string> parameters, materials, sections;
+};
+
+/// Second pass: what references name exists, has the right kind, and every definition is among those `used`. Adds
+/// issues.
+void check_references(ModelDocument& document, const std::vector<spec::FoundReference>& references,
+                      const std::set<std::string>& parameters, const DefinedNames& used);
+
+}  // namespace carom

@@ -1,0 +1,31 @@
+// Cross sections of bars and beams: keys, properties, outlines for the picture.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "elements/beam/beam_section.hpp"
+#include "io/mesh/surface_mesh.hpp"
+#include "io/schema/spec.hpp"
+
+namespace carom {
+
+/// The list of sections.
+spec::Node sections_spec();
+
+/// Area of a section, 0 of one that is given by matrices.
+double section_area(const nlohmann::json& section);
+
+/// Whether a section needs a material to serve a beam; one given by matrices does not.
+bool needs_material(const nlohmann::json& section);
+/// What keeps a section from serving a beam; empty if nothing does.
+std::string beam_section_error(const nlohmann::json& section);
+/// The section of a beam; `material` is read if it needs one. `center`: the mass centre, from the section's axis.
+BeamSection read_beam_section(const nlohmann::json& section, const nlohmann::json& material, Vec3& center);
+
+/// The outline of a section: closed curves of points (0, y, z), counter-clockwise seen from the tip of x; the second
+/// one, of a tube, is the inner wall.
+std::vector<std::vector<Vec3>> section_outline(const nlohmann::json& section);
+
+}  // namespace carom

@@ -1,0 +1,23 @@
+// Loads spread over several points: along beams, over sets of points.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "elements/loads/load.hpp"
+#include "io/model/build_context.hpp"
+
+namespace carom {
+
+/// Appends the nodal loads of a "line_force" or "line_torque": per element half of its length at each node, which is
+/// the work-equivalent of an even load on linearly interpolated positions. In body axes each node turns its share.
+void add_line_load(BuildContext& context, const nlohmann::json& load, const std::string& pointer,
+                   std::vector<Load>& loads);
+
+/// Appends the nodal loads of a "force" on a set of points, the given value being their sum: to `on_frames` those at
+/// frames, the rest to `on_points`.
+void add_spread_force(BuildContext& context, const nlohmann::json& load, const std::string& pointer,
+                      std::vector<Load>& on_frames, std::vector<Load>& on_points);
+
+}  // namespace carom

@@ -1,0 +1,367 @@
+// The joints: what each holds, and what may act along the coordinates it leaves free.
+
+#include <cmath>
+#include <utility>
+
+#include "io/model/types/registry.hpp"
+#include "io/schema/json_source.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+using namespace spec;
+
+namespace {
+
+// ---- keys
+
+Key axis_key(const std::string& help) { return required("axis", nonzero_vector3("number"), help); }
+const char* const axis_help = "direction of its axis at the start, in the axes of the model, of any length";
+
+std::string check_stops(const json& stops, std::string& where) {
+  if (!stops.contains("lower") || !stops.contains("upper") ||
+      stops["lower"].get<double>() < stops["upper"].get<double>())
+    return {};
+  where = "/upper";
+  return "expected an upper stop above the lower one at " + brief(stops["lower"]) + ", got " + brief(stops["upper"]);
+}
+
+// Angles are told apart within two turns of the start; see elements/joints/joint_coordinate.hpp.
+Node coordinate_value(bool is_angle) {
+  return is_angle ? number("angle").above(-2 * M_PI).below(2 * M_PI) : number("length");
+}
+
+// Angles are known in (-2 pi, 2 pi] only: stops need room beyond them, for the motion without them in a step.
+constexpr double largest_stop = 6;
+
+Key stops_key(const std::string& key, bool is_angle) {
+  const std::string of = is_angle ? "angle" : "displacement";
+  const auto value = [&] {
+    return is_angle ? number("angle").at_least(-largest_stop).at_most(largest_stop) : number("length");
+  };
+  return optional(key,
+                  object("pair of stops", {optional("lower", value(), "the smallest " + of),
+                                           optional("upper", value(), "the largest " + of),
+                                           preset("restitution", number().at_least(0).at_most(1), 0,
+                                                  "Newton's coefficient: rate after over rate before the impact")})
+                      .at_least_one({{"lower"}, {"upper"}})
+                      .with(check_stops),
+                  "unilateral limits of the " + of);
+}
+
+Key spring_key(const std::string& key, bool is_angle) {
+  const std::string prefix = is_angle ? "torsion " : "", of = is_angle ? "angle" : "displacement";
+  return optional(
+      key,
+      object(prefix + "spring",
+             {preset("stiffness", number(prefix + "stiffness").at_least(0), 0,
+                     std::string(is_angle ? "torque" : "force") + " per " + of),
+              preset("damping", number(prefix + "damping").at_least(0), 0,
+                     std::string(is_angle ? "torque" : "force") + " per rate of the " + of),
+              preset("rest", coordinate_value(is_angle), 0, of + " without " + (is_angle ? "torque" : "force"))})
+          .at_least_one({{"stiffness"}, {"damping"}}),
+      "spring and damper of the " + of);
+}
+
+Key driven(const std::string& coordinate) {
+  return optional(coordinate, time_function(coordinate == "angle" ? "angle" : "length"),
+                  "its " + coordinate + " as a function of time");
+}
+
+Key driver_key(std::vector<Key> coordinates) {
+  std::vector<std::vector<std::string>> names(coordinates.size());
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = {coordinates[i].name};
+  return optional("driver", object("driver", std::move(coordinates)).at_least_one(names), "prescribed relative motion");
+}
+
+Key start_angle_key() {
+  return preset("angle_at_start", coordinate_value(true), 0,
+                "the angle of the start, from which angles are counted on");
+}
+
+// ---- rows
+
+Coincidence coincidence(const JointSource& joint) {
+  Coincidence c;
+  c.name = joint.name;
+  c.node_a = joint.a.node;
+  c.node_b = joint.b.node;
+  c.offset_a = joint.a.offset;
+  c.offset_b = joint.b.offset;
+  return c;
+}
+
+void add_coincidence(const JointSource& joint, JointRows& rows) {
+  (joint.a_is_frame || joint.b_is_frame ? rows.points : rows.linear_points).push_back(coincidence(joint));
+}
+
+void add_parallel(const JointSource& joint, JointRows& rows) {
+  for (Orthogonality& o : parallel_frames(joint.a.node, joint.R_a, joint.b.node, joint.R_b)) {
+    o.name = joint.name;
+    rows.axes.push_back(std::move(o));
+  }
+}
+
+// The axis and two directions across, inertial, at the start, and what rows call them: letters where the axis is one of
+// the model's.
+struct Axes {
+  Vec3 along, across[2];
+  std::string names[2];
+};
+
+Axes axes_of(const Vec3& axis) {
+  Axes axes;
+  axes.along = axis;
+  for (int k = 0; k < 3; ++k)
+    if (std::abs(axis[k]) > 1 - 1e-12) {
+      for (int i = 0; i < 2; ++i) {
+        axes.across[i] = Vec3::Unit((k + 1 + i) % 3);
+        axes.names[i] = {"xyz"[(k + 1 + i) % 3]};
+      }
+      return axes;
+    }
+  axes.across[0] = axis.unitOrthogonal();
+  axes.across[1] = axis.cross(axes.across[0]);
+  axes.names[0] = "across 1";
+  axes.names[1] = "across 2";
+  return axes;
+}
+
+// The axis of A stays perpendicular to two directions of B: rotations about the axis are free.
+void add_common_axis(const JointSource& joint, const Axes& axes, JointRows& rows) {
+  for (int i = 0; i < 2; ++i)
+    rows.axes.push_back({.name = joint.name,
+                         .node_a = joint.a.node,
+                         .node_b = joint.b.node,
+                         .alpha = joint.R_a.transpose() * axes.along,
+                         .beta = joint.R_b.transpose() * axes.across[1 - i],
+                         .holds = "rotation " + axes.names[i]});
+}
+
+JointCoordinate displacement(const JointSource& joint, const Vec3& axis) {
+  JointCoordinate c;
+  c.kind = JointCoordinate::Kind::displacement;
+  c.node_a = joint.a.node;
+  c.node_b = joint.b.node;
+  c.offset_a = joint.a.offset;
+  c.offset_b = joint.b.offset;
+  c.axis = joint.R_a.transpose() * axis;
+  return c;
+}
+
+JointCoordinate angle(const JointSource& joint, const Vec3& axis) {
+  JointCoordinate c = displacement(joint, axis);
+  c.kind = JointCoordinate::Kind::angle;
+  set_angle_frames(c, axis, joint.q_a, joint.q_b);
+  const double half = 0.5 * (*joint.json)["angle_at_start"].get<double>();
+  c.frame_b = so3::quaternion_product(c.frame_b, Quaternion(std::cos(half), 0, 0, std::sin(half)));
+  return c;
+}
+
+// B's point keeps its place across a direction of A.
+void hold_displacement(const JointSource& joint, const Vec3& direction, const std::string& name, JointRows& rows) {
+  CoordinateRow row;
+  row.name = joint.name;
+  row.coordinate = displacement(joint, direction);
+  row.holds = name;
+  (joint.a_is_frame || joint.b_is_frame ? rows.coordinates : rows.linear_coordinates).push_back(std::move(row));
+}
+
+// The driver, spring and stops of a free coordinate.
+struct CoordinateKeys {
+  const char *driver, *spring, *stops;
+  const char* prefix;  // of the names of its stops
+};
+
+void add_free(BuildContext& context, const JointSource& joint, const JointCoordinate& coordinate,
+              const CoordinateKeys& keys, JointRows& rows) {
+  const json& j = *joint.json;
+  const bool is_driven = j.contains("driver") && j["driver"].contains(keys.driver);
+  if (is_driven) {
+    CoordinateRow row;
+    row.name = joint.name;
+    row.coordinate = coordinate;
+    row.value = context.time_function(j["driver"][keys.driver], joint.pointer + "/driver/" + keys.driver,
+                                      BuildContext::Needs::acceleration);
+    row.holds = "driver";
+    rows.drivers.push_back(std::move(row));
+  }
+  if (j.contains(keys.spring)) {
+    const json& s = j[keys.spring];
+    rows.springs.push_back({.name = joint.name,
+                            .coordinate = coordinate,
+                            .stiffness = s["stiffness"].get<double>(),
+                            .damping = s["damping"].get<double>(),
+                            .rest = s["rest"].get<double>()});
+  }
+  if (!j.contains(keys.stops)) return;
+  if (is_driven)
+    context.error(joint.pointer + "/" + keys.stops,
+                  "a driven " + std::string(keys.driver) + " meets no stops; leave out the driver or the stops");
+  for (const char* limit : {"lower", "upper"}) {
+    if (!j[keys.stops].contains(limit)) continue;
+    CoordinateRow row;
+    row.name = joint.name + "." + keys.prefix + limit;
+    row.coordinate = coordinate;
+    row.value = TimeFunction::constant(j[keys.stops][limit].get<double>());
+    row.sign = limit[0] == 'l' ? 1 : -1;
+    row.restitution = j[keys.stops]["restitution"].get<double>();
+    rows.stops.push_back(std::move(row));
+  }
+}
+
+Vec3 direction(const JointSource& joint, const char* key) { return vec3((*joint.json)[key]).stableNormalized(); }
+
+// ---- kinds
+
+std::vector<Key> no_keys() { return {}; }
+
+void build_fixed(BuildContext&, const JointSource& joint, JointRows& rows) {
+  add_coincidence(joint, rows);
+  add_parallel(joint, rows);
+}
+
+void build_spherical(BuildContext&, const JointSource& joint, JointRows& rows) { add_coincidence(joint, rows); }
+
+// The link is part of a frame at one of its ends, or of the inertial axes between two points.
+void build_rigid_link(BuildContext&, const JointSource& joint, JointRows& rows) {
+  JointSource link = joint;
+  const Vec3 span = joint.x_b - joint.x_a;
+  if (joint.a_is_frame)
+    link.a.offset += joint.R_a.transpose() * span;
+  else if (joint.b_is_frame)
+    link.b.offset -= joint.R_b.transpose() * span;
+  else
+    link.a.offset += span;
+  add_coincidence(link, rows);
+  if (joint.both_oriented()) add_parallel(link, rows);
+}
+
+std::vector<Key> revolute_keys() {
+  return {axis_key(axis_help), start_angle_key(), driver_key({driven("angle")}), spring_key("spring", true),
+          stops_key("stops", true)};
+}
+
+void build_revolute(BuildContext& context, const JointSource& joint, JointRows& rows) {
+  const Axes axes = axes_of(direction(joint, "axis"));
+  add_coincidence(joint, rows);
+  add_common_axis(joint, axes, rows);
+  rows.angle = angle(joint, axes.along);
+  add_free(context, joint, *rows.angle, {"angle", "spring", "stops", ""}, rows);
+}
+
+std::vector<Key> prismatic_keys() {
+  return {axis_key(axis_help), driver_key({driven("displacement")}), spring_key("spring", false),
+          stops_key("stops", false)};
+}
+
+void build_prismatic(BuildContext& context, const JointSource& joint, JointRows& rows) {
+  const Axes axes = axes_of(direction(joint, "axis"));
+  for (int i = 0; i < 2; ++i) hold_displacement(joint, axes.across[i], axes.names[i], rows);
+  if (joint.both_oriented()) add_parallel(joint, rows);
+  rows.displacement = displacement(joint, axes.along);
+  add_free(context, joint, *rows.displacement, {"displacement", "spring", "stops", ""}, rows);
+}
+
+std::vector<Key> cylindrical_keys() {
+  return {axis_key(axis_help),
+          start_angle_key(),
+          driver_key({driven("angle"), driven("displacement")}),
+          spring_key("spring", false),
+          spring_key("torsion_spring", true),
+          stops_key("stops", false),
+          stops_key("angle_stops", true)};
+}
+
+void build_cylindrical(BuildContext& context, const JointSource& joint, JointRows& rows) {
+  const Axes axes = axes_of(direction(joint, "axis"));
+  for (int i = 0; i < 2; ++i) hold_displacement(joint, axes.across[i], axes.names[i], rows);
+  add_common_axis(joint, axes, rows);
+  rows.displacement = displacement(joint, axes.along);
+  rows.angle = angle(joint, axes.along);
+  add_free(context, joint, *rows.displacement, {"displacement", "spring", "stops", ""}, rows);
+  add_free(context, joint, *rows.angle, {"angle", "torsion_spring", "angle_stops", "angle_"}, rows);
+}
+
+std::vector<Key> universal_keys() {
+  return {axis_key("direction of the cross's axis in the first body at the start, in the axes of the model"),
+          required("second_axis", nonzero_vector3("number"),
+                   "direction of the cross's axis in the second body, perpendicular to the first")};
+}
+
+void build_universal(BuildContext& context, const JointSource& joint, JointRows& rows) {
+  const Vec3 first = direction(joint, "axis"), second = direction(joint, "second_axis");
+  if (std::abs(first.dot(second)) > 1e-9)
+    context.error(joint.pointer + "/second_axis", "expected a direction perpendicular to \"axis\", " +
+                                                      brief((*joint.json)["axis"]) + ", got " +
+                                                      brief((*joint.json)["second_axis"]));
+  add_coincidence(joint, rows);
+  rows.axes.push_back({.name = joint.name,
+                       .node_a = joint.a.node,
+                       .node_b = joint.b.node,
+                       .alpha = joint.R_a.transpose() * first,
+                       .beta = joint.R_b.transpose() * second,
+                       .holds = "rotation across"});
+}
+
+std::vector<Key> planar_keys() {
+  return {required("normal", nonzero_vector3("number"),
+                   "normal of the plane at the start, in the axes of the model, of any length")};
+}
+
+void build_planar(BuildContext&, const JointSource& joint, JointRows& rows) {
+  const Axes axes = axes_of(direction(joint, "normal"));
+  hold_displacement(joint, axes.along, "normal", rows);
+  if (joint.both_oriented()) add_common_axis(joint, axes, rows);
+}
+
+std::vector<Key> distance_keys() {
+  return {optional("length", time_function("length"),
+                   "the distance of its points, constant or as a function of time (default: that of the start)")};
+}
+
+void build_distance(BuildContext& context, const JointSource& joint, JointRows& rows) {
+  const double start = (joint.x_b - joint.x_a).norm();
+  if (!(start > 1e-14 * std::max(joint.x_a.norm(), joint.x_b.norm())))
+    return context.error(joint.pointer + "/of", "expected two points apart at the start: their direction is undefined");
+  CoordinateRow row;
+  row.name = joint.name;
+  row.coordinate = displacement(joint, Vec3::UnitX());
+  row.coordinate.kind = JointCoordinate::Kind::distance;
+  rows.displacement = row.coordinate;
+  row.holds = "length";
+  row.value = TimeFunction::constant(start);
+  if (joint.json->contains("length")) {
+    const json& length = (*joint.json)["length"];
+    row.value = context.time_function(length, joint.pointer + "/length", BuildContext::Needs::acceleration);
+    const double t = context.root()["integrator"]["start_time"].get<double>();
+    if (const double l = row.value.value(t); !(l > 0))
+      return context.error(joint.pointer + "/length", "expected a length > 0 at the start, got " + brief(json(l)));
+  }
+  (row.value.is_constant() ? rows.coordinates : rows.drivers).push_back(std::move(row));
+}
+
+}  // namespace
+
+std::vector<JointKind> rigid_joint_kinds() {
+  using Needs = JointKind::Needs;
+  return {
+      {"fixed", "no relative motion of two frames", Needs::two_frames, no_keys, build_fixed},
+      {"revolute", "rotation about a common axis is free", Needs::two_frames, revolute_keys, build_revolute},
+      {"spherical", "two points stay together, rotations are free", Needs::nothing, no_keys, build_spherical},
+      {"prismatic", "translation along an axis of the first body is free; of a point, its rotation is no matter",
+       Needs::first_frame, prismatic_keys, build_prismatic},
+      {"cylindrical", "translation along and rotation about a common axis are free", Needs::two_frames,
+       cylindrical_keys, build_cylindrical},
+      {"universal", "rotations about two axes that stay perpendicular, one of each body, are free", Needs::two_frames,
+       universal_keys, build_universal},
+      {"planar", "translations in a plane of the first body and rotation about its normal are free", Needs::first_frame,
+       planar_keys, build_planar},
+      {"rigid_link",
+       "the second point keeps its place (and two bodies their relative rotation) as if a rigid bar joined them",
+       Needs::nothing, no_keys, build_rigid_link},
+      {"distance", "two points keep their distance", Needs::nothing, distance_keys, build_distance},
+  };
+}
+
+}  // namespace carom

@@ -1,0 +1,139 @@
+// Registries: the kinds of bodies, joints, obstacles and integrators a model file may name.
+//
+// A kind declares its keys and reads them; both stand in one file, io/kind_<name>.cpp. Adding one: that file, and a
+// line in kinds.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contact/gap/obstacle.hpp"
+#include "elements/joints/joint.hpp"
+#include "elements/joints/joint_coordinate.hpp"
+#include "io/model/build_context.hpp"
+#include "io/schema/spec.hpp"
+
+namespace carom {
+
+/// The kind that a checked value names by its type.
+template <class Kind>
+const Kind& find_kind(const std::vector<Kind>& kinds, const nlohmann::json& tagged) {
+  return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return tagged["type"] == k.type; });
+}
+
+// ---- bodies
+
+struct BodySource {
+  const nlohmann::json* json;
+  std::string pointer;
+  BodyInfo* info;  ///< name and type are set; the kind fills the rest
+};
+
+/// What a reference to a body may mean: one point; several ("arm.nodes"); an element ("arm.element.3").
+enum class PointUse { one, several, element };
+
+struct BodyKind {
+  std::string type, help;
+  bool rotates;  ///< its nodes are frames
+  spec::Node (*keys)();
+  /// Builds all bodies of the kind: nodes, fixed components, elements.
+  void (*build)(BuildContext& context, const std::vector<BodySource>& bodies);
+  /// What is wrong with "body.point", null for a bare "body"; empty when nothing is, or when only building can tell.
+  /// The body's other keys may be missing or wrong.
+  std::string (*point_error)(const nlohmann::json& body, const std::string* point, PointUse use);
+};
+/// Keys that bodies share.
+spec::Key body_name();
+const std::vector<spec::Word>& translation_words();
+spec::Node orientation_spec();
+/// A check of paths: what the system can be asked for.
+std::string check_path(const nlohmann::json& path, std::string& where);
+/// point_error of lines, whose points are "start", "end" and "node.K", sets "nodes", elements "element.K"; `noun` as in
+/// "a bar", `elements` their number if it is known.
+std::string line_point_error(const nlohmann::json& body, const std::string* point, PointUse use,
+                             const std::string& noun, std::optional<std::int64_t> elements);
+/// Parts of a force spread evenly along a line, of each node, from the lengths of its elements.
+std::vector<double> line_shares(const std::vector<double>& lengths);
+/// The number under "elements", if it can be read.
+std::optional<std::int64_t> element_count(const nlohmann::json& body);
+
+BodyKind rigid_kind();
+BodyKind point_mass_kind();
+BodyKind bar_kind();
+BodyKind beam_kind();
+BodyKind solid_kind();
+const std::vector<BodyKind>& body_kinds();
+/// Null if there is no such kind.
+const BodyKind* find_body_kind(const std::string& type);
+
+// ---- joints
+
+/// The rows and springs of joints, collected so that those of a kind form one block.
+struct JointRows {
+  std::vector<Coincidence> points, linear_points;
+  std::vector<Orthogonality> axes;
+  std::vector<CoordinateRow> coordinates, linear_coordinates, drivers, stops;
+  std::vector<CoordinateSpring> springs;
+  std::optional<JointCoordinate> angle, displacement;  ///< what the joint that is built leaves free, for probes
+};
+
+/// Two points to be joined, and where they are at the start.
+struct JointSource {
+  const nlohmann::json* json = nullptr;
+  std::string pointer, name;
+  AttachedPoint a, b;
+  bool a_is_frame = false, b_is_frame = false;
+  Vec3 x_a = Vec3::Zero(), x_b = Vec3::Zero();
+  Quaternion q_a{1, 0, 0, 0}, q_b{1, 0, 0, 0};
+  Mat3 R_a = Mat3::Identity(), R_b = Mat3::Identity();
+
+  /// Sides with rotations that can be held: frames or ground.
+  bool a_is_oriented() const { return a_is_frame || a.node < 0; }
+  bool b_is_oriented() const { return b_is_frame || b.node < 0; }
+  bool both_oriented() const { return a_is_oriented() && b_is_oriented(); }
+};
+
+struct JointKind {
+  enum class Needs { nothing, first_frame, two_frames };  ///< sides that must be frames or ground
+  std::string type, help;
+  Needs needs;
+  std::vector<spec::Key> (*keys)();  ///< beside its name and points
+  void (*build)(BuildContext& context, const JointSource& joint, JointRows& rows);
+};
+std::vector<JointKind> rigid_joint_kinds();
+const std::vector<JointKind>& joint_kinds();
+
+// ---- obstacles
+
+struct ObstacleSurface {
+  std::shared_ptr<const Obstacle> obstacle;
+  std::string suffix;  ///< of the contacts' names, where an obstacle has several surfaces
+};
+
+struct ObstacleKind {
+  std::string type, help;
+  std::vector<spec::Key> (*keys)();
+  /// The surfaces, and the mesh by which the obstacle is drawn; `size` is that of what is infinite.
+  std::vector<ObstacleSurface> (*build)(const nlohmann::json& obstacle, double size, SurfaceMesh& mesh);
+};
+std::vector<ObstacleKind> analytic_obstacle_kinds();  ///< plane, sphere, cylinder
+const std::vector<ObstacleKind>& obstacle_kinds();
+
+// ---- integrators
+
+struct IntegratorKind {
+  std::string type, help;
+  spec::Node (*keys)();
+  /// Reads the options; scales and weight of the model are known.
+  Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
+};
+IntegratorKind nsga_decoupled_kind();
+IntegratorKind static_kind();
+const std::vector<IntegratorKind>& integrator_kinds();
+
+}  // namespace carom

@@ -1,0 +1,65 @@
+#include "io/results/energy_writer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace carom {
+
+EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
+    : ledger_(ledger),
+      file_(file,
+            "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,contacts,"
+            "constraints,force_correction,closure"),
+      every_(model.output.energy_every.value_or(
+          std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
+      given_stride_(model.output.energy_every.has_value()),
+      step_(model.simulation.step) {}
+
+void EnergyWriter::start(const StepView& view) {
+  if (file_.open(resume_)) {
+    last_written_ = last_regular_;
+  } else {
+    write(view);
+    last_regular_ = view.state.t;
+  }
+  regular_size_ = file_.size();
+}
+
+void EnergyWriter::after_step(const StepView& view) {
+  if (!view.nominal || view.state.step % every_ != 0) return;
+  write(view);
+  last_regular_ = view.state.t;
+  regular_size_ = file_.size();
+}
+
+void EnergyWriter::finish(const StepView& view, RunStatus) {
+  if (view.state.t > last_written_) write(view);
+  file_.flush();
+}
+
+void EnergyWriter::write(const StepView& view) {
+  const EnergyBalance& b = ledger_.balance();
+  for (const double x :
+       {view.state.t, b.energy.kinetic, b.energy.elastic, b.energy.potential, b.total(), b.loads, b.drivers, b.damping,
+        b.numerical, b.position, b.impacts, b.contacts, b.constraints, b.corrections, b.closure})
+    file_.cell(x);
+  file_.end_row();
+  last_written_ = view.state.t;
+}
+
+void EnergyWriter::save(Record& record) {
+  file_.save(record, regular_size_);
+  record.set_number("last", last_regular_);
+  record.set("stride", {static_cast<double>(every_), step_});
+}
+
+void EnergyWriter::restore(const Record& record, bool same_files) {
+  if (!same_files) return;
+  resume_ = CsvFile::place(record);
+  last_regular_ = record.number("last");
+  const Vector* const stride = record.find("stride");
+  if (!given_stride_ && stride != nullptr && stride->size() == 2 && stride->back() == step_)
+    every_ = static_cast<long>(stride->front());
+}
+
+}  // namespace carom

@@ -1,0 +1,51 @@
+// Expectations: what a model says its run should find, key "expect".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "integrators/common/observer.hpp"
+#include "io/model/model.hpp"
+#include "io/results/probes.hpp"
+
+namespace carom {
+
+struct Expectation {
+  std::string probe, pointer;
+  double value = 0, tolerance = 0;
+  double time = 0;
+  std::optional<double> found;  ///< none: the run ended before, or goes on from a checkpoint behind that time
+
+  bool met() const;
+};
+
+class Expectations final : public Observer {
+ public:
+  /// Unknown columns and times outside the run are added to the document as errors.
+  Expectations(const Model& model, const std::vector<Probe>& probes, ModelDocument& document);
+
+  void start(const StepView& view) override;
+  void after_step(const StepView& view) override;
+  std::string record_name() const override { return "expectations"; }
+  void save(Record& record) override;
+  void restore(const Record& record, bool same_files) override;
+
+  const std::vector<Expectation>& all() const { return expectations_; }
+
+ private:
+  struct Column {
+    Probe probe;
+    std::size_t component = 0;
+    std::optional<double> before_t;  // the last value before the time
+    double before = 0;
+  };
+  /// By which a restart knows an expectation again, wherever it stands in the list.
+  static std::string key(const Expectation& e);
+  void look(const StepView& view);
+
+  std::vector<Expectation> expectations_;
+  std::vector<Column> columns_;  // one per expectation
+};
+
+}  // namespace carom

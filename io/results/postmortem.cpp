@@ -1,0 +1,302 @@
+#include "io/results/postmortem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/base/errors.hpp"
+#include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
+#include "io/results/atomic_file.hpp"
+#include "io/results/summary.hpp"
+#include "io/results/vtu_output.hpp"
+
+namespace carom {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t listed = 10;
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+const SubproblemReport* failed_subproblem(const StepReport& report) {
+  return report.failed >= 0 ? &report.subproblems[at(report.failed)] : nullptr;
+}
+
+/// The residuals of the last attempt's last iterations, over their tolerances, oldest first.
+std::vector<double> residual_history(const SubproblemReport& sub) {
+  std::vector<double> history;
+  const int first = std::max(sub.first, sub.iterations + 1 - SubproblemReport::history_size);
+  for (int i = first; i <= sub.iterations; ++i) history.push_back(sub.history_at(i));
+  return history;
+}
+
+std::string shell_word(const fs::path& path) {
+  std::string word = "'";
+  for (const char c : path.string()) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+// JSON has no infinity.
+json number(double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); }
+
+}  // namespace
+
+PostMortem::PostMortem(const fs::path& results, RunParts parts, bool restart)
+    : folder_(results / "postmortem"), parts_(std::move(parts)), restart_(restart) {}
+
+void PostMortem::start(const StepView& view) {
+  std::error_code error;
+  if (restart_) return;
+  fs::remove_all(folder_, error);
+  at_start_ = deepest(view.state);
+}
+
+void PostMortem::rejected(const StepView& view) { trials_.push_back(view.report); }
+
+void PostMortem::finish(const StepView& view, RunStatus status) {
+  std::error_code error;
+  const bool superseded = status == RunStatus::interrupted && parts_.model.output.checkpoint;
+  if (status == RunStatus::completed || superseded) fs::remove_all(folder_, error);
+  if (status != RunStatus::failed || trials_.empty()) return;
+  fs::create_directories(folder_, error);
+  if (error) throw FileError("cannot create " + folder_.string() + ": " + error.message());
+  write_checkpoint(folder_ / "state.cbor", parts_);
+  write_picture(view);
+
+  const StepReport& last = trials_.back();
+  const SubproblemReport* const sub = failed_subproblem(last);
+  const std::vector<Residual> residuals = largest_residuals();
+  find_hints(view);
+  const fs::path results = folder_.parent_path();
+  const std::string command = fmt::format("carom run {} --restart {} -o {}", shell_word(results / "run.json"),
+                                          shell_word(folder_ / "state.cbor"), shell_word(results / "repeated"));
+
+  json report = {{"t", last.t},
+                 {"h", last.h},
+                 {"nominal_step", view.nominal_step},
+                 {"step", view.state.step + 1},
+                 {"subproblem", sub != nullptr ? sub->name : ""},
+                 {"reason", last.reason},
+                 {"trials", json::array()},
+                 {"largest_residuals", json::array()},
+                 {"hints", hints_},
+                 {"command", command}};
+  std::string text = fmt::format(
+      "No convergence at t = {:.9g} in step {} (nominal step {:.6g}, smallest tried {:.6g}).\n{} sub-problem: {}\n\n"
+      "Trials: size of the step, sub-problem, iterations, residuals over their tolerances, last ones\n",
+      last.t, view.state.step + 1, view.nominal_step, last.h, sub != nullptr ? sub->name : "", last.reason);
+  for (const StepReport& trial : trials_) {
+    const SubproblemReport* const s = failed_subproblem(trial);
+    if (s == nullptr) continue;
+    json history = json::array();
+    std::string words;
+    for (const double x : residual_history(*s)) {
+      history.push_back(number(x));
+      words += fmt::format(" {:.2g}", x);
+    }
+    report["trials"].push_back({{"t", trial.t},
+                                {"h", trial.h},
+                                {"subproblem", s->name},
+                                {"reason", trial.reason},
+                                {"iterations", s->iterations},
+                                {"active_set_changes", s->set_changes},
+                                {"residuals", history}});
+    text += fmt::format("  {:<12.6g}{:<10}{:>4} {}\n", trial.h, s->name, s->iterations, words);
+  }
+  text += "\nLargest residuals of the last trial (share of the largest of their kind)\n";
+  for (const Residual& r : residuals) {
+    report["largest_residuals"].push_back({{"row", r.name},
+                                           {"pointer", r.pointer},
+                                           {"kind", r.unit},
+                                           {"value", number(r.value)},
+                                           {"share", number(r.relative)}});
+    text += fmt::format("  {:<40} {:<18} {:>12.4g}   {:.2f}   {}\n", r.name, r.unit, r.value, r.relative, r.pointer);
+  }
+  text += "\n";
+  for (const std::string& hint : hints_) text += "Hint: " + hint + "\n";
+  text += "\nTo repeat the failure:\n  " + command + "\n";
+  write_atomically(folder_ / "report.json", report.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  write_atomically(folder_ / "report.txt", text);
+}
+
+std::vector<PostMortem::Residual> PostMortem::largest_residuals() const {
+  const System& system = parts_.model.system;
+  const In r = parts_.integrator.equation_residual(), rows = parts_.integrator.row_residual();
+
+  // equations and rows have different units: each is measured by the largest of its kind
+  const auto size = [](double x) { return std::isfinite(x) ? std::abs(x) : HUGE_VAL; };
+  double largest[2] = {0, 0};
+  for (const double x : r) largest[0] = std::max(largest[0], size(x));
+  for (const double x : rows) largest[1] = std::max(largest[1], size(x));
+  std::vector<std::pair<double, int>> order;  // share, equation or size() + row
+  const auto add = [&](In values, double scale, int first) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double s = size(values[i]);
+      if (s > 0) order.emplace_back(s == HUGE_VAL ? 1.0 : s / scale, first + static_cast<int>(i));
+    }
+  };
+  add(r, largest[0], 0);
+  add(rows, largest[1], system.size());
+  const std::size_t count = std::min(listed, order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+      [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+
+  std::vector<Residual> residuals;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int k = order[i].second;
+    if (k < system.size())
+      residuals.push_back({system.equation_name(k), parts_.model.pointer_of_equation(k), "equation of motion", r[at(k)],
+                           order[i].first});
+    else
+      residuals.push_back({system.row_name(k - system.size()), parts_.model.pointer_of_row(k - system.size()),
+                           k - system.size() < system.bilateral() ? "joint" : "contact", rows[at(k - system.size())],
+                           order[i].first});
+  }
+  return residuals;
+}
+
+PostMortem::Penetration PostMortem::deepest(const State& state) const {
+  const System& system = parts_.model.system;
+  Penetration found;
+  for (int row = system.bilateral(); row < system.rows(); ++row)
+    if (const double gap = system.row_gap(row, state.q, state.t); gap < found.gap) found = {row, gap};
+  return found;
+}
+
+// The contacts and stops that are closed, or would be after a nominal step.
+std::string PostMortem::closing_rows(const StepView& view) const {
+  const System& system = parts_.model.system;
+  std::string names;
+  int count = 0;
+  for (int row = system.bilateral(); row < system.rows(); ++row) {
+    const State& s = view.state;
+    if (system.row_gap(row, s.q, s.t) + view.nominal_step * system.row_rate(row, s.q, s.v, s.t) > 0) continue;
+    if (++count <= 3) names += (count > 1 ? ", " : "") + system.row_name(row);
+  }
+  return count > 3 ? fmt::format("{} and {} more", names, count - 3) : names;
+}
+
+void PostMortem::find_hints(const StepView& view) {
+  const Model& model = parts_.model;
+  const System& system = model.system;
+  const StepReport& last = trials_.back();
+  const SubproblemReport* const sub = failed_subproblem(last);
+  const std::string reason = last.reason;
+
+  if (reason == undefined_formula) {
+    hints_.emplace_back(
+        fmt::format("{} has no finite value at t = {:.9g}: let the run end before, or let a condition choose another "
+                    "formula from there on: condition ? a : b",
+                    last.culprit, last.t + last.h));
+    return;
+  }
+
+  // the step
+  const double rotation = last.rotation / last.h * view.nominal_step, travel = last.speed * view.nominal_step;
+  const bool far = std::isfinite(travel) && travel > 0.1 * model.scales.length, large_step = rotation > 0.3 || far;
+  if (rotation > 0.3)
+    hints_.emplace_back(fmt::format("a body turns by {:.2g} rad in a nominal step: use a smaller one", rotation));
+  if (far)
+    hints_.emplace_back(
+        fmt::format("bodies move by {:.2g} in a nominal step, the model's length is {:.2g}: use a smaller "
+                    "step",
+                    travel, model.scales.length));
+  if (reason == "not finite" || reason == "the state is not finite")
+    hints_.emplace_back(
+        "numbers overflow: a formula, a stiffness or a mass is out of range, or the step is far too large");
+
+  if (reason == inverted_element)
+    hints_.emplace_back(
+        "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "
+        "(neo_hookean)");
+
+  // the model
+  const bool smooth = sub != nullptr && std::string_view(sub->name) == "smooth";
+  const Penetration now = deepest(view.state);
+  const char* const projected = "start without penetration, or let the model project its start (initial_state/project)";
+  if (!smooth && now.gap < -1e-6 * model.scales.length)
+    hints_.emplace_back(fmt::format("{} penetrates by {:.3g} before the step{}{}", system.row_name(now.row), -now.gap,
+                                    view.state.step > 0 ? "" : ": ", view.state.step > 0 ? "" : projected));
+  if (view.state.step > 0 && at_start_.gap < -1e-3 * model.scales.length)
+    hints_.emplace_back(fmt::format("{} penetrated by {:.3g} at the start, which the first step has corrected: {}",
+                                    system.row_name(at_start_.row), -at_start_.gap, projected));
+  // at a large step a tangent is taken for redundant that is only singular there
+  if (last.redundant && !large_step) {
+    const std::string closing = closing_rows(view);
+    hints_.emplace_back(closing.empty()
+                            ? "constraints are redundant: see carom check for those that repeat others"
+                            : "joints or drivers leave no way to what closes here, or repeat each other: " + closing);
+  }
+  if (reason == "singular matrix") {
+    // with a small step the matrix is nearly that of masses and constraints
+    if (large_step || (system.bilateral() == 0 && !system.massless()))
+      hints_.emplace_back("the tangent is singular at this step size or at this state: use a smaller step");
+    else
+      hints_.emplace_back(
+          "constraints contradict or repeat each other, or a component without mass is held by nothing: "
+          "see carom check");
+  }
+
+  // the path of loads
+  if (view.integrator.is_static()) {
+    if (reason == "nothing holds the loads" || reason == "singular matrix")
+      hints_.emplace_back(
+          "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "
+          "which not even the direction in which they would go is known");
+    else if (view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
+      hints_.emplace_back(
+          "the loads may have reached a limit point, beyond which there is no equilibrium nearby (snap-through, "
+          "buckling): a dynamic run shows what follows, and a prescribed motion in place of the load passes it");
+  }
+
+  // the iteration
+  if (sub != nullptr && reason == "no convergence") {
+    const std::vector<double> history = residual_history(*sub);
+    const std::size_t count = history.size();
+    bool falling = count > 1;
+    for (std::size_t i = count > 3 ? count - 3 : 1; i < count; ++i) falling = falling && history[i] < history[i - 1];
+    if (count > 4 && history.back() < 100 && history.back() > 0.5 * history[count - 3])
+      hints_.emplace_back(
+          "the residual stays just above its tolerance, which rounding may not let it reach: loosen "
+          "/integrator/newton/tolerance or constraint_tolerance");
+    else if (!large_step && falling && history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
+      hints_.emplace_back("the iteration still made progress: raise /integrator/newton/max_iterations");
+    // more changes than rows, so that some changed twice, and that all the time
+    if (sub->set_changes > std::max(system.unilateral(), sub->iterations / 2))
+      hints_.emplace_back("contacts kept opening and closing: a smaller step has fewer of them change at once");
+  }
+  if (model.simulation.max_subdivisions == 0)
+    hints_.emplace_back("no smaller step was tried: /integrator/max_subdivisions allows none");
+  else if (trials_.size() > 1 && hints_.empty())
+    hints_.emplace_back("halving the step did not help: look at the residuals above, and at the model there");
+}
+
+void PostMortem::write_picture(const StepView& view) const {
+  const System& system = parts_.model.system;
+  Picture picture(parts_.model, folder_, "state");
+  VtuPiece piece = picture.fill(view);
+  const std::vector<int> nodes = picture.point_nodes();
+  const std::size_t force = piece.add_point_field("residual_force", 3),
+                    moment = piece.add_point_field("residual_moment", 3),
+                    rows = piece.add_point_field("constraint_residual", 1);
+  const In r = parts_.integrator.equation_residual(), g = parts_.integrator.row_residual();
+  for (std::size_t p = 0; p < nodes.size(); ++p)
+    for (int c = 0; c < 6 && nodes[p] >= 0; ++c)
+      if (const int e = system.dofs().equation(nodes[p], c); e >= 0)
+        piece.point_fields[c < 3 ? force : moment].values[3 * p + at(c % 3)] = r[at(e)];
+  const std::size_t first = nodes.size() - at(system.unilateral());
+  for (int i = 0; i < system.unilateral(); ++i)
+    piece.point_fields[rows].values[first + at(i)] = g[at(system.bilateral() + i)];
+  VtuSeries series(folder_, "residual");
+  series.write(view.state.t, piece);
+  series.close();
+}
+
+}  // namespace carom

@@ -1,0 +1,50 @@
+// Probes: quantities of points, contacts, joints and the whole model over time, as columns of probes.csv.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "integrators/common/observer.hpp"
+#include "io/model/model.hpp"
+#include "io/results/atomic_file.hpp"
+
+namespace carom {
+
+/// One probe: what it is called and how it is read off a step. `width` values, 1 or 3.
+struct Probe {
+  std::vector<std::string> columns;
+  std::string meaning;  ///< quantity and what it is of
+  int every = 1;
+  std::function<void(const StepView&, double*)> evaluate;
+};
+
+/// Builds the probes of a model; unknown names are added to the document as errors.
+std::vector<Probe> make_probes(const Model& model, ModelDocument& document);
+
+/// Writes probes.csv: first column t, then a column per probe and component, every value so that it reads back exactly.
+class ProbeWriter final : public Observer {
+ public:
+  ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes);
+
+  /// Throws FileError if the file cannot be written.
+  void start(const StepView& view) override;
+  void after_step(const StepView& view) override {
+    if (view.nominal) write(view);
+  }
+  void finish(const StepView&, RunStatus) override { file_.flush(); }
+  std::string record_name() const override { return "probes"; }
+  void save(Record& record) override;
+  void restore(const Record& record, bool same_files) override;
+
+ private:
+  void write(const StepView& view);
+
+  CsvFile file_;
+  std::vector<Probe> probes_;
+  std::optional<CsvFile::Place> resume_;
+};
+
+}  // namespace carom

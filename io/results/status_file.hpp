@@ -1,0 +1,41 @@
+// StatusFile: status.json, how far a run has come, for those who watch from elsewhere. Rewritten at most once a second
+// and at the end, always whole.
+//
+//   status            "running", "completed", "failed", "interrupted", "stopped" (by an error of files or disk)
+//   pid, host         of the process; a killed one leaves "running" behind
+//   t, time.{start,end}, share, steps, steps_per_second, seconds_elapsed, seconds_left, closed_contacts
+//   updated           time of this report, UTC
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+
+#include "integrators/common/observer.hpp"
+#include "integrators/common/simulation.hpp"
+
+namespace carom {
+
+class StatusFile final : public Observer {
+ public:
+  StatusFile(std::filesystem::path file, double t_start, double t_end);
+
+  /// Throws FileError if the file cannot be written.
+  void start(const StepView& view) override;
+  void after_step(const StepView& view) override;
+  void finish(const StepView& view, RunStatus status) override;
+  /// After an exception: tries to say so, without one of its own.
+  void stopped() noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void write(const StepView& view, const std::string& status);
+  std::string text(const std::string& status) const;
+
+  std::filesystem::path path_;
+  double t_start_, t_end_, t_0_ = 0, t_ = 0;
+  long step_0_ = 0, step_ = 0;
+  int closed_ = 0;
+  Clock::time_point begin_, last_;
+};
+
+}  // namespace carom

@@ -1,0 +1,291 @@
+#include "io/results/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+namespace carom {
+
+using nlohmann::json;
+
+namespace {
+
+std::string duration_words(double seconds) {
+  if (!(seconds < 1e9)) return "decades";
+  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 3600)
+    return fmt::format("{}:{:02} min", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);
+  return fmt::format("{}:{:02} h", static_cast<int>(seconds) / 3600, static_cast<int>(seconds) / 60 % 60);
+}
+
+double largest_penetration(const RunStatistics& s) {
+  return std::isfinite(s.smallest_gap) && s.smallest_gap < 0 ? -s.smallest_gap : 0.0;
+}
+
+}  // namespace
+
+const char* status_word(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed:
+      return "completed";
+    case RunStatus::failed:
+      return "failed";
+    case RunStatus::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+// ---- energy
+
+EnergyWatch::EnergyWatch(const SimulationOptions& options)
+    : every_(std::max(1L, std::lround(options.duration / options.step / 1000))) {}
+
+void EnergyWatch::start(const StepView& view) {
+  sample(view);
+  if (!restored_) initial = largest = final;
+}
+
+void EnergyWatch::restore(const Record& record, bool) {
+  const Vector* const bounds = record.find("bounds");
+  if (bounds == nullptr || bounds->size() != 2) throw std::invalid_argument("EnergyWatch: the record does not fit");
+  initial = bounds->front();
+  largest = bounds->back();
+  every_ = std::max(1L, static_cast<long>(record.number("stride")));
+  restored_ = true;
+}
+
+void EnergyWatch::sample(const StepView& view) {
+  const Energies e = view.system.energies(view.state.q, view.state.v, view.state.t);
+  final = e.kinetic + e.elastic + e.potential;
+  if (final > largest) largest = final;
+}
+
+// ---- progress
+
+Progress::Progress(double t_start, double t_end, bool terminal)
+    : t_start_(t_start), t_end_(t_end), terminal_(terminal) {}
+
+void Progress::start(const StepView& view) {
+  t_0_ = view.state.t;
+  step_0_ = view.state.step;
+  tenth_ = static_cast<int>(share(t_0_) * 10 + 1e-9);
+  begin_ = last_ = std::chrono::steady_clock::now();
+}
+
+void Progress::after_step(const StepView& view) {
+  const auto now = std::chrono::steady_clock::now();
+  if (terminal_) {
+    if (now - last_ < std::chrono::milliseconds(200)) return;
+  } else {
+    const int tenth = static_cast<int>(share(view.state.t) * 10 + 1e-9);
+    const bool slow = now - last_ > std::chrono::seconds(60);
+    if (!slow && (tenth <= tenth_ || tenth >= 10 || now - begin_ < std::chrono::seconds(1))) return;
+    tenth_ = tenth;
+  }
+  last_ = now;
+  show(view, now);
+}
+
+void Progress::show(const StepView& view, std::chrono::steady_clock::time_point now) {
+  const double elapsed = std::chrono::duration<double>(now - begin_).count();
+  const double t = view.state.t, done = t - t_0_;
+  const double rate = static_cast<double>(view.state.step - step_0_) / elapsed;
+  const double left = done > 0 ? elapsed * (t_end_ - t) / done : 0;
+  const std::string line = fmt::format("{:5.1f} %   t = {:.6g}   {:.3g} steps/s   {} left   {} closed", 100 * share(t),
+                                       t, rate, duration_words(left), view.report.closed);
+  if (terminal_)
+    fmt::print(stderr, "\r{}\033[K", line);
+  else
+    fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
+}
+
+void Progress::rejected(const StepView& view) {
+  if (!terminal_) return;
+  fmt::print(stderr, "\r t = {:.6g}: {} sub-problem: {}; the step is halved\033[K", view.report.t,
+             view.report.subproblems[static_cast<std::size_t>(view.report.failed)].name, view.report.reason);
+}
+
+void Progress::finish(const StepView&, RunStatus) {
+  if (terminal_) fmt::print(stderr, "\r\033[K");
+}
+
+// ---- summary
+
+std::string summary_text(const Model& model, const RunAccount& account) {
+  const RunStatistics& s = account.statistics;
+  const Scales& scales = model.scales;
+  json iterations;
+  const std::vector<std::string>& names = account.subproblems;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    iterations[names[i]] = {{"mean", s.mean_iterations(i)}, {"max", s.iterations[i].max}};
+  json out = {
+      {"status", status_word(account.status)},
+      {"steps", s.nominal_steps},
+      {"substeps", s.steps},
+      {"time", {{"start", account.t_start}, {"end", account.t_end}}},
+      {"iterations", iterations},
+      {"linear",
+       {{"analyses", account.linear.analyses},
+        {"factorisations", account.linear.factorisations},
+        {"solves", account.linear.solves},
+        {"fallbacks", account.linear.fallbacks},
+        {"cg_matrices", account.linear.cg_matrices},
+        {"cg_solves", account.linear.cg_solves},
+        {"cg_iterations", account.linear.cg_iterations}}},
+      {"subdivided_steps", s.subdivided_steps},
+      {"rejected_steps", s.rejected},
+      {"residuals",
+       {{"position", s.position_residual / scales.length}, {"velocity", s.velocity_residual / scales.speed}}},
+      {"max_penetration", largest_penetration(s)},
+      {"impacts", s.impacts},
+      {"redundant_steps", s.redundant_steps},
+      {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
+      {"scales", {{"length", scales.length}, {"speed", scales.speed}, {"mass", scales.mass}}},
+      {"size",
+       {{"equations", model.system.size()},
+        {"bilateral", model.system.bilateral()},
+        {"unilateral", model.system.unilateral()}}},
+      {"wall_seconds",
+       {{"total", account.wall.total},
+        {"setup", account.wall.setup},
+        {"step", account.wall.step},
+        {"output", account.wall.output}}},
+      {"warnings", account.warnings},
+      {"versions", {{"carom", CAROM_VERSION}, {"format", 1}}},
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) out["wall_seconds"][names[i]] = s.subproblem_seconds(i);
+  if (account.status == RunStatus::failed) {
+    const StepReport& r = account.last_report;
+    json failure = {{"t", r.t}, {"h", r.h}, {"reason", r.reason}};
+    if (r.failed >= 0) failure["subproblem"] = r.subproblems[static_cast<std::size_t>(r.failed)].name;
+    if (const std::string row = worst_row(model, r); !row.empty()) failure["worst"] = row;
+    failure["postmortem"] = "postmortem/report.txt";
+    out["failure"] = failure;
+  }
+  if (account.ledger) {
+    const EnergyBalance& b = *account.ledger;
+    json& energy = out["energy"];
+    energy["loads"] = b.loads;
+    energy["drivers"] = b.drivers;
+    energy["damping"] = b.damping;
+    energy["numerical"] = b.numerical;
+    energy["position_correction"] = b.position;
+    energy["impacts"] = b.impacts;
+    energy["contacts"] = b.contacts;
+    energy["constraints"] = b.constraints;
+    energy["force_correction"] = b.corrections;
+    energy["closure"] = b.closure;
+    energy["scale"] = b.scale;
+  }
+  for (const Expectation& e : account.expectations) {
+    json entry = {{"probe", e.probe}, {"time", e.time}, {"value", e.value}, {"tolerance", e.tolerance}};
+    if (e.found) entry["found"] = *e.found;
+    entry["status"] = !e.found ? "not reached" : e.met() ? "met" : "missed";
+    out["expectations"].push_back(std::move(entry));
+  }
+  if (!account.restarted_from.empty()) out["restarted_from"] = account.restarted_from;
+  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string worst_row(const Model& model, const StepReport& r) {
+  if (!r.culprit.empty()) return r.culprit;
+  // the residual that is further from its tolerance
+  const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || r.failed < 0 ||
+                                         r.subproblems[static_cast<std::size_t>(r.failed)].constraint >
+                                             r.subproblems[static_cast<std::size_t>(r.failed)].residual);
+  return rows                    ? model.system.row_name(r.worst_row)
+         : r.worst_equation >= 0 ? model.system.equation_name(r.worst_equation)
+                                 : "";
+}
+
+std::vector<std::string> step_remarks(const Model& model, const RunStatistics& s) {
+  std::vector<std::string> remarks;
+  if (model.system.unilateral() == 0) return remarks;
+  // the impact law reflects the rate at the start of the step, which a fast rotation makes a poor guess
+  if (s.largest_rotation > 0.3)
+    remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: impacts are inaccurate at this step size",
+                                  s.largest_rotation));
+  // contacts are looked at once a step
+  const double travel = model.simulation.step * s.largest_speed;
+  if (travel > model.thinnest_obstacle)
+    remarks.push_back(
+        fmt::format("a body may move by {:.2g} in a step, more than the thinnest obstacle ({:.2g}): it "
+                    "could pass through unseen; use a smaller step",
+                    travel, model.thinnest_obstacle));
+  return remarks;
+}
+
+std::string closing_table(const Model& model, const RunAccount& account) {
+  const RunStatistics& s = account.statistics;
+  const Scales& scales = model.scales;
+  const double steps = std::max(1.0, static_cast<double>(s.steps));
+  std::string t;
+  const auto row = [&](const char* label, const std::string& value) { t += fmt::format("  {:<26}{}\n", label, value); };
+  row("steps", fmt::format("{}{}", s.nominal_steps,
+                           s.subdivided_steps > 0
+                               ? fmt::format("   ({} subdivided, {} trials rejected)", s.subdivided_steps, s.rejected)
+                               : ""));
+  row("time", fmt::format("{:.6g} to {:.6g}", account.t_start, account.t_end));
+  row("wall time",
+      fmt::format("{:.3g} s   (set-up {:.3g}, steps {:.3g}, output {:.3g}; {:.3g} us per step)", account.wall.total,
+                  account.wall.setup, account.wall.step, account.wall.output, 1e6 * account.wall.step / steps));
+  const auto iterations = [&](std::size_t i) {
+    return fmt::format("{:.2f} mean, {} max   ({:.3g} s)", s.mean_iterations(i), s.iterations[i].max,
+                       s.subproblem_seconds(i));
+  };
+  for (std::size_t i = 0; i < account.subproblems.size(); ++i)
+    row(((i == 0 ? "iterations  " : "            ") + account.subproblems[i]).c_str(), iterations(i));
+  std::string linear =
+      fmt::format("{} factorisations, {} solves", account.linear.factorisations, account.linear.solves);
+  if (account.linear.cg_solves > 0)
+    linear += fmt::format(", {} by conjugate gradients ({} iterations)", account.linear.cg_solves,
+                          account.linear.cg_iterations);
+  row("linear systems", linear);
+  row("constraints  position",
+      fmt::format("{:.2g} of the length {:.3g}", s.position_residual / scales.length, scales.length));
+  row("             velocity",
+      fmt::format("{:.2g} of the speed {:.3g}", s.velocity_residual / scales.speed, scales.speed));
+  if (model.system.unilateral() > 0) {
+    row("largest penetration", fmt::format("{:.2g}", largest_penetration(s)));
+    row("impacts", fmt::format("{}", s.impacts));
+  }
+  if (s.redundant_steps > 0)
+    row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
+  row("energy", fmt::format("{:.6g} at the start, {:.6g} at the end, {:.6g} at most", account.energy_initial,
+                            account.energy_final, account.energy_max));
+  if (account.ledger) {
+    const EnergyBalance& b = *account.ledger;
+    const std::pair<const char*, double> parts[] = {{"loads", b.loads},
+                                                    {"drivers", b.drivers},
+                                                    {"damping", b.damping},
+                                                    {"numerical", b.numerical},
+                                                    {"impacts", b.impacts},
+                                                    {"contacts", b.contacts},
+                                                    {"position_correction", b.position},
+                                                    {"constraints", b.constraints},
+                                                    {"force_correction", b.corrections}};
+    std::string words;
+    for (const auto& [name, work] : parts)
+      if (std::abs(work) > 1e-12 * b.scale) words += fmt::format("{}{} {:.4g}", words.empty() ? "" : ", ", name, work);
+    row("  work of", words.empty() ? "nothing" : words);
+    row("  closure", fmt::format("{:.2g} of {:.3g}", b.scale > 0 ? b.largest_closure / b.scale : 0.0, b.scale));
+  }
+  if (!account.expectations.empty()) {
+    const auto& all = account.expectations;
+    const auto met = std::count_if(all.begin(), all.end(), [](const Expectation& e) { return e.met(); });
+    const auto missed = std::count_if(all.begin(), all.end(), [](const Expectation& e) { return e.found && !e.met(); });
+    const long open = static_cast<long>(all.size()) - met - missed;
+    row("expectations",
+        fmt::format("{} met, {} missed{}", met, missed, open > 0 ? fmt::format(", {} not reached", open) : ""));
+  }
+  return t;
+}
+
+}  // namespace carom

@@ -1,0 +1,313 @@
+#include "io/results/vtu_output.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "contact/gap/prescribed_motion.hpp"
+#include "core/mechanics/body_point.hpp"
+#include "io/results/element_field.hpp"
+
+namespace carom {
+
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+// A line from the centre to each named point outside the body's surface, so that arms and pins can be seen.
+void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
+  if (body.nodes.size() != 1) return;
+  Vec3 extent = Vec3::Zero();
+  for (const Vec3& p : mesh.points) extent = extent.cwiseMax(p.cwiseAbs());
+  for (const auto& [name, point] : body.points) {
+    const Vec3& p = point.offset;
+    if ((p.cwiseAbs() - extent).maxCoeff() <= 0) continue;
+    const int first = static_cast<int>(mesh.points.size());
+    mesh.points.emplace_back(Vec3::Zero());
+    mesh.points.push_back(p);
+    mesh.add_cell(CellType::line, {first, first + 1});
+  }
+}
+
+}  // namespace
+
+Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
+    : model_(model), directory_(directory), name_(name) {
+  start_time_ = model.state_at_start.t;
+
+  // strides: by steps, by time, or about 200 frames
+  const double steps = model.simulation.duration / model.simulation.step;
+  if (model.output.vtu_interval)
+    interval_ = *model.output.vtu_interval;
+  else
+    every_ = model.output.vtu_every.value_or(std::max(1L, std::lround(steps / 200)));
+  given_stride_ = model.output.vtu_every || model.output.vtu_interval;
+
+  // topology: every part once
+  const auto add_part = [&](Part part) {
+    part.first_cell = piece_.cell_count();
+    part.first_point = piece_.append(part.mesh);
+    parts_.push_back(std::move(part));
+  };
+  std::vector<double> kinds, numbers;
+  const auto mark_cells = [&](double kind_value, double number) {
+    kinds.resize(piece_.cell_count(), kind_value);
+    numbers.resize(piece_.cell_count(), number);
+  };
+  for (std::size_t b = 0; b < model.bodies.size(); ++b) {
+    const BodyInfo& body = model.bodies[b];
+    Part part;
+    part.body = &body;
+    part.mesh = body.mesh;
+    if (part.mesh.points.empty()) {
+      part.mesh.points = {Vec3::Zero()};
+      part.mesh.add_cell(CellType::vertex, {0});
+    }
+    add_arms(body, part.mesh);
+    add_part(std::move(part));
+    mark_cells(0, static_cast<double>(b));
+  }
+  for (const ObstacleInfo& obstacle : model.obstacles) {
+    Part part;
+    part.obstacle = &obstacle;
+    part.mesh = obstacle.mesh;
+    add_part(std::move(part));
+    mark_cells(1, -1);
+  }
+  for (const auto& spring : model.springs) {
+    Part part;
+    part.spring = &spring;
+    part.mesh.points.assign(2, Vec3::Zero());
+    part.mesh.add_cell(CellType::line, {0, 1});
+    add_part(std::move(part));
+    mark_cells(3, -1);
+  }
+  for (const auto& block : model.system.constraints())
+    if (block->traits().unilateral)
+      for (int item = 0; item < block->topology().items; ++item) {
+        // a stop's first side may be the ground
+        const int first = block->topology().node(item, 0);
+        contact_nodes_.insert(contact_nodes_.end(), at(block->rows()),
+                              first < 0 ? block->topology().node(item, 1) : first);
+      }
+  first_contact_point_ = piece_.point_count();
+  SurfaceMesh vertex;
+  vertex.points = {Vec3::Zero()};
+  vertex.add_cell(CellType::vertex, {0});
+  for (int row = 0; row < model.system.unilateral(); ++row) piece_.append(vertex);
+  mark_cells(2, -1);
+
+  piece_.add_point_field("displacement", 3);
+  piece_.add_point_field("velocity", 3);
+  piece_.add_point_field("contact_force", 3);
+  piece_.add_point_field("gap", 1);
+  piece_.add_cell_field("kind", 1);
+  piece_.add_cell_field("body", 1);
+  piece_.cell_fields[kind].values = kinds;
+  piece_.cell_fields[body_number].values = numbers;
+  add_element_fields();
+}
+
+// Fields of one name are one field, whatever body they are of.
+void Picture::add_element_fields() {
+  std::size_t most = 0, widest = 0;
+  for (const BodyInfo& body : model_.bodies)
+    for (const BodyElements& elements : body.elements)
+      for (const OutputField& field : elements.block->output_fields()) {
+        const std::size_t per_element =
+            at(field.components) * (field.nodal ? elements.block->topology().slots.size() : 1);
+        most = std::max(most, per_element * at(elements.range.size()));
+        if (field.nodal) widest = std::max(widest, at(field.components) + 1);
+        if (std::any_of(element_fields_.begin(), element_fields_.end(),
+                        [&](const ElementField& f) { return f.field.name == field.name; }))
+          continue;
+        element_fields_.push_back({field, field.nodal ? piece_.add_point_field(field.name, field.components)
+                                                      : piece_.add_cell_field(field.name, field.components)});
+      }
+  element_values_.resize(most);
+  node_sums_.resize(widest * at(model_.system.dofs().nodes()));
+}
+
+void Picture::start(const StepView& view) {
+  if (!restored_ || !same_interval_) next_ = view.state.t + interval_;
+  series_.emplace(directory_, name_, resume_);
+  if (series_->frames() == 0) write_regular(view);
+}
+
+void Picture::save(Record& record) {
+  record.set_number("next", next_);
+  record.set_number("last", last_regular_);
+  record.set("stride", {static_cast<double>(every_), interval_, model_.simulation.step});
+}
+
+void Picture::restore(const Record& record, bool same_files) {
+  // a series that is continued keeps its own stride, and another one begins at the restart
+  const Vector* const stride = record.find("stride");
+  const bool known = stride != nullptr && stride->size() == 3;
+  if (same_files && !given_stride_ && known && (*stride)[0] > 0 && (*stride)[2] == model_.simulation.step)
+    every_ = static_cast<long>((*stride)[0]);
+  same_interval_ = known && (*stride)[1] == interval_;
+  next_ = record.number("next");
+  restored_ = true;
+  if (same_files) resume_ = last_regular_ = last_written_ = record.number("last");
+}
+
+void Picture::after_step(const StepView& view) {
+  if (!view.nominal) return;
+  if (every_ > 0) {
+    if (view.state.step % every_ == 0) write_regular(view);
+    return;
+  }
+  if (view.state.t < next_ - 1e-9 * interval_) return;
+  write_regular(view);
+  // the next multiple; every step where the interval is below the rounding of time
+  const double next = next_ + (std::floor((view.state.t - next_) / interval_ + 1e-9) + 1) * interval_;
+  next_ = std::isfinite(next) && next > view.state.t ? next : view.state.t;
+}
+
+void Picture::finish(const StepView& view, RunStatus) {
+  // the last state belongs into the series, above all that of a run that failed
+  if (view.state.t > last_written_) write(view);
+  series_->close();
+}
+
+void Picture::write_regular(const StepView& view) {
+  write(view);
+  last_regular_ = view.state.t;
+}
+
+void Picture::write(const StepView& view) {
+  if (series_->frames() > 0 && view.state.t == last_written_) return;  // asked for where one was due
+  fill(view);
+  series_->write(view.state.t, piece_);
+  last_written_ = view.state.t;
+}
+
+std::vector<int> Picture::point_nodes() const {
+  std::vector<int> nodes(piece_.point_count(), -1);
+  for (const Part& part : parts_) {
+    if (part.body == nullptr) continue;
+    for (std::size_t i = 0; i < part.mesh.points.size(); ++i) nodes[part.first_point + i] = part.node(i);
+  }
+  return nodes;
+}
+
+const VtuPiece& Picture::fill(const StepView& view) {
+  for (const Part& part : parts_) {
+    if (part.obstacle != nullptr) {
+      if (part.obstacle->motion != nullptr)
+        fill_moving_obstacle(view, part);
+      else if (!filled_)
+        piece_.place(part.first_point, part.mesh, Vec3::Zero(), Mat3::Identity());
+    } else if (part.spring != nullptr) {
+      fill_point(part.first_point, material_point(view, part.spring->first.node, part.spring->first.offset));
+      fill_point(part.first_point + 1, material_point(view, part.spring->second.node, part.spring->second.offset));
+    } else {
+      fill_body(view, part);
+      fill_element_fields(view, part);
+    }
+  }
+  fill_contacts(view);
+  filled_ = true;
+  return piece_;
+}
+
+void Picture::fill_moving_obstacle(const StepView& view, const Part& part) {
+  const PrescribedMotion& motion = *part.obstacle->motion;
+  const PrescribedMotion::Pose pose = motion.at(view.state.t);
+  const PrescribedMotion::Pose start = motion.at(start_time_);
+  piece_.place(part.first_point, part.mesh, pose.origin - pose.Q * motion.about, pose.Q);
+  double* u = piece_.point_fields[displacement].values.data() + 3 * part.first_point;
+  double* v = piece_.point_fields[velocity].values.data() + 3 * part.first_point;
+  for (const Vec3& p : part.mesh.points) {
+    const Vec3 arm = p - motion.about, turned = pose.Q * arm;
+    const Vec3 moved = pose.origin + turned - (start.origin + start.Q * arm);
+    const Vec3 rate = pose.velocity + pose.omega.cross(turned);
+    for (int c = 0; c < 3; ++c) {
+      *u++ = moved[c];
+      *v++ = rate[c];
+    }
+  }
+}
+
+void Picture::fill_body(const StepView& view, const Part& part) {
+  for (std::size_t i = 0; i < part.mesh.points.size(); ++i)
+    fill_point(part.first_point + i, material_point(view, part.node(i), part.mesh.points[i]));
+}
+
+void Picture::fill_element_fields(const StepView& view, const Part& part) {
+  for (const auto& [field, place] : element_fields_) {
+    const std::size_t width = at(field.components), stride = width + 1;
+    bool found = false;
+    if (field.nodal) std::fill(node_sums_.begin(), node_sums_.end(), 0.0);
+    for (const BodyElements& elements : part.body->elements) {
+      const auto fields = elements.block->output_fields();
+      if (std::none_of(fields.begin(), fields.end(), [&](const OutputField& f) { return f.name == field.name; }))
+        continue;
+      found = true;
+      const Topology& topology = elements.block->topology();
+      read_element_field(view.system, *elements.block, field.name, elements.range, view.state, velocities_,
+                         element_values_.data());
+      const double* value = element_values_.data();
+      if (!field.nodal) {
+        double* to = piece_.cell_fields[place].values.data() + width * (part.first_cell + elements.first_cell);
+        for (int e = elements.range.first; e < elements.range.last; ++e, value += width)
+          for (std::size_t cell = 0; cell < elements.cells_per_element; ++cell) to = std::copy_n(value, width, to);
+        continue;
+      }
+      for (int e = elements.range.first; e < elements.range.last; ++e)
+        for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot) {
+          double* sum = node_sums_.data() + stride * at(topology.node(e, slot));
+          for (std::size_t c = 0; c < width; ++c) sum[c] += *value++;
+          sum[width] += 1;
+        }
+    }
+    if (!field.nodal || !found) continue;
+    double* to = piece_.point_fields[place].values.data() + width * part.first_point;
+    for (std::size_t i = 0; i < part.mesh.points.size(); ++i) {
+      const double* sum = node_sums_.data() + stride * at(part.node(i));
+      for (std::size_t c = 0; c < width; ++c) *to++ = sum[width] > 0 ? sum[c] / sum[width] : 0.0;
+    }
+  }
+}
+
+void Picture::fill_point(std::size_t point, const MaterialPoint& p) {
+  for (int c = 0; c < 3; ++c) {
+    const std::size_t i = 3 * point + at(c);
+    piece_.points[i] = p.x[c];
+    piece_.point_fields[displacement].values[i] = p.displacement[c];
+    piece_.point_fields[velocity].values[i] = p.velocity[c];
+  }
+}
+
+Picture::MaterialPoint Picture::material_point(const StepView& view, int node, const Vec3& offset) const {
+  if (node < 0) return {offset, Vec3::Zero(), Vec3::Zero()};  // ground
+  const System& system = view.system;
+  const int o = system.dofs().configuration_offset(node);
+  const NodeKind node_kind = system.dofs().kind(node);
+  const PointState now = point_state(view.state.q.data() + o, node_kind, offset);
+  const PointState start = point_state(system.initial_configuration().data() + o, node_kind, offset);
+  std::array<double, 6> local{};
+  for (int c = 0; c < 6; ++c)
+    if (const int e = system.dofs().equation(node, c); e >= 0) local[at(c)] = view.state.v[at(e)];
+  return {now.x, now.x - start.x, point_velocity(now, offset, local.data())};
+}
+
+void Picture::fill_contacts(const StepView& view) {
+  const System& system = view.system;
+  for (int i = 0; i < system.unilateral(); ++i) {
+    const int row = system.bilateral() + i;
+    const std::size_t point = first_contact_point_ + at(i);
+    const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
+    const double force = view.state.lambda[at(row)] + view.state.impulse[at(row)] / view.state.last_h;
+    // the point of the body that touches
+    const int node = contact_nodes_[at(i)];
+    const double* q = view.state.q.data() + system.dofs().configuration_offset(node);
+    const PointState center = point_state(q, system.dofs().kind(node), Vec3::Zero());
+    fill_point(point, material_point(view, node, center.R.transpose() * (place.point - center.x)));
+    for (int c = 0; c < 3; ++c) piece_.point_fields[contact_force].values[3 * point + at(c)] = force * place.normal[c];
+    piece_.point_fields[gap].values[point] = system.row_gap(row, view.state.q, view.state.t);
+  }
+}
+
+}  // namespace carom

@@ -1,0 +1,93 @@
+// Picture: the VTU series of a run. Bodies by their shape with lines to their named points, flexible ones by their
+// elements, obstacles, and a vertex per contact candidate.
+//
+// Point fields: displacement since the start and velocity (of a contact: of the body's point that touches),
+// contact_force (vector, zero off contacts), gap (zero off contacts), and the nodal output fields of the elements,
+// averaged over those that share a node (zero elsewhere).
+// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring), body (number in the model file, -1 otherwise), and the
+// other output fields of the elements (zero elsewhere).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "integrators/common/observer.hpp"
+#include "io/model/model.hpp"
+#include "io/results/vtu_series.hpp"
+
+namespace carom {
+
+class Picture final : public Observer {
+ public:
+  /// Writes <directory>/<name>.pvd and <directory>/vtu/.
+  Picture(const Model& model, const std::filesystem::path& directory, const std::string& name);
+
+  /// Throws FileError, as every writing does.
+  void start(const StepView& view) override;
+  void after_step(const StepView& view) override;
+  void finish(const StepView& view, RunStatus status) override;
+  std::string record_name() const override { return "pictures"; }
+  void save(Record& record) override;
+  void restore(const Record& record, bool same_files) override;
+
+  /// A picture of this state, whether or not one is due.
+  void write(const StepView& view);
+
+  /// The grid with its fields at this state; the points of contacts come last, one per unilateral row.
+  const VtuPiece& fill(const StepView& view);
+  /// Per point the node it moves with, -1 for none; contacts' points have none.
+  std::vector<int> point_nodes() const;
+
+ private:
+  struct Part {
+    std::size_t first_point = 0, first_cell = 0;
+    const BodyInfo* body = nullptr;
+    const ObstacleInfo* obstacle = nullptr;
+    const std::pair<AttachedPoint, AttachedPoint>* spring = nullptr;
+    SurfaceMesh mesh;  // in the frames of its body's nodes, or of its obstacle
+
+    /// The node that a point of a body moves with; arms and single nodes: the body's first.
+    int node(std::size_t i) const { return i < body->mesh_nodes.size() ? body->mesh_nodes[i] : body->nodes[0]; }
+  };
+  struct MaterialPoint {
+    Vec3 x, displacement, velocity;
+  };
+  enum PointField { displacement, velocity, contact_force, gap };
+  enum CellField { kind, body_number };
+
+  /// A field of some of the elements; `place` is that in piece_.cell_fields or, for nodal ones, piece_.point_fields.
+  struct ElementField {
+    OutputField field;
+    std::size_t place = 0;
+  };
+
+  void write_regular(const StepView& view);
+  void fill_moving_obstacle(const StepView& view, const Part& part);
+  void fill_body(const StepView& view, const Part& part);
+  void add_element_fields();
+  void fill_element_fields(const StepView& view, const Part& part);
+  void fill_point(std::size_t point, const MaterialPoint& p);
+  void fill_contacts(const StepView& view);
+  MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
+
+  const Model& model_;
+  std::filesystem::path directory_;
+  std::string name_;
+  std::optional<VtuSeries> series_;
+  VtuPiece piece_;
+  std::vector<Part> parts_;
+  std::vector<ElementField> element_fields_;
+  Vector element_values_, velocities_,
+      node_sums_;  // node_sums_: of one field, per node; then the number of contributions
+  std::size_t first_contact_point_ = 0;
+  std::vector<int> contact_nodes_;  // the first node of each unilateral row
+  long every_ = 0;
+  bool given_stride_ = false;
+  double interval_ = 0, next_ = 0;
+  double last_written_ = 0, last_regular_ = 0, start_time_ = 0;
+  std::optional<double> resume_;  // keeps the frames of an earlier series up to this time
+  bool filled_ = false, restored_ = false, same_interval_ = true;
+};
+
+}  // namespace carom

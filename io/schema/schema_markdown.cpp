@@ -1,0 +1,186 @@
+#include "io/schema/schema_markdown.hpp"
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "io/model/model_spec.hpp"
+
+namespace carom {
+
+using namespace spec;
+
+namespace {
+
+/// What a list holds.
+const Node& inner(const Node& node) {
+  const Node* found = &node;
+  while (!found->item.empty()) found = &found->item[0];
+  return *found;
+}
+
+std::string presence(const Key& key) {
+  if (key.is_required) return "required";
+  return key.preset ? "`" + key.preset->dump() + "`" : "";
+}
+
+// "|" would end a cell of a table.
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+// What a value may be, in a cell.
+std::string value_text(const Node& node) {
+  const Node& n = inner(node);
+  if (n.kind == Kind::name) return "a name";
+  if (n.kind == Kind::time_function)
+    return node.item.empty() ? "a function of time" : std::to_string(node.counts.front()) + " functions of time";
+  if (node.item.empty() && (!n.keys.empty() || !n.variants.empty())) return "an object";
+  return cell(describe(node));
+}
+
+std::string rule_text(const KeyRule& rule) {
+  if (rule.kind == KeyRule::Kind::needs)
+    return "`" + rule.alternatives[0][0] + "` needs `" + rule.alternatives[1][0] + "`.";
+  if (rule.alternatives.size() == 1 && rule.alternatives[0].size() == 1 && rule.kind != KeyRule::Kind::at_most_one)
+    return "`" + rule.alternatives[0][0] + "` is needed.";
+  std::string text = rule.kind == KeyRule::Kind::exactly_one   ? "Exactly one of "
+                     : rule.kind == KeyRule::Kind::at_most_one ? "At most one of "
+                                                               : "At least one of ";
+  const std::size_t n = rule.alternatives.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    text += i == 0 ? "" : i + 1 < n ? ", " : " and ";
+    const std::vector<std::string>& keys = rule.alternatives[i];
+    for (std::size_t k = 0; k < keys.size(); ++k) text += (k > 0 ? " with `" : "`") + keys[k] + "`";
+  }
+  return text + ".";
+}
+
+class Writer {
+ public:
+  std::string text() {
+    out_ =
+        "# Model reference\n\n"
+        "This page is printed by `carom schema --markdown`; a test keeps it in step with the program. "
+        "`carom schema KEY` shows one key of it, `carom schema` the same as JSON Schema. The "
+        "[user guide](user_guide.md) explains names of points, formulas and functions of time.\n\n"
+        "A key without a default may be left out unless it is required. A name consists of letters, digits, `_` and "
+        "`-` and begins with a letter or `_`. A number may also be a formula of the "
+        "parameters, `\"=2*radius\"`. Units are SI when `gravity` and materials are given in SI; any other "
+        "consistent system will do.\n";
+    object("", model_spec(), 2);
+    for (const Key& key : model_spec().keys) {
+      if (!has_keys(key.value)) continue;
+      heading(2, "/" + key.name);
+      out_ += sentence(key.help) + "\n";
+      below("/" + key.name, key.value, 3);
+    }
+    heading(2, "Functions of time");
+    out_ += "A number, a formula of `t` in a string, `\"0.1*sin(2*pi*t)\"`, or a table of points:\n";
+    table(time_table("value"));
+    heading(2, "Quantities of probes");
+    out_ += "| quantity | of | unit | what |\n|---|---|---|---|\n";
+    for (const Quantity& q : quantities())
+      out_ += "| `" + q.name + "`" + (q.is_vector ? ", `.x`, `.y`, `.z`" : "") + " | " + owner(q.of) + " | " + q.unit +
+              " | " + cell(q.help) + " |\n";
+    return out_;
+  }
+
+ private:
+  static bool has_keys(const Node& node) {
+    const Node& n = inner(node);
+    return !n.keys.empty() || !n.variants.empty();
+  }
+  static std::string sentence(std::string help) {
+    help[0] = static_cast<char>(help[0] >= 'a' && help[0] <= 'z' ? help[0] - 'a' + 'A' : help[0]);
+    return help + ".";
+  }
+  static std::string owner(Quantity::Of of) {
+    switch (of) {
+      case Quantity::Of::nothing:
+        return "the model";
+      case Quantity::Of::point:
+        return "a point";
+      case Quantity::Of::rotating_point:
+        return "a rigid body or a node of a beam";
+      case Quantity::Of::element:
+        return "an element";
+      case Quantity::Of::element_node:
+        return "a node of a solid";
+      case Quantity::Of::contact:
+        return "a contact";
+      case Quantity::Of::joint:
+        return "a joint";
+    }
+    return "";
+  }
+
+  void heading(int level, const std::string& words) {
+    out_ += "\n" + std::string(static_cast<std::size_t>(level), '#') + " " + words + "\n\n";
+  }
+
+  void table(const Node& node) {
+    out_ += "\n| key | value | unit | default | what |\n|---|---|---|---|---|\n";
+    for (const Key& key : node.keys)
+      out_ += "| `" + key.name + "` | " + value_text(key.value) + " | " + unit_of(inner(key.value).what) + " | " +
+              cell(presence(key)) + " | " + cell(key.help + words(key.value)) + " |\n";
+    if (!node.rules.empty()) out_ += "\n";
+    for (std::size_t i = 0; i < node.rules.size(); ++i)
+      out_ += rule_text(node.rules[i]) + (i + 1 < node.rules.size() ? " " : "\n");
+  }
+
+  // The meaning of each word of a choice; those of quantities have a table of their own.
+  static std::string words(const Node& node) {
+    const Node& choice = inner(node);
+    if (choice.words.empty() || choice.words.size() > 12) return "";
+    std::string text = ":";
+    for (std::size_t i = 0; i < choice.words.size(); ++i)
+      text += (i > 0 ? "; `" : " `") + choice.words[i].word + "` " + choice.words[i].help;
+    return text;
+  }
+
+  void object(const std::string& path, const Node& node, int level, const std::string& type = "") {
+    table(node);
+    if (!path.empty())
+      for (const Key& key : node.keys) nested(path + "/" + key.name, key, level, type);
+  }
+
+  // Types that share a key share its section; those with another object under its name have sections of their own.
+  void nested(const std::string& path, const Key& key, int level, const std::string& type) {
+    if (!has_keys(key.value)) return;
+    Writer alone;
+    alone.below(path, key.value, level);
+    std::set<std::string>& written = written_[path];
+    const bool is_first = written.empty();
+    if (!written.insert(alone.out_).second) return;
+    const std::string of = is_first || type.empty() ? "" : " of `" + type + "`";
+    heading(level, path + of);
+    out_ += sentence(key.help) + "\n";
+    below(path, key.value, level < 5 ? level + 1 : level, of);
+  }
+
+  // An object's keys, or those of each type; `of` belongs to the path in headings.
+  void below(const std::string& path, const Node& value, int level, const std::string& of = "") {
+    const Node& node = inner(value);
+    if (node.variants.empty()) {
+      object(path, node, level);
+      return;
+    }
+    for (const Variant& variant : node.variants) {
+      heading(level, path + of + ", type `" + variant.type + "`");
+      out_ += sentence(variant.help) + "\n";
+      object(path, variant.object, level < 5 ? level + 1 : level, variant.type);
+    }
+  }
+
+  std::string out_;
+  std::map<std::string, std::set<std::string>> written_;  // by path
+};
+
+}  // namespace
+
+std::string model_markdown() { return Writer().text(); }
+
+}  // namespace carom

@@ -1,0 +1,203 @@
+// Declarations of what a JSON document may hold, and the one walk that checks and completes a document against them.
+//
+//   Node section = tagged("section", {
+//       {"circle", "a full disk", {required("radius", number("length").above(0), "radius of the section")}},
+//   });
+//
+// One line per key: name, value (quantity, range), default and a sentence of help. Validation, messages, JSON Schema
+// (json_schema.cpp) and manual (manual.cpp) all follow from it. Quantities are named in words ("length", "mass")
+// because messages use them; unit_of() gives the SI unit.
+//
+// Every number may also be a string "=formula" of the parameters. Declarations nest a few levels; documents that nest
+// deeper are errors before they are walked.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/formula/formula.hpp"
+
+namespace carom::spec {
+
+enum class Kind {
+  number,
+  integer,
+  boolean,
+  string,
+  name,
+  choice,
+  list,
+  one_or_list,
+  object,
+  tagged,
+  time_function,
+  reference,
+  parameters
+};
+
+/// What a reference's string names; the reader checks that it exists.
+enum class Target {
+  none,
+  material,
+  section,
+  rotating_point,
+  sphere,
+  point,
+  point_or_ground,
+  point_or_points,
+  own_point,
+  own_points,
+  beam,
+  probed
+};
+
+/// A word of a choice.
+struct Word {
+  std::string word, help;
+};
+
+struct Key;
+struct Variant;
+
+/// Keys that depend on each other. Each alternative is a set of keys that belong together.
+struct KeyRule {
+  enum class Kind { exactly_one, at_most_one, at_least_one, needs };
+  Kind kind;
+  std::vector<std::vector<std::string>> alternatives;  ///< for `needs`: {{key}, {needed}}
+};
+
+/// A value's own rule beyond keys and ranges: empty, or the message. `where` may be set to a pointer below the value
+/// ("/normal"). Called only for values without other errors.
+using Check = std::function<std::string(const nlohmann::json& value, std::string& where)>;
+
+/// A value that a document may hold.
+struct Node {
+  Kind kind = Kind::string;
+  std::string what;  ///< quantity of a number, noun of the rest: "length", "body"
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+  bool lower_open = false, upper_open = false;
+  std::vector<Word> words;          // choice
+  std::vector<Node> item;           // lists: one entry
+  std::vector<std::size_t> counts;  // lists: allowed lengths; empty: any from `least` on
+  std::size_t least = 0;            // lists
+  bool distinct = false;            // lists: no value twice
+  std::vector<Key> keys;            // object
+  std::vector<KeyRule> rules;       // object
+  std::vector<Variant> variants;    // tagged
+  Target target = Target::none;     // reference
+  Check check_value;
+
+  // Ranges.
+  Node above(double bound) const;
+  Node at_least(double bound) const;
+  Node below(double bound) const;
+  Node at_most(double bound) const;
+  // Lists.
+  Node nonempty() const;
+  Node at_least_items(std::size_t n) const;
+  Node of_length(std::vector<std::size_t> allowed) const;
+  Node unique() const;
+  // Everything.
+  Node with(Check check) const;
+  Node exactly_one(std::vector<std::vector<std::string>> alternatives) const;
+  Node at_most_one(std::vector<std::vector<std::string>> alternatives) const;
+  Node at_least_one(std::vector<std::vector<std::string>> alternatives) const;
+  Node needs(const std::string& key, const std::string& needed) const;
+
+  const Key* find(std::string_view key) const;
+  const Variant* find_variant(std::string_view type) const;
+};
+
+/// A key of an object.
+struct Key {
+  std::string name;
+  Node value;
+  bool is_required = false;
+  std::optional<nlohmann::json> preset;
+  std::string help;
+};
+
+/// A type of a tagged object; `object` holds the keys beside "type".
+struct Variant {
+  Variant(std::string type_name, std::string help_line, std::vector<Key> keys);
+  Variant(std::string type_name, std::string help_line, Node keys);
+  std::string type, help;
+  Node object;
+};
+
+// Values. A quantity is a word: see unit_of().
+Node number(std::string quantity = "number");
+Node integer(std::string what = "integer");
+Node boolean();
+Node string(std::string what = "string");
+Node name();
+Node choice(std::vector<Word> words);
+Node list(std::string what, Node item);
+Node one_or_list(std::string what, Node item);
+Node vector3(const std::string& quantity);
+Node nonzero_vector3(const std::string& quantity);
+Node object(std::string what, std::vector<Key> keys);
+Node tagged(std::string what, std::vector<Variant> variants);
+Node time_function(std::string quantity);
+Node reference(std::string what, Target target);
+Node parameters();
+/// The object form of a function of time.
+Node time_table(const std::string& quantity);
+
+// Keys.
+Key required(std::string name, Node value, std::string help);
+Key optional(std::string name, Node value, std::string help);
+Key preset(std::string name, Node value, nlohmann::json default_value, std::string help);
+
+/// The SI unit of a quantity: "m" for "length"; empty when it has none.
+std::string unit_of(std::string_view quantity);
+/// "a length > 0", "3 velocities", "one of "x", "y", "z"", "a list of points".
+std::string describe(const Node& node);
+/// "> 0", "in [0, 1)", or empty.
+std::string range_of(const Node& node);
+/// "a" or "an" and the word; its plural.
+std::string with_article(const std::string& word);
+std::string plural(const std::string& word);
+/// "x", "y" and "z", each in double quotes.
+std::string in_words(const std::vector<std::string>& words, const std::string& conjunction);
+/// "; did you mean "x"?", or what is allowed when nothing is near.
+std::string suggestion(std::string_view given, const std::vector<std::string>& allowed);
+
+/// A complaint about a place.
+struct Problem {
+  std::string pointer, message;
+  bool at_key = false;
+};
+
+/// A string that names something.
+struct FoundReference {
+  std::string pointer, text;
+  Target target;
+};
+
+/// A document against a declaration.
+struct Outcome {
+  nlohmann::json value;  ///< completed
+  std::vector<Problem> problems;
+  std::vector<FoundReference> references;
+  std::set<std::string> used_parameters;  ///< by any formula
+  std::set<std::string> time_parameters;  ///< by formulas of t
+};
+
+/// Checks and completes `document`; `parameters` are the values for formulas. Formulas that name a `broken` parameter
+/// are passed over: that error is known.
+Outcome resolve(const Node& node, const nlohmann::json& document, const Formula::Parameters& parameters,
+                const Formula::Parameters& broken = {});
+
+/// The names that occur in a formula and are in `parameters`.
+std::set<std::string> names_in_formula(std::string_view text, const Formula::Parameters& parameters);
+
+}  // namespace carom::spec

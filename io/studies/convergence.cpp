@@ -1,0 +1,169 @@
+#include "io/studies/convergence.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "core/base/errors.hpp"
+#include "io/schema/json_source.hpp"
+
+namespace carom {
+
+namespace {
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      cells.emplace_back();
+    else if (c != '\r')
+      cells.back() += c;
+  }
+  return cells;
+}
+
+/// A value of the reference at t, and whether it had to be interpolated.
+double value_at(const Vector& times, const Vector& values, double t, bool& interpolated) {
+  const auto n = times.size();
+  auto k = static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), t) - times.begin());
+  if (k > 0 && (k == n || t - times[k - 1] < times[k] - t)) --k;
+  const double spacing = n < 2 ? 1.0 : k > 0 ? times[k] - times[k - 1] : times[1] - times[0];
+  interpolated = std::abs(t - times[k]) > 1e-6 * std::abs(spacing);
+  if (!interpolated) return values[k];
+  // the four neighbours, fewer of a short table
+  const std::size_t count = std::min<std::size_t>(4, n);
+  std::size_t first = times[k] > t ? (k >= 2 ? k - 2 : 0) : (k >= 1 ? k - 1 : 0);
+  first = std::min(first, n - count);
+  double sum = 0;
+  for (std::size_t i = first; i < first + count; ++i) {
+    double weight = 1;
+    for (std::size_t j = first; j < first + count; ++j)
+      if (j != i) weight *= (t - times[j]) / (times[i] - times[j]);
+    sum += weight * values[i];
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::optional<std::size_t> Samples::find(const std::string& name) const {
+  const auto it = std::find(names.begin(), names.end(), name);
+  return it == names.end() ? std::nullopt : std::optional(static_cast<std::size_t>(it - names.begin()));
+}
+
+Samples read_samples(const std::filesystem::path& file) {
+  const std::string failure = "cannot read " + file.string() + ": ";
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw FileError(failure + "it is a directory");
+  errno = 0;
+  std::ifstream in(file);
+  if (!in) throw FileError(failure + (errno != 0 ? std::strerror(errno) : "unknown reason"));
+  const auto fail = [&](std::size_t line, const std::string& message) {
+    throw FileError(file.string() + ":" + std::to_string(line) + ": " + message);
+  };
+  std::string line;
+  std::getline(in, line);
+  if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+  Samples samples;
+  std::vector<std::string> names = cells_of(line);
+  if (names.size() < 2 || names[0] != "t")
+    fail(1, "expected a header of which the first column is t, got " + in_quotes(line.substr(0, 60)));
+  samples.names.assign(names.begin() + 1, names.end());
+  samples.columns.resize(samples.names.size());
+  for (std::size_t number = 2; std::getline(in, line); ++number) {
+    if (line.empty() || line == "\r") continue;
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != names.size())
+      fail(number, "expected " + std::to_string(names.size()) + " cells, got " + std::to_string(cells.size()));
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      double x = 0;
+      const char* const end = cells[i].data() + cells[i].size();
+      const auto [stop, code] = std::from_chars(cells[i].data(), end, x);
+      if (code != std::errc() || stop != end || !std::isfinite(x))
+        fail(number, "expected a number for " + names[i] + ", got " + in_quotes(cells[i]));
+      if (i == 0 && !samples.t.empty() && x <= samples.t.back())
+        fail(number, "expected times that grow, got " + cells[i] + " after a row of the same time or a later one");
+      (i == 0 ? samples.t : samples.columns[i - 1]).push_back(x);
+    }
+  }
+  if (samples.t.empty()) fail(1, "expected rows below the header, got none");
+  return samples;
+}
+
+Recorder::Recorder(std::vector<Probe> probes) : probes_(std::move(probes)) {
+  for (const Probe& p : probes_) samples_.names.insert(samples_.names.end(), p.columns.begin(), p.columns.end());
+  samples_.columns.resize(samples_.names.size());
+}
+
+void Recorder::take(const StepView& view) {
+  samples_.t.push_back(view.state.t);
+  std::size_t column = 0;
+  for (const Probe& p : probes_) {
+    double values[3] = {0, 0, 0};
+    p.evaluate(view, values);
+    for (std::size_t i = 0; i < p.columns.size(); ++i) samples_.columns[column++].push_back(values[i]);
+  }
+}
+
+ProbeError compare(const Samples& run, const Samples& reference, const std::vector<std::string>& of) {
+  const double slack = run.t.size() > 1 ? 1e-6 * (run.t[1] - run.t[0]) : 0;
+  if (run.t.empty() || reference.t.empty() || reference.t.front() > run.t.front() + slack ||
+      reference.t.back() < run.t.back() - slack)
+    throw std::invalid_argument("compare: the reference does not cover the run");
+  ProbeError error;
+  double difference = 0, size = 0, largest_difference = 0, largest = 0;
+  for (std::size_t n = 0; n < run.t.size(); ++n) {
+    double d = 0, f = 0;
+    bool interpolated = false;
+    for (const std::string& name : of) {
+      const double mine = run.columns[run.find(name).value()][n];
+      const double right =
+          value_at(reference.t, reference.columns[reference.find(name).value()], run.t[n], interpolated);
+      d += (mine - right) * (mine - right);
+      f += right * right;
+    }
+    d = std::sqrt(d);
+    f = std::sqrt(f);
+    error.interpolated += interpolated ? 1 : 0;
+    difference += d;
+    size += f;
+    largest_difference = std::max(largest_difference, d);
+    largest = std::max(largest, f);
+    error.end = d;
+  }
+  error.relative = largest > 0;
+  error.mean = difference / (error.relative ? size : static_cast<double>(run.t.size()));
+  error.max = largest_difference / (error.relative ? largest : 1.0);
+  return error;
+}
+
+std::optional<double> order_between(double x_1, double e_1, double x_2, double e_2) {
+  const double order = std::log(e_1 / e_2) / std::log(x_1 / x_2);
+  return e_1 > 0 && e_2 > 0 && x_1 != x_2 && std::isfinite(order) ? std::optional(order) : std::nullopt;
+}
+
+std::optional<double> fitted_order(const Vector& x, const Vector& e) {
+  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!(e[i] > 0) || !std::isfinite(e[i])) continue;
+    const double a = std::log(x[i]), b = std::log(e[i]);
+    n += 1;
+    sx += a;
+    sy += b;
+    sxx += a * a;
+    sxy += a * b;
+  }
+  const double determinant = n * sxx - sx * sx;
+  if (n < 2 || !(determinant > 1e-12 * n * sxx)) return std::nullopt;
+  return (n * sxy - sx * sy) / determinant;
+}
+
+}  // namespace carom

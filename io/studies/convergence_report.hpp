@@ -1,0 +1,60 @@
+// A study of convergence, what is told of it and what is kept: a table, convergence.csv, .json and .svg.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "integrators/common/simulation.hpp"
+#include "io/studies/convergence.hpp"
+
+namespace carom {
+
+/// A probe and its columns.
+struct StudyQuantity {
+  std::string name;
+  std::vector<std::string> columns;
+};
+
+struct StudyRun {
+  std::string word;  ///< the value as it was given
+  double value = 0;
+  RunStatus status = RunStatus::completed;
+  std::string failure;
+  Samples samples;
+  RunStatistics statistics;
+  double seconds = 0;
+  std::vector<ProbeError> errors;  ///< per quantity; empty without a reference
+};
+
+/// Orders of a quantity: of each run against the run before, where both have errors, and fitted to all.
+struct StudyOrders {
+  std::vector<std::optional<double>> mean, max, end;
+  std::optional<double> fitted_mean, fitted_max, fitted_end;
+};
+
+struct Study {
+  std::string model, file;     ///< name and file of the model
+  std::string label, pointer;  ///< the number that is changed from run to run
+  bool finer_is_smaller = true;
+  std::vector<std::string> subproblems;
+  std::vector<StudyQuantity> quantities;
+  std::vector<StudyRun> runs;
+  std::string reference;            ///< in words; empty: there is none
+  std::vector<StudyOrders> orders;  ///< per quantity
+  RunStatus status = RunStatus::completed;
+};
+
+/// Fills in the orders; they are positive where errors fall as the runs get finer.
+void find_orders(Study& study);
+
+std::string study_table(const Study& study);
+/// The names of the three files.
+std::vector<std::string> study_files();
+/// Makes the directory. Throws FileError if the files cannot be written there.
+void prepare_study(const std::filesystem::path& directory);
+/// Writes the files. Throws FileError.
+void write_study(const Study& study, const std::filesystem::path& directory);
+
+}  // namespace carom

@@ -1,0 +1,97 @@
+// Taking stock of a model without a step: what `carom check` tells.
+//
+// Everything is computed from the mechanics that was built, not read from the file again: masses by applying M, degrees
+// of freedom from the equations and the rank of G (core/mechanics/row_rank.hpp), gaps and rates from the constraints,
+// frequencies from the tangents (core/mechanics/element_frequency.hpp). "Fits", "touches" and "penetrates" mean within
+// and beyond 1e-9 of the model's length or speed scale.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/mechanics/element_block.hpp"
+#include "io/model/model.hpp"
+
+namespace carom {
+
+struct Stock {
+  struct Body {
+    std::string name, type;
+    double mass = 0;
+    Vec3 center = Vec3::Zero();    ///< of mass; of the nodes when the body has none
+    std::optional<Vec3> inertia;   ///< principal moments about it, ascending; rigid bodies
+    std::optional<double> length;  ///< lines
+    int equations = 0;
+  };
+  struct Count {
+    std::string what;
+    int number = 0;
+  };
+  /// The largest of some values: absolute, over its scale, and where.
+  struct Largest {
+    double value = 0, relative = 0;
+    std::string component;
+  };
+  struct Joint {
+    std::string name, type;
+    int rows = 0, redundant = 0;
+    Largest gap, rate;  ///< |g| and |g'|
+    bool fits = true;
+  };
+  struct Redundant {
+    std::string joint, component;  ///< or contact, and its point
+  };
+  /// A contact, or a stop of a joint.
+  struct Contact {
+    std::string name;
+    int candidates = 0, touching = 0, penetrating = 0;
+    double smallest_gap = 0;
+    std::string nearest;  ///< the candidate that has it
+    double approach = 0;  ///< largest speed of approach of a candidate, 0 if none approaches
+    int impacts = 0;      ///< candidates that touch or penetrate and approach
+  };
+  struct Frequency {
+    std::string kind, element;  ///< block, and its stiffest element
+    int elements = 0, massless = 0;
+    double omega = 0, period = 0, steps = 0;  ///< rad per time; 2 pi/omega; period over the step
+  };
+
+  std::string title;
+  double mass = 0;
+  Vec3 center = Vec3::Zero();
+  std::vector<Body> bodies;
+
+  std::vector<Count> nodes, elements;  ///< by kind, those that exist
+  int components = 0, fixed = 0, equations = 0;
+  bool linear = false;
+
+  int joint_rows = 0, rank = 0, freedom = 0;  ///< freedom: equations - rank
+  std::vector<Joint> joints;
+  std::vector<Redundant> redundant;  ///< rows of joints, in model order, that depend on rows before them
+
+  int candidates = 0, touching = 0, rank_with_contacts = 0;
+  std::vector<Contact> contacts;
+  std::vector<Redundant> redundant_contacts;  ///< touching contacts that depend on joints and contacts before them
+
+  InitialProjection projection;
+  std::vector<Frequency> frequencies;
+  double step = 0;
+  std::string stiffness_remark;  ///< what the highest frequency means for the step; empty without stiffness
+
+  Scales scales;
+  Energies energies;
+  Momenta momenta;
+  std::vector<std::string> remarks;
+};
+
+/// Of a valid model and its document.
+Stock take_stock(const Model& model, const ModelDocument& document);
+
+/// As a report for people; long lists are cut.
+std::string stock_text(const Stock& stock);
+/// As JSON, complete.
+std::string stock_json(const Stock& stock);
+
+}  // namespace carom
