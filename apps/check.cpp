@@ -36,11 +36,11 @@ class Check final : public Command {
       fmt::print(stderr, "{}", document.report(width_of_stderr()));
       return exit_invalid_model;
     }
-    const Stock stock = take_stock(*model, document);
+    const Inventory stock = inspect_model(*model, document);
     if (json_)
-      fmt::print("{}", stock_json(stock));
+      fmt::print("{}", inventory_json(stock));
     else
-      fmt::print("{}\nvalid\n", stock_text(stock));
+      fmt::print("{}\nvalid\n", inventory_text(stock));
     return exit_done;
   }
 

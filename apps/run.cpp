@@ -171,7 +171,7 @@ class Run final : public Command {
     const Scales& s = model.scales;
     fmt::print(stderr, "{}: {} equations, {} bilateral and {} unilateral rows; {}{}\n", document.file, system.size(),
                system.bilateral(), system.unilateral(), system.linear() ? "linear" : "nonlinear",
-               system.massless() ? ", with massless components" : "");
+               system.has_massless_equation() ? ", with massless components" : "");
     fmt::print(stderr, "scales: length {:.4g}, speed {:.4g}, mass {:.4g}\n", s.length, s.speed, s.mass);
   }
 
@@ -223,7 +223,7 @@ class Run final : public Command {
     }
     if (output.events && moves) own(std::make_unique<EventLog>(model, directory / "events.csv"));
     if (!task.probes.empty()) own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.probes)));
-    Picture* const picture = output.vtu ? own(std::make_unique<Picture>(model, directory, task.name)) : nullptr;
+    VtuOutput* const picture = output.vtu ? own(std::make_unique<VtuOutput>(model, directory, task.name)) : nullptr;
     observers.push_back(&task.expectations);
     StatusFile* const status = own(std::make_unique<StatusFile>(directory / "status.json", account.t_start, t_end));
     if (!quiet_) own(std::make_unique<Progress>(account.t_start, t_end, isatty(STDERR_FILENO) != 0));

@@ -23,7 +23,7 @@ class Schema final : public Command {
 
   int run() override {
     if (key_.empty()) {
-      fmt::print("{}", markdown_ ? model_markdown() : json_schema_text());
+      fmt::print("{}", markdown_ ? schema_markdown() : json_schema_text());
       return exit_done;
     }
     try {

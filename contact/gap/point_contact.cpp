@@ -102,7 +102,7 @@ void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput
   }
 }
 
-RowLaw PointContactBlock::law(int item, int) const {
+ContactParameters PointContactBlock::law(int item, int) const {
   return {.restitution = points_[static_cast<std::size_t>(item)].restitution};
 }
 

@@ -95,7 +95,7 @@ void SphereContactBlock::add_reaction_gradient(Range range, const ConstraintInpu
   }
 }
 
-RowLaw SphereContactBlock::law(int item, int) const {
+ContactParameters SphereContactBlock::law(int item, int) const {
   return {.restitution = pairs_[static_cast<std::size_t>(item)].restitution};
 }
 

@@ -28,7 +28,7 @@ class SphereContactBlock final : public ConstraintBlock {
   void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const override;
   void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                              double* A) const override;
-  RowLaw law(int item, int row) const override;
+  ContactParameters law(int item, int row) const override;
   std::string item_name(int item) const override { return pairs_[static_cast<std::size_t>(item)].name; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 

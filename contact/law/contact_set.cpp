@@ -9,7 +9,7 @@ constexpr int free_repeats = 2;          // sets met again before the careful ru
 constexpr double careful_factor = 1e-6;  // of the penalty then
 }  // namespace
 
-void AugmentedConstraints::resize(int first, int count) {
+void ContactSet::resize(int first, int count) {
   first_ = first;
   flags_.assign(static_cast<std::size_t>(count), 0);
   multipliers_.assign(static_cast<std::size_t>(count), 0.0);
@@ -18,7 +18,7 @@ void AugmentedConstraints::resize(int first, int count) {
   seen_.reserve(256);
 }
 
-void AugmentedConstraints::reset() {
+void ContactSet::reset() {
   for (int row : active_rows_) flags_[static_cast<std::size_t>(row - first_)] = 0;
   for (double& m : multipliers_) m = 0;
   active_rows_.clear();
@@ -27,7 +27,7 @@ void AugmentedConstraints::reset() {
   repeats_ = updates_ = pending_ = 0;
 }
 
-int AugmentedConstraints::update(In c, double penalty, double band, const std::vector<std::uint8_t>* held) {
+int ContactSet::update(In c, double penalty, double band, const std::vector<std::uint8_t>* held) {
   const bool careful = repeats_ > free_repeats, first = updates_++ == 0;
   const double p = effective(penalty);
   int changed = 0;
@@ -62,11 +62,11 @@ int AugmentedConstraints::update(In c, double penalty, double band, const std::v
   return changed;
 }
 
-double AugmentedConstraints::effective(double penalty) const {
+double ContactSet::effective(double penalty) const {
   return repeats_ > free_repeats ? careful_factor * penalty : penalty;
 }
 
-void AugmentedConstraints::add_increment(In increments) {
+void ContactSet::add_increment(In increments) {
   for (std::size_t k = 0; k < active_rows_.size(); ++k)
     multipliers_[static_cast<std::size_t>(active_rows_[k] - first_)] += increments[k];
 }

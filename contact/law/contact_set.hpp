@@ -1,4 +1,4 @@
-// AugmentedConstraints: active set and multipliers of the unilateral rows of one sub-problem (Alart, Curnier 1991).
+// ContactSet: active set and multipliers of the unilateral rows of one sub-problem (Alart, Curnier 1991).
 //
 //   sigma_j = lambda_j - p c_j;   active: bilateral rows and every candidate with sigma_j > 0;
 //   c_j = 0 on active rows, lambda_j = 0 on the others                                     (THEORY section 4)
@@ -19,7 +19,7 @@
 
 namespace carom {
 
-class AugmentedConstraints {
+class ContactSet {
  public:
   /// first: global index of the first unilateral row, count: how many there are.
   void resize(int first, int count);

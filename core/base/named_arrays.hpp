@@ -1,4 +1,4 @@
-// Record: arrays and numbers by name, the form in which parts of a run hand their inner state to a checkpoint.
+// NamedArrays: arrays and numbers by name, the form in which parts of a run hand their inner state to a checkpoint.
 //
 // Values are kept bit for bit. Whole numbers are stored as doubles, exact up to 2^53.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace carom {
 
-struct Record {
+struct NamedArrays {
   struct Entry {
     std::string name;
     Vector values;

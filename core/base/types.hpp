@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/base/index.hpp"
+
 namespace carom {
 
 using Vec3 = Eigen::Vector3d;

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "core/base/index.hpp"
+
 namespace carom {
 
 namespace {
@@ -18,8 +20,6 @@ constexpr int band_limit = 8;
 constexpr int chain_mean_size = 3;
 constexpr double solid_operations_per_entry = 40;
 constexpr int patience = 3;  // fallbacks in a row until the replacement stays
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
@@ -187,7 +187,7 @@ std::string LinearSolver::method_name() const { return std::string(impl_->curren
 double LinearSolver::fill() const { return impl_->current().facts().fill; }
 const LinearCounters& LinearSolver::counters() const { return impl_->counters; }
 
-void LinearSolver::save(Record& record, const std::string& prefix) const {
+void LinearSolver::save(NamedArrays& record, const std::string& prefix) const {
   const Impl& s = *impl_;
   const auto pivots = [](const detail::Backend& backend) {
     const std::span<const double> values = backend ? backend->pivot_values() : std::span<const double>();
@@ -205,7 +205,7 @@ void LinearSolver::save(Record& record, const std::string& prefix) const {
   record.set(prefix + "replacement pivots", pivots(s.replacement));
 }
 
-void LinearSolver::restore(const Record& record, const std::string& prefix, std::span<const double> values) {
+void LinearSolver::restore(const NamedArrays& record, const std::string& prefix, std::span<const double> values) {
   Impl& s = *impl_;
   const Vector *const state = record.find(prefix + "solver"), *const counters = record.find(prefix + "counters");
   const auto fits = [&](std::span<const double> x) { return x.empty() || x.size() == s.pattern->column.size(); };

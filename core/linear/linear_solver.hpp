@@ -102,8 +102,8 @@ class LinearSolver {
   // Names begin with `prefix`. restore() into a freshly analysed solver of the same pattern makes it go on bit for bit;
   // `values` are those of the last factorisation, empty if it will not be used any more. std::invalid_argument if the
   // record does not fit the pattern.
-  void save(Record& record, const std::string& prefix) const;
-  void restore(const Record& record, const std::string& prefix, std::span<const double> values);
+  void save(NamedArrays& record, const std::string& prefix) const;
+  void restore(const NamedArrays& record, const std::string& prefix, std::span<const double> values);
 
  private:
   struct Impl;

@@ -8,12 +8,11 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "core/base/index.hpp"
 #include "core/linear/linear_solver.hpp"
 
 namespace carom::detail {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Pivots that a positive definite matrix can have; false for NaN and overflow too.
 inline bool acceptable(double pivot, double diagonal) {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/base/index.hpp"
 #include "core/linear/linear_solver.hpp"
 #include "core/linear/linear_solver_lanes.hpp"
 
@@ -24,8 +25,6 @@ constexpr int largest_chain_block = 12;  // of consecutive unknowns
 constexpr int largest_block = 24;        // with the multipliers that joined
 constexpr int largest_border = 8;
 constexpr double largest_growth = 1e7;  // of a pivot against its scale; Newton refines what rounding that leaves
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Blocks in the order of elimination: order[start[i]] .. order[start[i + 1] - 1] are the rows of block i; the border is
 // what follows the last.

@@ -7,13 +7,12 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/index.hpp"
 #include "core/linear/sparse.hpp"
 
 namespace carom {
 
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 using Plain [[gnu::vector_size(32)]] = double;

@@ -5,11 +5,9 @@
 #include <limits>
 #include <stdexcept>
 
-namespace carom {
+#include "core/base/index.hpp"
 
-namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-}  // namespace
+namespace carom {
 
 int SparsePattern::find(int row, int col) const {
   const auto first = column.begin() + row_start[at(row)], last = column.begin() + row_start[at(row) + 1];

@@ -24,7 +24,7 @@ struct ConstraintTraits {
 };
 
 /// Per-row data of the contact law; joints leave the defaults.
-struct RowLaw {
+struct ContactParameters {
   double restitution = 0;  ///< e in [0, 1] of Newton's impact law; 0 for bilateral rows
   double friction = 0;     ///< Coulomb coefficient
   double scale = 1;        ///< by which a user weighs the row's residual against the model's length scale
@@ -67,7 +67,7 @@ class ConstraintBlock {
   /// A += c D(F^T s), without T; local_size x local_size per item, row-major.
   virtual void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                                      double* A) const = 0;
-  virtual RowLaw law(int item, int row) const {
+  virtual ContactParameters law(int item, int row) const {
     (void)item, (void)row;
     return {};
   }

@@ -91,7 +91,7 @@ class ElementBlock {
   /// Elastic and potential energy of the range (kinetic energy is 1/2 v . M v, which System knows).
   virtual Energies energies(Range range, const ElementInput& in) const = 0;
   /// A force by which roundoff in the internal forces is measured (EA, or stiffness times length_scale); 0 if none.
-  virtual double noise_force(double length_scale) const { return 0.0 * length_scale; }
+  virtual double roundoff_force(double length_scale) const { return 0.0 * length_scale; }
 
   /// An element that is turned inside out, -1 if there is none. Newton's method may pass through such configurations;
   /// no step ends there.

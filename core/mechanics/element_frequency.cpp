@@ -9,7 +9,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // visit(element, equations, K) for all elements of a block.
@@ -76,7 +75,7 @@ std::vector<BlockFrequency> element_frequencies(const System& system, In q, doub
   const SparsePattern& pattern = system.saddle_pattern();
   Vector values(at(pattern.nonzeros())), mass(at(system.size())), stiffness(mass.size());
   const Vector v(mass.size(), 0.0);
-  SaddleRequest request;
+  Linearisation request;
   request.c_M = 1;
   request.mass = MassKind::lumped;
   request.q_M = request.q = q.data();
@@ -107,19 +106,19 @@ std::vector<BlockFrequency> element_frequencies(const System& system, In q, doub
                     moving.clear();
                     whole.clear();
                     share.clear();
-                    bool massless = false;
+                    bool has_massless_equation = false;
                     for (int i = 0; i < K.rows(); ++i) {
                       const int equation = equations[at(i)];
                       if (equation < 0 || K(i, i) == 0) continue;
                       if (!(mass[at(equation)] > 0)) {
-                        massless = true;
+                        has_massless_equation = true;
                         continue;
                       }
                       moving.push_back(i);
                       whole.push_back(1 / std::sqrt(mass[at(equation)]));
                       share.push_back(whole.back() * std::sqrt(stiffness[at(equation)] / std::abs(K(i, i))));
                     }
-                    found.massless += massless ? 1 : 0;
+                    found.has_massless_equation += has_massless_equation ? 1 : 0;
                     bound.meet(K, moving, share);
                     if (alone.meet(K, moving, whole)) found.element = e;
                   });

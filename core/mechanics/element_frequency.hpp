@@ -20,11 +20,11 @@
 namespace carom {
 
 struct BlockFrequency {
-  int block = 0;     ///< index into System::elements()
-  int element = 0;   ///< the stiffest of the block
-  double omega = 0;  ///< bound of the block, rad per time; 0 if no element moves a mass
-  int elements = 0;  ///< of the block
-  int massless = 0;  ///< elements with an end that has stiffness but no mass
+  int block = 0;                  ///< index into System::elements()
+  int element = 0;                ///< the stiffest of the block
+  double omega = 0;               ///< bound of the block, rad per time; 0 if no element moves a mass
+  int elements = 0;               ///< of the block
+  int has_massless_equation = 0;  ///< elements with an end that has stiffness but no mass
 };
 
 /// One entry per block with stiffness, in their order. q has configuration_size() entries; allocates.

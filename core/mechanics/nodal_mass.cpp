@@ -6,8 +6,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // The response of a range of elements to a unit field of one component, added to the nodes.
 void add_response(const ElementBlock& block, Range range, In q, int component, Vector& field, Vector& response,
                   std::vector<NodalMass>& nodes) {

@@ -10,8 +10,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Entries below this, of rows of unit length, are rounding.
 constexpr double rounding = 1e-13;
 

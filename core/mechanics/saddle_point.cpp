@@ -10,8 +10,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 constexpr double proximal = 1e-8;         // eps of the regularisations, relative to the largest diagonal entry
 constexpr double rank_tolerance = 1e-10;  // pivots of the Delassus operator below this mean redundant rows
 constexpr int refinements = 3;
@@ -125,7 +123,7 @@ void SaddlePoint::analyse_direct() {
   direct_known_ = true;
 }
 
-bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, In frame_blocks) {
+bool SaddlePoint::factorise(const System& system, const Linearisation& request, In frame_blocks) {
   assemble(request, frame_blocks);
   row_scale_ = request.row_scale;
   for (ActiveRow& row : active_) row.kept = false;
@@ -133,7 +131,7 @@ bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, 
   if (!iterative_) return factorise_directly();
 
   // conjugate gradients are tried anew when the step changes
-  const SaddleRequest& last = kept_.numbers;
+  const Linearisation& last = kept_.numbers;
   if (request.c_M != last.c_M || request.c_C != last.c_C || request.c_K != last.c_K || request.c_s != last.c_s)
     cg_failures_ = 0;
   kept_.keep(system, request, frame_blocks);
@@ -154,7 +152,7 @@ bool SaddlePoint::factorise(const System& system, const SaddleRequest& request, 
 
 // ---- the request of the present matrix
 
-void SaddlePoint::KeptRequest::keep(const System& system, const SaddleRequest& request, In blocks) {
+void SaddlePoint::KeptRequest::keep(const System& system, const Linearisation& request, In blocks) {
   const auto copy_of = [](const double* from, std::size_t size, Vector& to) {
     to.assign(from, from + (from == nullptr ? 0 : size));
   };
@@ -172,8 +170,8 @@ void SaddlePoint::KeptRequest::keep(const System& system, const SaddleRequest& r
   numbers.T = nullptr;
 }
 
-SaddleRequest SaddlePoint::KeptRequest::request() const {
-  SaddleRequest request = numbers;
+Linearisation SaddlePoint::KeptRequest::request() const {
+  Linearisation request = numbers;
   const auto pointer = [](const Vector& x) { return x.empty() ? nullptr : x.data(); };
   request.q_M = pointer(q_M);
   request.q = pointer(q);
@@ -184,7 +182,7 @@ SaddleRequest SaddlePoint::KeptRequest::request() const {
   return request;
 }
 
-void SaddlePoint::KeptRequest::save(Record& record, const std::string& prefix, bool arrays) const {
+void SaddlePoint::KeptRequest::save(NamedArrays& record, const std::string& prefix, bool arrays) const {
   record.set(prefix + "request",
              {numbers.c_M, numbers.c_C, numbers.c_K, numbers.c_s, numbers.c_rate, numbers.t, numbers.loads,
               numbers.row_scale, numbers.rows_through_T ? 1.0 : 0.0, numbers.mass == MassKind::lumped ? 1.0 : 0.0});
@@ -196,7 +194,7 @@ void SaddlePoint::KeptRequest::save(Record& record, const std::string& prefix, b
   record.set(prefix + "request T", std::move(frames));
 }
 
-void SaddlePoint::KeptRequest::restore(const System& system, const Record& record, const std::string& prefix,
+void SaddlePoint::KeptRequest::restore(const System& system, const NamedArrays& record, const std::string& prefix,
                                        bool arrays) {
   const auto entry = [&](const std::string& name, std::initializer_list<std::size_t> sizes) -> const Vector& {
     const Vector* const x = record.find(prefix + name);
@@ -227,9 +225,9 @@ void SaddlePoint::KeptRequest::restore(const System& system, const Record& recor
   for (std::size_t i = 0; i < T.frames.size(); ++i) std::copy_n(t.data() + 9 * i, 9, T.frames[i].data());
 }
 
-void SaddlePoint::assemble(const SaddleRequest& request, In frame_blocks) {
+void SaddlePoint::assemble(const Linearisation& request, In frame_blocks) {
   Vector& values = this->values();
-  SaddleRequest wanted = request;
+  Linearisation wanted = request;
   wanted.symmetrised = symmetrised_;
   system_->assemble(wanted, values);
   if (frame_blocks.empty()) return;
@@ -266,7 +264,7 @@ LinearCounters SaddlePoint::counters() const {
   return sum += cg_counters_;
 }
 
-void SaddlePoint::save(Record& record, const std::string& prefix, bool factors) const {
+void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool factors) const {
   const bool kept = factors && factorised_;
   record.set(prefix + "saddle point", {kept ? 1.0 : 0.0, regularised_ ? 1.0 : 0.0, row_scale_});
   if (!iterative_) {
@@ -283,7 +281,7 @@ void SaddlePoint::save(Record& record, const std::string& prefix, bool factors) 
   if (direct_known_) solver_.save(record, prefix);
 }
 
-void SaddlePoint::restore(const Record& record, const std::string& prefix) {
+void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) {
   const Vector* const state = record.find(prefix + "saddle point");
   const Vector* const matrix = record.find(prefix + "matrix");
   const Vector* const iteration = record.find(prefix + "conjugate gradients");
@@ -501,11 +499,11 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
     rhs_[at(n_ + i)] = row_scale_ * c_b[at(i)];
     zero = zero && c_b[at(i)] == 0;
   }
-  contradiction_ = 0;
+  constraint_inconsistency_ = 0;
   if (!zero && !base_solve(rhs_)) return false;
   if (!zero && regularised_)
     for (int i = 0; i < n_b_; ++i)
-      contradiction_ = std::max(contradiction_, std::abs(residual_[at(n_ + i)]) / row_scale_);
+      constraint_inconsistency_ = std::max(constraint_inconsistency_, std::abs(residual_[at(n_ + i)]) / row_scale_);
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {

@@ -44,7 +44,7 @@ class SaddlePoint {
 
   /// Assembles and factorises; false if the matrix is singular beyond repair. `frame_blocks` (3 x 3, row-major, for
   /// every rotating frame one after the other; empty: none) are added to the frames' rotation blocks of S.
-  bool factorise(const System& system, const SaddleRequest& request, In frame_blocks = {});
+  bool factorise(const System& system, const Linearisation& request, In frame_blocks = {});
   bool factorised() const { return factorised_; }
   void forget() { factorised_ = false; }
 
@@ -65,7 +65,7 @@ class SaddlePoint {
   LinearCounters counters() const;
   /// What the last solve left of G_b dx + c_b: redundant rows contradict each other a little where positions fit only
   /// nearly, and are then solved in the sense of least squares, with multipliers of no part that does nothing.
-  double contradiction() const { return contradiction_; }
+  double constraint_inconsistency() const { return constraint_inconsistency_; }
   /// Bilateral rows are known to be redundant, although a state nearby may hide it.
   void expect_redundant() { regularised_ = true; }
   bool redundant() const { return regularised_; }
@@ -77,8 +77,8 @@ class SaddlePoint {
   /// What later solves depend on besides their input, under names with the prefix: pivots, known redundancies and, with
   /// `factors`, the matrix that is kept: its values, or, where conjugate gradients were chosen, the request it comes
   /// from, which is far smaller. restore() follows analyse(); std::invalid_argument if it does not fit.
-  void save(Record& record, const std::string& prefix, bool factors) const;
-  void restore(const Record& record, const std::string& prefix);
+  void save(NamedArrays& record, const std::string& prefix, bool factors) const;
+  void restore(const NamedArrays& record, const std::string& prefix);
 
   /// Row of the last singular matrix: an equation, or size() + a bilateral row; -1 if unknown.
   int suspicious_row() const { return solver_.suspicious_row(); }
@@ -93,18 +93,18 @@ class SaddlePoint {
 
   // A request and what its pointers point to; empty: null.
   struct KeptRequest {
-    SaddleRequest numbers;  // with null pointers
+    Linearisation numbers;  // with null pointers
     Vector q_M, q, v, a, s, frame_blocks;
     TangentOperators T;
 
-    void keep(const System& system, const SaddleRequest& request, In blocks);
-    SaddleRequest request() const;
-    void save(Record& record, const std::string& prefix, bool arrays) const;
-    void restore(const System& system, const Record& record, const std::string& prefix, bool arrays);
+    void keep(const System& system, const Linearisation& request, In blocks);
+    Linearisation request() const;
+    void save(NamedArrays& record, const std::string& prefix, bool arrays) const;
+    void restore(const System& system, const NamedArrays& record, const std::string& prefix, bool arrays);
   };
 
   Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
-  void assemble(const SaddleRequest& request, In frame_blocks);
+  void assemble(const Linearisation& request, In frame_blocks);
   void analyse_direct();
   bool factorise_directly();
   void set_regularisation(bool on);
@@ -120,7 +120,7 @@ class SaddlePoint {
   const SparsePattern* pattern_ = nullptr;
   Vector values_, rhs_, residual_, correction_, previous_, rhs_scratch_;
   int n_ = 0, n_b_ = 0, n_A_ = 0;
-  double row_scale_ = 1, contradiction_ = 0;
+  double row_scale_ = 1, constraint_inconsistency_ = 0;
   bool factorised_ = false, regularised_ = false, delassus_regularised_ = false, delassus_known_ = false;
   std::vector<int> diagonal_;      // positions of the multiplier diagonal
   std::vector<ActiveRow> active_;  // the first n_A_ are in use

@@ -13,8 +13,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Equations of the local components of every item of a topology.
 LocalEquations local_equations(const Topology& topology, const DofMap& dofs) {
   LocalEquations equations;
@@ -218,7 +216,7 @@ void System::finalize() {
   // is there an equation without mass?
   massless_ = false;
   Vector diagonal(at(saddle_.nonzeros()));
-  SaddleRequest mass;
+  Linearisation mass;
   mass.c_M = 1;
   mass.q_M = initial_configuration_.data();
   mass.q = initial_configuration_.data();

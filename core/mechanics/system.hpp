@@ -29,7 +29,7 @@ enum class RowSet { bilateral, unilateral, all };
 /// The saddle-point matrix [[S, -k F_b^T], [-k G_b, 0]] of one sub-problem (THEORY section 4), n + bilateral() square:
 ///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(F^T s)] T      derivatives at (q, v, t)
 ///   rows: G + c_rate D(G v + g_t) T, or G T when rows_through_T
-struct SaddleRequest {
+struct Linearisation {
   double c_M = 0, c_C = 0, c_K = 0, c_s = 0;
   const double* q_M = nullptr;
   const double* q = nullptr;
@@ -88,7 +88,7 @@ class System {
   const std::vector<std::unique_ptr<ConstraintBlock>>& constraints() const { return constraints_; }
   const Vec3& gravity() const { return gravity_; }
   int threads() const { return threads_; }
-  RowLaw row_law(int row) const { return laws_[static_cast<std::size_t>(row)]; }
+  ContactParameters contact_parameters(int row) const { return laws_[static_cast<std::size_t>(row)]; }
   /// Block, item and row within the item of a global row.
   struct RowPlace {
     int block, item, row;
@@ -108,7 +108,7 @@ class System {
   bool constant_mass() const { return constant_mass_; }
   bool has_forces(unsigned parts) const { return (force_parts_ & parts) != 0; }  ///< any of the parts, anywhere
   bool driven() const { return driven_; }                                        ///< some bilateral row depends on time
-  bool massless() const { return massless_; }                                    ///< some equation has no mass
+  bool has_massless_equation() const { return massless_; }                       ///< some equation has no mass
   /// Mean diagonal mass of the translational equations that have one; 0 if none has.
   double mean_nodal_mass() const { return mean_nodal_mass_; }
   bool uses_tangent_operators() const { return uses_T_; }  ///< T enters some matrix
@@ -134,7 +134,7 @@ class System {
   void forces(In q, In v, double t, unsigned parts, Out f) const;
   void mass_times(In q, In a, Out f, MassKind kind = MassKind::consistent) const;
   /// A force by which roundoff of internal forces is measured.
-  double noise_force(double length_scale) const;
+  double roundoff_force(double length_scale) const;
 
   // Constraints.
   void gaps(In q, double t, RowSet set, Out g) const;
@@ -153,9 +153,9 @@ class System {
 
   // Matrices.
   const SparsePattern& saddle_pattern() const { return saddle_; }  ///< n + bilateral() square, diagonal included
-  void assemble(const SaddleRequest& request, Out values) const;
+  void assemble(const Linearisation& request, Out values) const;
   /// y = (c_C (-df/dv) + c_K (D(M a) - Df) T) x by elements, without a matrix; only S of the request, no constraints.
-  void tangent_times(const SaddleRequest& request, In x, Out y) const;
+  void tangent_times(const Linearisation& request, In x, Out y) const;
 
   // Energies and momenta.
   Energies energies(In q, In v, double t) const;  ///< gravity in potential, zero at the origin
@@ -174,10 +174,10 @@ class System {
   void add_gravity(In q, Out f) const;
   /// a += c gamma, the field of gravity on the translations of the items' nodes; scalar coordinates are no places.
   void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;
-  void element_matrices(std::size_t block, Range range, const SaddleRequest& request, ThreadScratch& scratch,
+  void element_matrices(std::size_t block, Range range, const Linearisation& request, ThreadScratch& scratch,
                         double* A) const;
-  void assemble_in_batches(std::size_t block, const SaddleRequest& request, Out values) const;
-  void add_constraint_terms(const SaddleRequest& request, Out values) const;
+  void assemble_in_batches(std::size_t block, const Linearisation& request, Out values) const;
+  void add_constraint_terms(const Linearisation& request, Out values) const;
   void sparse_row(const RowPlace& place, const double* values, SparseRow& row) const;
   Vec3 first_moment(std::size_t block, Range range, In q) const;
   static void apply_columns(const std::vector<FrameColumn>& columns, int local_size, Range range,
@@ -200,7 +200,7 @@ class System {
   std::unique_ptr<Workspace> work_;
   std::vector<int> first_row_;
   std::vector<RowPlace> places_;
-  std::vector<RowLaw> laws_;
+  std::vector<ContactParameters> laws_;
   SparsePattern saddle_;
   Vector gravity_force_;
   std::vector<char> is_rotation_;  // per equation

@@ -8,10 +8,6 @@
 
 namespace carom {
 
-namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-}  // namespace
-
 template <class Kernel>
 void System::assemble_vector(const Kernel& kernel, Out f) const {
   set_zero(f);
@@ -107,13 +103,13 @@ void System::mass_times(In q, In a, Out f, MassKind kind) const {
       f);
 }
 
-double System::noise_force(double length_scale) const {
+double System::roundoff_force(double length_scale) const {
   double largest = 0;
-  for (const auto& block : elements_) largest = std::max(largest, block->noise_force(length_scale));
+  for (const auto& block : elements_) largest = std::max(largest, block->roundoff_force(length_scale));
   return largest;
 }
 
-void System::tangent_times(const SaddleRequest& request, In x, Out y) const {
+void System::tangent_times(const Linearisation& request, In x, Out y) const {
   assemble_vector(
       [&](std::size_t b, Range range, ThreadScratch& scratch, double* local) {
         if (!element_tables_[b]->contributes_matrix) return false;
@@ -133,7 +129,7 @@ void System::tangent_times(const SaddleRequest& request, In x, Out y) const {
 
 // ---- matrices
 
-void System::element_matrices(std::size_t b, Range range, const SaddleRequest& r, ThreadScratch& scratch,
+void System::element_matrices(std::size_t b, Range range, const Linearisation& r, ThreadScratch& scratch,
                               double* A) const {
   const ElementBlock& block = *elements_[b];
   const BlockTraits& traits = block.traits();
@@ -198,7 +194,7 @@ void System::apply_columns(const std::vector<FrameColumn>& columns, int local_si
   }
 }
 
-void System::assemble(const SaddleRequest& request, Out values) const {
+void System::assemble(const Linearisation& request, Out values) const {
   set_zero(values);
   if (!parallel_) {
     double* local = work_->local_out.data();
@@ -224,7 +220,7 @@ void System::assemble(const SaddleRequest& request, Out values) const {
 
 // Several threads: the matrices of a batch of elements, then their rows, each summed by one thread in the order of the
 // elements, as above.
-void System::assemble_in_batches(std::size_t b, const SaddleRequest& request, Out values) const {
+void System::assemble_in_batches(std::size_t b, const Linearisation& request, Out values) const {
   const ElementTables& tables = *element_tables_[b];
   const Topology& topology = elements_[b]->topology();
   const std::size_t m2 = at(topology.local_size) * at(topology.local_size);
@@ -254,7 +250,7 @@ void System::assemble_in_batches(std::size_t b, const SaddleRequest& request, Ou
   }
 }
 
-void System::add_constraint_terms(const SaddleRequest& r, Out values) const {
+void System::add_constraint_terms(const Linearisation& r, Out values) const {
   Vector& A = work_->constraint_matrix;
   Vector& v_local = work_->constraint_v;
   for (std::size_t b = 0; b < constraints_.size(); ++b) {

@@ -7,10 +7,6 @@
 
 namespace carom {
 
-namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-}  // namespace
-
 template <class Visit>
 void System::for_blocks(RowSet set, const Visit& visit) const {
   for (std::size_t b = 0; b < constraints_.size(); ++b) {

@@ -9,10 +9,6 @@
 
 namespace carom {
 
-namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-}  // namespace
-
 Energies System::energies(In q, In v, double t) const {
   Energies sum;
   for (std::size_t b = 0; b < elements_.size(); ++b) {

@@ -7,8 +7,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 Topology topology_of(const std::vector<Bar>& bars, Slot slot) {
   std::vector<int> nodes;
   for (const Bar& b : bars) nodes.insert(nodes.end(), {b.node_a, b.node_b});
@@ -90,7 +88,7 @@ Energies LinearBarBlock::energies(Range range, const ElementInput& in) const {
   return sum;
 }
 
-double LinearBarBlock::noise_force(double length_scale) const {
+double LinearBarBlock::roundoff_force(double length_scale) const {
   return stiffness_.empty() ? 0 : *std::max_element(stiffness_.begin(), stiffness_.end()) * length_scale;
 }
 
@@ -173,7 +171,7 @@ Energies BarBlock::energies(Range range, const ElementInput& in) const {
   return sum;
 }
 
-double BarBlock::noise_force(double length_scale) const {
+double BarBlock::roundoff_force(double length_scale) const {
   double largest = 0;
   for (const Bar& b : bars_) largest = std::max(largest, b.axial_stiffness / b.length);
   return largest * length_scale;

@@ -31,7 +31,7 @@ class LinearBarBlock final : public ElementBlock {
   void add_mass_times(Range range, const ElementInput& in, const double* a, MassKind kind, double* f) const override;
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
   Energies energies(Range range, const ElementInput& in) const override;
-  double noise_force(double length_scale) const override;
+  double roundoff_force(double length_scale) const override;
   std::vector<OutputField> output_fields() const override { return {{"axial_force", 1}}; }
   void output(std::string_view field, Range range, const ElementInput& in, double* values) const override;
 
@@ -51,7 +51,7 @@ class BarBlock final : public ElementBlock {
   void add_mass_times(Range range, const ElementInput& in, const double* a, MassKind kind, double* f) const override;
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
   Energies energies(Range range, const ElementInput& in) const override;
-  double noise_force(double length_scale) const override;
+  double roundoff_force(double length_scale) const override;
   std::vector<OutputField> output_fields() const override { return {{"axial_force", 1}}; }
   void output(std::string_view field, Range range, const ElementInput& in, double* values) const override;
 

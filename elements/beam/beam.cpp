@@ -7,7 +7,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 using Coefficients = so3::Coefficients<double>;
 using Mat12 = Eigen::Matrix<double, 12, 12, Eigen::RowMajor>;
 
@@ -368,7 +367,7 @@ Energies BeamBlock::energies(Range range, const ElementInput& in) const {
   return sum;
 }
 
-double BeamBlock::noise_force(double length_scale) const {
+double BeamBlock::roundoff_force(double length_scale) const {
   double largest = 0;
   for (const Element& e : elements_)
     largest = std::max(largest, sections_[at(e.section)].stiffness.diagonal().head<3>().maxCoeff() / e.length);

@@ -48,7 +48,7 @@ class BeamBlock final : public ElementBlock {
   void add_mass_times(Range range, const ElementInput& in, const double* a, MassKind kind, double* f) const override;
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
   Energies energies(Range range, const ElementInput& in) const override;
-  double noise_force(double length_scale) const override;
+  double roundoff_force(double length_scale) const override;
 
   /// section_force and section_moment (with damping where velocities are given), section_strain, section_curvature in
   /// section axes; axial_force.

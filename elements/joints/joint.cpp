@@ -4,8 +4,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 template <class Item>
 Topology topology_of(const std::vector<Item>& items) {
   std::vector<int> nodes;

@@ -7,8 +7,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 using Vec12 = Eigen::Matrix<double, 12, 1>;
 using Mat12 = Eigen::Matrix<double, 12, 12, Eigen::RowMajor>;
 
@@ -195,7 +193,7 @@ void CoordinateBlock::add_reaction_gradient(Range range, const ConstraintInput& 
   }
 }
 
-RowLaw CoordinateBlock::law(int item, int) const { return {.restitution = items_[at(item)].restitution}; }
+ContactParameters CoordinateBlock::law(int item, int) const { return {.restitution = items_[at(item)].restitution}; }
 
 ConstraintBlock::Place CoordinateBlock::place(int item, int, const ConstraintInput& in) const {
   const CoordinateRow& row = items_[at(item)];
@@ -272,7 +270,7 @@ Energies CoordinateSpringBlock::energies(Range range, const ElementInput& in) co
   return sum;
 }
 
-double CoordinateSpringBlock::noise_force(double length_scale) const {
+double CoordinateSpringBlock::roundoff_force(double length_scale) const {
   double largest = 0;
   for (const CoordinateSpring& s : items_) largest = std::max(largest, s.stiffness);
   return largest * length_scale;

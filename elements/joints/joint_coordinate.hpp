@@ -73,7 +73,7 @@ class CoordinateBlock final : public ConstraintBlock {
   void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const override;
   void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                              double* A) const override;
-  RowLaw law(int item, int row) const override;
+  ContactParameters law(int item, int row) const override;
   std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
   std::string row_name(int item, int) const override { return items_[static_cast<std::size_t>(item)].holds; }
   /// A force at B's point; of an angle, a moment on B.
@@ -102,7 +102,7 @@ class CoordinateSpringBlock final : public ElementBlock {
   void add_mass_times(Range, const ElementInput&, const double*, MassKind, double*) const override {}
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
   Energies energies(Range range, const ElementInput& in) const override;
-  double noise_force(double length_scale) const override;
+  double roundoff_force(double length_scale) const override;
   std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
 
  private:

@@ -6,8 +6,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 Topology topology_of(const std::vector<SpringDamper>& springs) {
   std::vector<int> nodes;
   for (const SpringDamper& s : springs) nodes.insert(nodes.end(), {s.node_a, s.node_b});
@@ -117,7 +115,7 @@ Energies SpringDamperBlock::energies(Range range, const ElementInput& in) const 
   return sum;
 }
 
-double SpringDamperBlock::noise_force(double length_scale) const {
+double SpringDamperBlock::roundoff_force(double length_scale) const {
   double largest = 0;
   for (const SpringDamper& s : springs_) largest = std::max(largest, s.stiffness);
   return largest * length_scale;

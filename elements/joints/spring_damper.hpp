@@ -31,7 +31,7 @@ class SpringDamperBlock final : public ElementBlock {
   void add_mass_times(Range, const ElementInput&, const double*, MassKind, double*) const override {}
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
   Energies energies(Range range, const ElementInput& in) const override;
-  double noise_force(double length_scale) const override;
+  double roundoff_force(double length_scale) const override;
   std::string item_name(int item) const override { return springs_[static_cast<std::size_t>(item)].name; }
 
  private:

@@ -4,8 +4,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 Topology topology_of(const std::vector<Load>& loads) {
   std::vector<int> nodes;
   nodes.reserve(loads.size());

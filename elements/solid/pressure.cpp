@@ -6,8 +6,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 int count_nodes(const std::vector<PressureFace>& faces) { return faces.empty() || faces[0].nodes[3] >= 0 ? 4 : 3; }
 
 Topology topology_of(const std::vector<PressureFace>& faces) {

@@ -14,8 +14,6 @@ namespace {
 
 using namespace solid;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 Topology topology_of(SolidMesh& mesh) {
   const int nodes = nodes_per_element(mesh.shape);
   const int items = static_cast<int>(mesh.nodes.size()) / nodes;
@@ -72,7 +70,7 @@ class Block final : public SolidBlock {
   std::string item_name(int item) const override {
     return names_.empty() ? SolidBlock::item_name(item) : names_[at(item)];
   }
-  double noise_force(double length_scale) const override { return stiffness_scale_ * length_scale; }
+  double roundoff_force(double length_scale) const override { return stiffness_scale_ * length_scale; }
 
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override {
     if ((parts & force_internal) != 0)

@@ -9,7 +9,6 @@
 namespace carom {
 
 namespace {
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 double sum(const Energies& e) { return e.kinetic + e.elastic + e.potential; }
 }  // namespace
 
@@ -158,7 +157,7 @@ void EnergyLedger::sum_up() {
   largest_ = std::max(largest_, sum(energy_));
 }
 
-void EnergyLedger::save(Record& record) {
+void EnergyLedger::save(NamedArrays& record) {
   record.set("bounds", {largest_, balance_.scale, balance_.largest_closure});
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
@@ -169,7 +168,7 @@ void EnergyLedger::save(Record& record) {
   record.set("sums", std::move(sums));
 }
 
-void EnergyLedger::restore(const Record& record, bool) {
+void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
                       *const sums = record.find("sums");
   if (bounds == nullptr || bounds->size() != 3 || energies == nullptr || energies->size() != 6 || sums == nullptr ||

@@ -50,8 +50,8 @@ class EnergyLedger final : public Observer {
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
   std::string record_name() const override { return "ledger"; }
-  void save(Record& record) override;
-  void restore(const Record& record, bool same_files) override;
+  void save(NamedArrays& record) override;
+  void restore(const NamedArrays& record, bool same_files) override;
 
   const EnergyBalance& balance() const { return balance_; }
   double initial() const { return initial_.kinetic + initial_.elastic + initial_.potential; }

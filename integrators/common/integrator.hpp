@@ -54,8 +54,8 @@ class Integrator {
 
   /// What the next step depends on beside the state. restore() takes the place of initialise(); it throws
   /// std::invalid_argument if the record is that of another method or size.
-  virtual void save(Record& record) const = 0;
-  virtual void restore(const Record& record) = 0;
+  virtual void save(NamedArrays& record) const = 0;
+  virtual void restore(const NamedArrays& record) = 0;
 };
 
 }  // namespace carom

@@ -33,8 +33,8 @@ class Observer {
   /// restore() comes before start(), which then sees the state of the checkpoint; `same_files`: the files of the run
   /// that wrote it are there and are continued.
   virtual std::string record_name() const { return ""; }
-  virtual void save(Record&) {}
-  virtual void restore(const Record&, bool same_files) { (void)same_files; }
+  virtual void save(NamedArrays&) {}
+  virtual void restore(const NamedArrays&, bool same_files) { (void)same_files; }
 };
 
 }  // namespace carom

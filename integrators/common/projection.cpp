@@ -13,8 +13,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 constexpr double accepted = 1e-12, wanted = 1e-13;  // of the scale; a state within `accepted` is left alone
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 constexpr double largest_turn = 0.5;  // rad of one iteration
@@ -97,7 +95,7 @@ class PositionProjection {
       if (report.iterations % (max_iterations + 1) == max_iterations) return false;
 
       // correction in the tangent space of q
-      SaddleRequest request;
+      Linearisation request;
       request.c_M = 1;
       request.c_s = curvature ? 1 : 0;
       request.q_M = q_0_.data();
@@ -203,7 +201,7 @@ class PositionProjection {
   std::vector<Mat3> inertia_;
   Vector blocks_;
   Vector d_, w_, r_, Md_, reaction_, g_, s_, c_A_, dl_A_, nu_b_, dl_b_;
-  AugmentedConstraints contacts_;
+  ContactSet contacts_;
   SaddlePoint saddle_;
   double gap_rounding_ = 0;
 };
@@ -245,7 +243,7 @@ ProjectionReport project_velocities(const System& system, const ProjectionScales
   if (open > accepted * scales.speed + rounding) {
     SaddlePoint saddle;
     saddle.analyse(system, {system.symmetric(), false});
-    SaddleRequest request;
+    Linearisation request;
     request.c_M = 1;
     request.q_M = request.q = q.data();
     request.v = v.data();

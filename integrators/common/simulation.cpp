@@ -117,7 +117,7 @@ void visit_statistics(Statistics& s, const Visit& visit) {
 }
 }  // namespace
 
-void Simulation::save(Record& record) const {
+void Simulation::save(NamedArrays& record) const {
   record.set("grid", {grid_.origin, static_cast<double>(grid_.steps), static_cast<double>(grid_.part),
                       static_cast<double>(grid_.level), static_cast<double>(options_.max_subdivisions)});
   Vector values;
@@ -125,7 +125,7 @@ void Simulation::save(Record& record) const {
   record.set("statistics", std::move(values));
 }
 
-void Simulation::restore(const Record& record, bool same_grid, double t_end) {
+void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end) {
   const Vector *const grid = record.find("grid"), *const statistics = record.find("statistics");
   std::size_t count = 0;
   visit_statistics(statistics_, [&](const auto&) { ++count; });

@@ -62,10 +62,10 @@ class Simulation {
   RunStatus run();
 
   /// The place on the grid of time and the statistics, for a checkpoint; valid in every callback of an observer.
-  void save(Record& record) const;
+  void save(NamedArrays& record) const;
   /// Before run(), which then goes on from there to `t_end`. With `same_grid` false (another step) a new grid of time
   /// starts at the state's time. Throws std::invalid_argument if the record does not fit.
-  void restore(const Record& record, bool same_grid, double t_end);
+  void restore(const NamedArrays& record, bool same_grid, double t_end);
 
   const RunStatistics& statistics() const { return statistics_; }
   /// The report of the step that ended a failed run.

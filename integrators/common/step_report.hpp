@@ -31,7 +31,7 @@ struct StepReport {
   int failed = -1;  ///< index of the sub-problem that failed
   const char* reason = "";
   int worst_equation = -1, worst_row = -1;
-  std::string culprit;  ///< what made the step fail, if it is neither an equation nor a row: an element, a formula
+  std::string failed_item;  ///< what made the step fail, if it is neither an equation nor a row: an element, a formula
 
   bool timed = false;  ///< `seconds` holds the wall time of the sub-problems of this step
   std::array<double, 3> seconds{};

@@ -13,7 +13,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 using Clock = std::chrono::steady_clock;
 double seconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -41,7 +40,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& options)
   constant_[position] = system.linear() && contacts_linear(system);
   // conjugate gradients may take the symmetric part of a matrix, as a quasi-Newton method
   const bool quasi = system.symmetrisable() && options.newton.method == NewtonMethod::automatic;
-  const bool spd = (system.symmetric() || quasi) && system.bilateral() == 0 && !system.massless();
+  const bool spd = (system.symmetric() || quasi) && system.bilateral() == 0 && !system.has_massless_equation();
   const bool flat = contacts_linear(system);
   const double length = options.scales.length;
   // where one solve is the solution it has to be exact
@@ -54,7 +53,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& options)
   for (const Subproblem which : {smooth, position, velocity})
     newton_[which] = {options.newton, options.weight, constant_[which] || (which == velocity && mass_alone_)};
 
-  noise_stiffness_ = system.noise_force(1.0);
+  noise_stiffness_ = system.roundoff_force(1.0);
   root_size_ = std::sqrt(static_cast<double>(std::max<std::size_t>(n, 1)));
 }
 
@@ -106,7 +105,7 @@ void NsgaDecoupled::mark_touching(const System& system, State& state) {
 bool NsgaDecoupled::initial_acceleration(const System& system, In q, In v, double t, Vector& vd, Vector& lambda) {
   SaddlePoint& saddle = saddle_[velocity];
   factor_h_[velocity] = 0;
-  SaddleRequest request;
+  Linearisation request;
   request.c_M = 1;
   request.q_M = request.q = q.data();
   request.v = v.data();
@@ -155,8 +154,8 @@ StepReport NsgaDecoupled::step(const System& system, State& state, double h) {
     fail(report, smooth, "the state is not finite");
     return report;
   }
-  report.culprit = system.undefined_formula(state.t + h);
-  if (!report.culprit.empty()) {
+  report.failed_item = system.undefined_formula(state.t + h);
+  if (!report.failed_item.empty()) {
     set_zero(r_);
     fail(report, smooth, undefined_formula);
     return report;
@@ -250,15 +249,16 @@ bool NsgaDecoupled::find_smooth_motion(const System& system, const State& state,
       continue;
     }
     // redundant rows contradict each other by as much as q~ is off the joints; they will agree at q
-    const double contradiction = sub.tried() > 0 ? std::min(1.5 * saddle_[smooth].contradiction(), 1e-3 * speed_) : 0;
+    const double constraint_inconsistency =
+        sub.tried() > 0 ? std::min(1.5 * saddle_[smooth].constraint_inconsistency(), 1e-3 * speed_) : 0;
     if (newton_[smooth].test(sub, residual_norm, terms, floor, 1.0, k_s, c_b,
-                             options_.newton.constraint_tolerance * speed_ + contradiction))
+                             options_.newton.constraint_tolerance * speed_ + constraint_inconsistency))
       return true;
     if (sub.tried() == options_.newton.max_iterations) return fail_at(report, smooth, "no convergence", c_b, {}, {});
 
     // tangent and correction
     if (needs_factorisation(smooth, h, sub, false)) {
-      SaddleRequest request;
+      Linearisation request;
       request.c_M = c_a;
       request.c_C = 1;
       request.c_K = request.c_s = request.c_rate = c_q;
@@ -375,7 +375,7 @@ bool NsgaDecoupled::correct_position(const System& system, const State& state, d
       T = &T_;
     }
     if (needs_factorisation(position, h, sub, last_change == sub.iterations)) {
-      SaddleRequest request;
+      Linearisation request;
       request.c_M = 1;
       request.c_K = options_.force_corrections ? h * h : 0;
       request.c_s = 1;
@@ -448,7 +448,7 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
   // the rates that the impact law reflects, and the constant part of f_*
   contacts_velocity_.restrict_to(contacts_position_.flags());
   for (const int row : candidates) {
-    const double e = system.row_law(row).restitution;
+    const double e = system.contact_parameters(row).restitution;
     rate_n_[at(row)] = e == 0 ? 0.0 : e * system.row_rate(row, state.q, state.v, state.t);
   }
   const bool corrections = options_.force_corrections && report.subproblems[position].iterations > 0;
@@ -510,7 +510,7 @@ bool NsgaDecoupled::jump_velocity(const System& system, const State& state, doub
 
     // tangent and correction
     if (needs_factorisation(velocity, h, sub, last_change == sub.iterations)) {
-      SaddleRequest request;
+      Linearisation request;
       request.c_M = 1;
       request.c_C = options_.force_corrections ? h : 0;
       request.q_M = request.q = q_.data();
@@ -583,7 +583,7 @@ void NsgaDecoupled::jump_force(const System& system, const State& state, Out f, 
 
 // ---- what outlives a step beside the state
 
-void NsgaDecoupled::save(Record& record) const {
+void NsgaDecoupled::save(NamedArrays& record) const {
   record.set("factorised for", {factor_h_[smooth], factor_h_[position], factor_h_[velocity]});
   record.set_number("steps", static_cast<double>(steps_));
   const char* const names[] = {"smooth ", "position ", "velocity "};
@@ -596,7 +596,7 @@ void NsgaDecoupled::save(Record& record) const {
   }
 }
 
-void NsgaDecoupled::restore(const Record& record) {
+void NsgaDecoupled::restore(const NamedArrays& record) {
   const Vector* const h = record.find("factorised for");
   if (h == nullptr || h->size() != 3) throw std::invalid_argument("NsgaDecoupled: the record does not fit");
   std::copy(h->begin(), h->end(), factor_h_);
@@ -655,8 +655,8 @@ bool NsgaDecoupled::fail_at(StepReport& report, Subproblem which, const char* re
 
 bool NsgaDecoupled::upright(const System& system, double t, StepReport& report, Subproblem which) {
   // without corrections no force was evaluated at q
-  report.culprit = system.inverted_element(q_, t, options_.force_corrections);
-  return report.culprit.empty() || fail(report, which, inverted_element);
+  report.failed_item = system.inverted_element(q_, t, options_.force_corrections);
+  return report.failed_item.empty() || fail(report, which, inverted_element);
 }
 
 bool NsgaDecoupled::fail_singular(const System& system, StepReport& report, Subproblem which) {

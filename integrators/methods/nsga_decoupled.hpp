@@ -39,8 +39,8 @@ class NsgaDecoupled final : public Integrator {
   void jump_force(const System& system, const State& state, Out f, Out scratch) const override;
   In equation_residual() const override { return r_; }
   In row_residual() const override { return row_residual_; }
-  void save(Record& record) const override;
-  void restore(const Record& record) override;
+  void save(NamedArrays& record) const override;
+  void restore(const NamedArrays& record) override;
 
  private:
   enum Subproblem { smooth = 0, position = 1, velocity = 2 };
@@ -77,7 +77,7 @@ class NsgaDecoupled final : public Integrator {
   bool forces_known_ = false, correction_known_ = false;
   bool moved_ = false, jumped_ = false;
   double noise_stiffness_ = 0, noise_force_ = 0, root_size_ = 1, speed_ = 1, largest_position_ = 0;
-  AugmentedConstraints contacts_position_, contacts_velocity_;
+  ContactSet contacts_position_, contacts_velocity_;
   TangentOperators T_;
 
   // smooth state and multipliers of the step under way (tilde in the paper); after it q_ and v_ are those it began with

@@ -14,7 +14,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 using Clock = std::chrono::steady_clock;
 
 constexpr double rounding = std::numeric_limits<double>::epsilon();
@@ -43,7 +42,7 @@ StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& 
   const bool flat = contacts_linear(system), symmetric = system.symmetric() && flat;
   constant_ = system.linear() && flat;
   saddle_.analyse(system, {symmetric, symmetric && system.bilateral() == 0});
-  const double length = options_.scales.length, noise = system.noise_force(length);
+  const double length = options_.scales.length, noise = system.roundoff_force(length);
   stiffness_ = (noise > 0 ? noise : std::max(options_.weight, std::numeric_limits<double>::min())) / length;
   root_size_ = std::sqrt(static_cast<double>(std::max<std::size_t>(n, 1)));
 }
@@ -72,8 +71,8 @@ StepReport StaticEquilibrium::step(const System& system, State& state, double h)
   report.timed = system.size() > 2000 || steps_++ % 16 == 0;
   const auto begin = report.timed ? Clock::now() : Clock::time_point{};
   q_n_ = state.q;
-  report.culprit = system.undefined_formula(state.t + h);
-  if (!report.culprit.empty()) {
+  report.failed_item = system.undefined_formula(state.t + h);
+  if (!report.failed_item.empty()) {
     report.subproblems[0].name = "equilibrium";
     set_zero(r_);
     fail(system, report, undefined_formula);
@@ -112,7 +111,7 @@ bool StaticEquilibrium::factorise(const System& system, double t, double factor,
     shifted_.analyse(system, {system.symmetric() && contacts_linear(system), false});
     shifted_known_ = true;
   }
-  SaddleRequest request;
+  Linearisation request;
   request.c_K = request.c_s = 1;
   request.c_M = sigma;
   request.q_M = request.q = q_.data();
@@ -137,7 +136,7 @@ bool StaticEquilibrium::solve(const System& system, State& state, double t, doub
   const double length = options_.scales.length, mass = options_.scales.mass;
   const double largest_position = std::max(length, system.largest_position(state.q));
   const std::size_t n_b = at(system.bilateral()), n_u = at(system.unilateral());
-  const double floor = 1e-14 * root_size_ * system.noise_force(largest_position);
+  const double floor = 1e-14 * root_size_ * system.roundoff_force(largest_position);
   const double gap_tolerance = options_.constraint_tolerance * length + 8 * rounding * largest_position;
   const double penalty = 1e-3 * stiffness_;
 
@@ -220,8 +219,8 @@ bool StaticEquilibrium::solve(const System& system, State& state, double t, doub
     }
   }
 
-  report.culprit = system.inverted_element(q_, t, true);
-  if (!report.culprit.empty()) return fail(system, report, inverted_element);
+  report.failed_item = system.inverted_element(q_, t, true);
+  if (!report.failed_item.empty()) return fail(system, report, inverted_element);
 
   // commit
   for (std::size_t i = 0; i < n_u; ++i) report.smallest_gap = std::min(report.smallest_gap, g_[n_b + i]);
@@ -298,13 +297,13 @@ LinearCounters StaticEquilibrium::linear_counters() const {
   return shifted_known_ ? sum += shifted_.counters() : sum;
 }
 
-void StaticEquilibrium::save(Record& record) const {
+void StaticEquilibrium::save(NamedArrays& record) const {
   record.set("static", {static_cast<double>(steps_), shifted_known_ ? 1.0 : 0.0});
   saddle_.save(record, "equilibrium ", constant_);
   if (shifted_known_) shifted_.save(record, "shifted ", false);
 }
 
-void StaticEquilibrium::restore(const Record& record) {
+void StaticEquilibrium::restore(const NamedArrays& record) {
   const Vector* const state = record.find("static");
   if (state == nullptr || state->size() != 2) throw std::invalid_argument("StaticEquilibrium: the record does not fit");
   steps_ = static_cast<long>(state->front());

@@ -55,8 +55,8 @@ class StaticEquilibrium final : public Integrator {
   void jump_force(const System& system, const State& state, Out f, Out scratch) const override;
   In equation_residual() const override { return r_; }
   In row_residual() const override { return row_residual_; }
-  void save(Record& record) const override;
-  void restore(const Record& record) override;
+  void save(NamedArrays& record) const override;
+  void restore(const NamedArrays& record) override;
 
  private:
   void residual(const System& system, In q, In lambda, double t, double factor);
@@ -68,7 +68,7 @@ class StaticEquilibrium final : public Integrator {
   StaticOptions options_;
   SaddlePoint saddle_, shifted_;  // shifted: with sigma M
   bool shifted_known_ = false, constant_ = false;
-  AugmentedConstraints contacts_;
+  ContactSet contacts_;
   int suspicious_row_ = -1;
   long steps_ = 0;
   double stiffness_ = 1, root_size_ = 1;

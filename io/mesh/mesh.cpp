@@ -12,8 +12,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Adds the integrals of the shape functions over an element.
 template <class Shape, std::size_t n>
 void add_volumes(const std::vector<Vec3>& places, const std::array<int, n>& element, std::vector<double>& of_node) {

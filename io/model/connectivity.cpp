@@ -12,8 +12,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Disjoint sets of numbers.
 class Sets {
  public:

@@ -118,7 +118,7 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   info.motion = read_motion(o, pointer + "/obstacle");
   if (!context_.document.ok()) return;
   Contact built{name, {}};
-  const ObstacleKind& kind = find_kind(obstacle_kinds(), o);
+  const ObstacleType& kind = find_type(obstacle_types(), o);
   const double distance =
       kind.build(o, 1.0, info.mesh).front().obstacle->distance(context_.initial_place(touching.front().at));
   const double size = o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance));

@@ -19,7 +19,7 @@ JointBuilder::Sizes JointBuilder::sizes() const {
 void JointBuilder::read() {
   const json& list = context_.root()["joints"];
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const JointKind& kind = find_kind(joint_kinds(), list[i]);
+    const JointType& kind = find_type(joint_types(), list[i]);
     JointSource joint;
     joint.json = &list[i];
     joint.pointer = "/joints/" + std::to_string(i);
@@ -99,7 +99,7 @@ AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, con
 }
 
 // Where the ends are at the start; false after a complaint.
-bool JointBuilder::read_ends(JointSource& joint, const JointKind& kind) {
+bool JointBuilder::read_ends(JointSource& joint, const JointType& kind) {
   const json& of = (*joint.json)["of"];
   const std::string pointer = joint.pointer + "/of";
   const std::size_t issues = context_.document.issues.size();
@@ -128,12 +128,12 @@ bool JointBuilder::read_ends(JointSource& joint, const JointKind& kind) {
     context_.error(pointer + "/" + std::to_string(end),
                    "expected a point of the ground or of a body with rotation, since a " + kind.type +
                        " joint holds rotations" +
-                       (kind.needs == JointKind::Needs::first_frame ? " of its first side" : "") + ", got " +
+                       (kind.needs == JointType::Needs::first_frame ? " of its first side" : "") + ", got " +
                        brief(of[static_cast<std::size_t>(end)]));
     return false;
   };
-  if (kind.needs != JointKind::Needs::nothing && !joint.a_is_oriented()) return complain(0);
-  if (kind.needs == JointKind::Needs::two_frames && !joint.b_is_oriented()) return complain(1);
+  if (kind.needs != JointType::Needs::nothing && !joint.a_is_oriented()) return complain(0);
+  if (kind.needs == JointType::Needs::two_frames && !joint.b_is_oriented()) return complain(1);
   return true;
 }
 

@@ -32,7 +32,7 @@ class JointBuilder {
   Sizes sizes() const;
   AttachedPoint read_end(const JointSource& joint, int side);
   AttachedPoint frame_of_set(const JointSource& joint, int side, const PointSet& set);
-  bool read_ends(JointSource& joint, const JointKind& kind);
+  bool read_ends(JointSource& joint, const JointType& kind);
   void add_blocks();
   std::vector<int> rows_of(List list, const Item& item) const;
 

@@ -74,7 +74,7 @@ class Builder {
       info.type = text(body["type"]);
       model_->bodies.push_back(std::move(info));
     }
-    for (const BodyKind& kind : body_kinds()) {
+    for (const BodyType& kind : body_types()) {
       std::vector<BodySource> sources;
       for (std::size_t i = 0; i < bodies.size(); ++i)
         if (bodies[i]["type"] == kind.type)
@@ -351,7 +351,7 @@ class Builder {
     if (!std::isfinite(s.length) || !std::isfinite(s.speed) || !std::isfinite(s.mass) || !std::isfinite(model_->weight))
       error("", "lengths, speeds, masses or gravity are so large that their products are no finite numbers");
     const json& in = root_["integrator"];
-    model_->make_integrator = find_kind(integrator_kinds(), in).build(in, *model_);
+    model_->make_integrator = find_type(integrator_types(), in).build(in, *model_);
 
     const json& output = root_["output"];
     model_->output.vtu = output["vtu"]["enabled"].get<bool>();

@@ -99,7 +99,7 @@ class References {
         const auto found = bodies_.find(text.substr(0, text.find('.')));
         bodies.push_back(found == bodies_.end() ? nullptr : found->second);
         if (bodies.back() == nullptr || !holds_rotations(joints[i], k) || !is_single(text)) continue;
-        if (const BodyKind* kind = kind_of(*bodies.back()); kind != nullptr && !kind->rotates)
+        if (const BodyType* kind = kind_of(*bodies.back()); kind != nullptr && !kind->rotates)
           complain(here + "/" + std::to_string(k),
                    "a " + text_of(joints[i], "type") + " joint holds rotations too: expected a point of " +
                        rotating_kinds() + ", got " + in_quotes(text) + " of a body of type " + in_quotes(kind->type));
@@ -230,9 +230,9 @@ class References {
   static bool holds_rotations(const json& joint, std::size_t side) {
     const std::string type = text_of(joint, "type");
     const auto kind =
-        std::find_if(joint_kinds().begin(), joint_kinds().end(), [&](const JointKind& k) { return k.type == type; });
-    if (kind == joint_kinds().end()) return false;
-    return side == 0 ? kind->needs != JointKind::Needs::nothing : kind->needs == JointKind::Needs::two_frames;
+        std::find_if(joint_types().begin(), joint_types().end(), [&](const JointType& k) { return k.type == type; });
+    if (kind == joint_types().end()) return false;
+    return side == 0 ? kind->needs != JointType::Needs::nothing : kind->needs == JointType::Needs::two_frames;
   }
 
   void complain(const std::string& pointer, const std::string& message) { document_.add_issue(pointer, message); }
@@ -272,7 +272,7 @@ class References {
     bool is_sphere = true;
     if (type == "rigid") is_sphere = body->contains("shape") && text_of((*body)["shape"], "type") == "sphere";
     if (type == "point_mass") is_sphere = !body->contains("radius") || (*body)["radius"] != 0;
-    if ((type != "rigid" && type != "point_mass" && find_body_kind(type) != nullptr) || !is_sphere)
+    if ((type != "rigid" && type != "point_mass" && find_body_type(type) != nullptr) || !is_sphere)
       complain(reference.pointer,
                "expected a rigid body with the shape of a sphere or a point mass with a radius > 0, got " +
                    in_quotes(reference.text));
@@ -285,12 +285,12 @@ class References {
              "expected a beam, got " + in_quotes(reference.text) + " of type " + in_quotes(text_of(*body, "type")));
   }
 
-  static const BodyKind* kind_of(const json& body) { return find_body_kind(text_of(body, "type")); }
+  static const BodyType* kind_of(const json& body) { return find_body_type(text_of(body, "type")); }
 
   /// "a rigid body", or what else has rotations.
   static std::string rotating_kinds() {
     std::string words;
-    for (const BodyKind& kind : body_kinds())
+    for (const BodyType& kind : body_types())
       if (kind.rotates) words += (words.empty() ? "" : " or ") + kind.help;
     return words;
   }
@@ -311,7 +311,7 @@ class References {
     const std::size_t dot = text.find('.');
     const json* body = find_body(pointer, text.substr(0, dot));
     if (body == nullptr) return;
-    const BodyKind* kind = kind_of(*body);
+    const BodyType* kind = kind_of(*body);
     if (kind == nullptr) return;
     const std::string point = dot == std::string::npos ? "" : text.substr(dot + 1);
     const std::string message = kind->point_error(*body, dot == std::string::npos ? nullptr : &point, use);
@@ -320,7 +320,7 @@ class References {
 
   void check_rotating_point(const std::string& pointer, const std::string& text) {
     const auto body = bodies_.find(text.substr(0, text.find('.')));
-    const BodyKind* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
+    const BodyType* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
     if (kind != nullptr && !kind->rotates)
       complain(pointer, "expected a point of " + rotating_kinds() + ", got " + in_quotes(text) +
                             ", which has no rotation (type " + in_quotes(kind->type) + ")");
@@ -331,7 +331,7 @@ class References {
   /// A point or points of the body in which the reference stands, at /bodies/I/...
   void check_own_point(const FoundReference& reference, PointUse use) {
     const json& body = model_.at(json::json_pointer(reference.pointer.substr(0, reference.pointer.find('/', 8))));
-    const BodyKind* kind = kind_of(body);
+    const BodyType* kind = kind_of(body);
     const std::string message = kind == nullptr ? "" : kind->point_error(body, &reference.text, use);
     if (!message.empty()) complain(reference.pointer, message);
   }
@@ -345,7 +345,7 @@ class References {
         return check_point(pointer, of, false, PointUse::element);
       case Quantity::Of::rotating_point: {
         const auto body = bodies_.find(of.substr(0, of.find('.')));
-        const BodyKind* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
+        const BodyType* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
         if (kind != nullptr && !kind->rotates)
           complain(pointer, in_quotes(quantity.name) + " needs " + rotating_kinds() + ", got " + in_quotes(of) +
                                 " of type " + in_quotes(kind->type));

@@ -69,7 +69,7 @@ Node joints_spec() {
                "its points; a group of a solid's nodes, \"block.top\", is held as one rigid frame at its centre"),
   };
   std::vector<Variant> variants;
-  for (const JointKind& kind : joint_kinds()) {
+  for (const JointType& kind : joint_types()) {
     std::vector<Key> keys = shared;
     for (Key& key : kind.keys()) keys.push_back(std::move(key));
     variants.emplace_back(kind.type, kind.help, std::move(keys));
@@ -151,7 +151,7 @@ std::string check_size(const json& bodies, std::string& where) {
 
 Node bodies_spec() {
   std::vector<Variant> variants;
-  for (const BodyKind& kind : body_kinds()) variants.emplace_back(kind.type, kind.help, kind.keys());
+  for (const BodyType& kind : body_types()) variants.emplace_back(kind.type, kind.help, kind.keys());
   return list("bodies", tagged("body", std::move(variants))).nonempty().with(check_size);
 }
 
@@ -168,7 +168,7 @@ Node motion_spec() {
 
 Node obstacle_spec() {
   std::vector<Variant> variants;
-  for (const ObstacleKind& kind : obstacle_kinds()) {
+  for (const ObstacleType& kind : obstacle_types()) {
     std::vector<Key> keys = kind.keys();
     keys.push_back(optional("motion", motion_spec(), "prescribed motion (default: at rest)"));
     variants.emplace_back(kind.type, kind.help, std::move(keys));
@@ -203,7 +203,7 @@ Node contacts_spec() {
 
 Node integrator_spec() {
   std::vector<Variant> variants;
-  for (const IntegratorKind& kind : integrator_kinds()) variants.emplace_back(kind.type, kind.help, kind.keys());
+  for (const IntegratorType& kind : integrator_types()) variants.emplace_back(kind.type, kind.help, kind.keys());
   return tagged("integrator", std::move(variants));
 }
 

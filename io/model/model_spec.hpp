@@ -1,5 +1,5 @@
 // What a model file may hold (format 1): every key declared once, in model_spec.cpp and beside what reads it in
-// kind_*.cpp. Reader, messages, JSON Schema and manual follow from the declarations; see spec.hpp.
+// types/*.cpp. Reader, messages, JSON Schema and manual follow from the declarations; see spec.hpp.
 #pragma once
 
 #include <nlohmann/json.hpp>

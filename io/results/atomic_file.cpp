@@ -166,14 +166,14 @@ void CsvFile::begin() {
   }
 }
 
-void CsvFile::save(Record& record, std::size_t size) {
+void CsvFile::save(NamedArrays& record, std::size_t size) {
   flush();
   record.set_number("size", static_cast<double>(size));
   record.set("columns", Vector(columns_.begin(), columns_.end()));
   if (!meaning_.empty()) record.set("meaning", Vector(meaning_.begin(), meaning_.end()));
 }
 
-std::optional<CsvFile::Place> CsvFile::place(const Record& record) {
+std::optional<CsvFile::Place> CsvFile::place(const NamedArrays& record) {
   const Vector* const columns = record.find("columns");
   if (columns == nullptr) return std::nullopt;
   Place place;

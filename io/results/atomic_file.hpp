@@ -74,10 +74,10 @@ class CsvFile {
   bool open(const std::optional<Place>& resume = std::nullopt);
 
   /// The place for a checkpoint: hands all rows over, and counts the first `size` bytes.
-  void save(Record& record, std::size_t size);
-  void save(Record& record) { save(record, size()); }
+  void save(NamedArrays& record, std::size_t size);
+  void save(NamedArrays& record) { save(record, size()); }
   /// None if the record has none.
-  static std::optional<Place> place(const Record& record);
+  static std::optional<Place> place(const NamedArrays& record);
 
   CsvFile& cell(double value);
   CsvFile& cell(std::string_view text);  ///< quoted where it must be

@@ -41,14 +41,14 @@ Vector to_vector(const json& value) {
   return values;
 }
 
-json to_json(const Record& record) {
+json to_json(const NamedArrays& record) {
   json out = json::object();
-  for (const Record::Entry& e : record.entries) out[e.name] = to_json(e.values);
+  for (const NamedArrays::Entry& e : record.entries) out[e.name] = to_json(e.values);
   return out;
 }
 
-Record to_record(const json& value) {
-  Record record;
+NamedArrays to_record(const json& value) {
+  NamedArrays record;
   for (const auto& [name, values] : value.items()) record.set(name, to_vector(values));
   return record;
 }
@@ -65,8 +65,8 @@ void visit_vectors(T& state, const Visit& visit) {
   visit("impulse", state.impulse);
 }
 
-Record state_record(const State& state) {
-  Record record;
+NamedArrays state_record(const State& state) {
+  NamedArrays record;
   record.set("time", {state.t, static_cast<double>(state.step), state.last_h});
   visit_vectors(state, [&](const char* name, const Vector& x) { record.set(name, x); });
   record.set("active", Vector(state.active.begin(), state.active.end()));
@@ -75,7 +75,7 @@ Record state_record(const State& state) {
   return record;
 }
 
-State state_of(const Record& record) {
+State state_of(const NamedArrays& record) {
   State state;
   const auto get = [&](const char* name) -> const Vector& {
     const Vector* const x = record.find(name);
@@ -90,7 +90,7 @@ State state_of(const Record& record) {
   for (const double x : get("active")) state.active.push_back(static_cast<std::uint8_t>(x));
   for (const double x : get("closed")) state.closed.push_back(static_cast<std::uint8_t>(x));
   constexpr std::string_view prefix = "history ";
-  for (const Record::Entry& e : record.entries)
+  for (const NamedArrays::Entry& e : record.entries)
     if (e.name.starts_with(prefix)) state.history.push_back({e.name.substr(prefix.size()), e.values});
   return state;
 }
@@ -219,13 +219,13 @@ std::vector<ModelDifference> model_differences(const json& was, const json& now)
 // ---- reading and writing
 
 void write_checkpoint(const fs::path& file, const RunParts& parts) {
-  Record integrator, simulation;
+  NamedArrays integrator, simulation;
   parts.integrator.save(integrator);
   parts.simulation.save(simulation);
   json observers = json::object();
   for (Observer* o : parts.observers) {
     if (o->record_name().empty()) continue;
-    Record record;
+    NamedArrays record;
     o->save(record);
     observers[o->record_name()] = to_json(record);
   }

@@ -40,8 +40,8 @@ struct Checkpoint {
   Scales scales;  ///< of the tolerances
   Vector initial_q, initial_v;
   double initial_t = 0;
-  Record integrator, simulation;
-  std::vector<std::pair<std::string, Record>> observers;
+  NamedArrays integrator, simulation;
+  std::vector<std::pair<std::string, NamedArrays>> observers;
 };
 
 /// Reads and verifies a file. Throws FileError if it is missing, damaged or of another kind.

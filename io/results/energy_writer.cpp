@@ -47,13 +47,13 @@ void EnergyWriter::write(const StepView& view) {
   last_written_ = view.state.t;
 }
 
-void EnergyWriter::save(Record& record) {
+void EnergyWriter::save(NamedArrays& record) {
   file_.save(record, regular_size_);
   record.set_number("last", last_regular_);
   record.set("stride", {static_cast<double>(every_), step_});
 }
 
-void EnergyWriter::restore(const Record& record, bool same_files) {
+void EnergyWriter::restore(const NamedArrays& record, bool same_files) {
   if (!same_files) return;
   resume_ = CsvFile::place(record);
   last_regular_ = record.number("last");

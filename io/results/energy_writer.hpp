@@ -21,8 +21,8 @@ class EnergyWriter final : public Observer {
   void after_step(const StepView& view) override;
   void finish(const StepView& view, RunStatus status) override;
   std::string record_name() const override { return "energy"; }
-  void save(Record& record) override;
-  void restore(const Record& record, bool same_files) override;
+  void save(NamedArrays& record) override;
+  void restore(const NamedArrays& record, bool same_files) override;
 
  private:
   void write(const StepView& view);

@@ -7,8 +7,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Where in [0, 1] the cubic with values and slopes at both ends falls through zero for the last time; 0 if it is never
 // positive, 1 if it ends so.
 double last_fall(double value_0, double slope_0, double value_1, double slope_1) {
@@ -108,7 +106,7 @@ void EventLog::write(const StepView& view, int row, bool impact, double t, const
   file_.end_row();
 }
 
-void EventLog::save(Record& record) {
+void EventLog::save(NamedArrays& record) {
   file_.save(record);
   Vector contacts;
   for (const Contact& c : contacts_) contacts.insert(contacts.end(), {c.began, c.steps, c.impulse});
@@ -117,7 +115,7 @@ void EventLog::save(Record& record) {
   record.set_number("step", h_);
 }
 
-void EventLog::restore(const Record& record, bool same_files) {
+void EventLog::restore(const NamedArrays& record, bool same_files) {
   if (same_files) resume_ = CsvFile::place(record);
   const Vector *const contacts = record.find("contacts"), *const v_smooth = record.find("smooth velocity");
   if (contacts == nullptr || v_smooth == nullptr) throw std::invalid_argument("EventLog: the record does not fit");

@@ -35,8 +35,8 @@ class EventLog final : public Observer {
   void after_step(const StepView& view) override;
   void finish(const StepView&, RunStatus) override { file_.flush(); }
   std::string record_name() const override { return "events"; }
-  void save(Record& record) override;
-  void restore(const Record& record, bool same_files) override;
+  void save(NamedArrays& record) override;
+  void restore(const NamedArrays& record, bool same_files) override;
 
  private:
   /// What is known of a row that is closed.

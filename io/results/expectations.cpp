@@ -73,7 +73,7 @@ std::string Expectations::key(const Expectation& e) {
   return key;
 }
 
-void Expectations::save(Record& record) {
+void Expectations::save(NamedArrays& record) {
   for (std::size_t i = 0; i < expectations_.size(); ++i) {
     const Expectation& e = expectations_[i];
     const Column& c = columns_[i];
@@ -84,7 +84,7 @@ void Expectations::save(Record& record) {
   }
 }
 
-void Expectations::restore(const Record& record, bool) {
+void Expectations::restore(const NamedArrays& record, bool) {
   for (std::size_t i = 0; i < expectations_.size(); ++i) {
     Expectation& e = expectations_[i];
     if (const Vector* found = record.find(key(e) + ", found")) e.found = found->front();

@@ -28,8 +28,8 @@ class Expectations final : public Observer {
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
   std::string record_name() const override { return "expectations"; }
-  void save(Record& record) override;
-  void restore(const Record& record, bool same_files) override;
+  void save(NamedArrays& record) override;
+  void restore(const NamedArrays& record, bool same_files) override;
 
   const std::vector<Expectation>& all() const { return expectations_; }
 

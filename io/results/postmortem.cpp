@@ -22,7 +22,6 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t listed = 10;
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 const SubproblemReport* failed_subproblem(const StepReport& report) {
   return report.failed >= 0 ? &report.subproblems[at(report.failed)] : nullptr;
@@ -194,7 +193,7 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back(
         fmt::format("{} has no finite value at t = {:.9g}: let the run end before, or let a condition choose another "
                     "formula from there on: condition ? a : b",
-                    last.culprit, last.t + last.h));
+                    last.failed_item, last.t + last.h));
     return;
   }
 
@@ -236,7 +235,7 @@ void PostMortem::find_hints(const StepView& view) {
   }
   if (reason == "singular matrix") {
     // with a small step the matrix is nearly that of masses and constraints
-    if (large_step || (system.bilateral() == 0 && !system.massless()))
+    if (large_step || (system.bilateral() == 0 && !system.has_massless_equation()))
       hints_.emplace_back("the tangent is singular at this step size or at this state: use a smaller step");
     else
       hints_.emplace_back(
@@ -280,7 +279,7 @@ void PostMortem::find_hints(const StepView& view) {
 
 void PostMortem::write_picture(const StepView& view) const {
   const System& system = parts_.model.system;
-  Picture picture(parts_.model, folder_, "state");
+  VtuOutput picture(parts_.model, folder_, "state");
   VtuPiece piece = picture.fill(view);
   const std::vector<int> nodes = picture.point_nodes();
   const std::size_t force = piece.add_point_field("residual_force", 3),

@@ -13,8 +13,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // The six velocity components of a node from an array over equations.
 std::array<double, 6> local(const System& system, int node, const Vector& v) {
   std::array<double, 6> out{};
@@ -388,9 +386,9 @@ void ProbeWriter::write(const StepView& view) {
   file_.end_row();
 }
 
-void ProbeWriter::save(Record& record) { file_.save(record); }
+void ProbeWriter::save(NamedArrays& record) { file_.save(record); }
 
-void ProbeWriter::restore(const Record& record, bool same_files) {
+void ProbeWriter::restore(const NamedArrays& record, bool same_files) {
   if (same_files) resume_ = CsvFile::place(record);
 }
 

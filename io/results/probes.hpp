@@ -36,8 +36,8 @@ class ProbeWriter final : public Observer {
   }
   void finish(const StepView&, RunStatus) override { file_.flush(); }
   std::string record_name() const override { return "probes"; }
-  void save(Record& record) override;
-  void restore(const Record& record, bool same_files) override;
+  void save(NamedArrays& record) override;
+  void restore(const NamedArrays& record, bool same_files) override;
 
  private:
   void write(const StepView& view);

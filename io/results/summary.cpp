@@ -51,7 +51,7 @@ void EnergyWatch::start(const StepView& view) {
   if (!restored_) initial = largest = final;
 }
 
-void EnergyWatch::restore(const Record& record, bool) {
+void EnergyWatch::restore(const NamedArrays& record, bool) {
   const Vector* const bounds = record.find("bounds");
   if (bounds == nullptr || bounds->size() != 2) throw std::invalid_argument("EnergyWatch: the record does not fit");
   initial = bounds->front();
@@ -195,7 +195,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
 }
 
 std::string worst_row(const Model& model, const StepReport& r) {
-  if (!r.culprit.empty()) return r.culprit;
+  if (!r.failed_item.empty()) return r.failed_item;
   // the residual that is further from its tolerance
   const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || r.failed < 0 ||
                                          r.subproblems[static_cast<std::size_t>(r.failed)].constraint >

@@ -27,11 +27,11 @@ class EnergyWatch final : public Observer {
   }
   void finish(const StepView& view, RunStatus) override { sample(view); }
   std::string record_name() const override { return "energy watch"; }
-  void save(Record& record) override {
+  void save(NamedArrays& record) override {
     record.set("bounds", {initial, largest});
     record.set_number("stride", static_cast<double>(every_));
   }
-  void restore(const Record& record, bool same_files) override;
+  void restore(const NamedArrays& record, bool same_files) override;
 
   double initial = 0, final = 0, largest = 0;
 

@@ -12,8 +12,6 @@ namespace carom {
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // A line from the centre to each named point outside the body's surface, so that arms and pins can be seen.
 void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
   if (body.nodes.size() != 1) return;
@@ -31,7 +29,7 @@ void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
 
 }  // namespace
 
-Picture::Picture(const Model& model, const std::filesystem::path& directory, const std::string& name)
+VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory, const std::string& name)
     : model_(model), directory_(directory), name_(name) {
   start_time_ = model.state_at_start.t;
 
@@ -109,7 +107,7 @@ Picture::Picture(const Model& model, const std::filesystem::path& directory, con
 }
 
 // Fields of one name are one field, whatever body they are of.
-void Picture::add_element_fields() {
+void VtuOutput::add_element_fields() {
   std::size_t most = 0, widest = 0;
   for (const BodyInfo& body : model_.bodies)
     for (const BodyElements& elements : body.elements)
@@ -128,19 +126,19 @@ void Picture::add_element_fields() {
   node_sums_.resize(widest * at(model_.system.dofs().nodes()));
 }
 
-void Picture::start(const StepView& view) {
+void VtuOutput::start(const StepView& view) {
   if (!restored_ || !same_interval_) next_ = view.state.t + interval_;
   series_.emplace(directory_, name_, resume_);
   if (series_->frames() == 0) write_regular(view);
 }
 
-void Picture::save(Record& record) {
+void VtuOutput::save(NamedArrays& record) {
   record.set_number("next", next_);
   record.set_number("last", last_regular_);
   record.set("stride", {static_cast<double>(every_), interval_, model_.simulation.step});
 }
 
-void Picture::restore(const Record& record, bool same_files) {
+void VtuOutput::restore(const NamedArrays& record, bool same_files) {
   // a series that is continued keeps its own stride, and another one begins at the restart
   const Vector* const stride = record.find("stride");
   const bool known = stride != nullptr && stride->size() == 3;
@@ -152,7 +150,7 @@ void Picture::restore(const Record& record, bool same_files) {
   if (same_files) resume_ = last_regular_ = last_written_ = record.number("last");
 }
 
-void Picture::after_step(const StepView& view) {
+void VtuOutput::after_step(const StepView& view) {
   if (!view.nominal) return;
   if (every_ > 0) {
     if (view.state.step % every_ == 0) write_regular(view);
@@ -165,25 +163,25 @@ void Picture::after_step(const StepView& view) {
   next_ = std::isfinite(next) && next > view.state.t ? next : view.state.t;
 }
 
-void Picture::finish(const StepView& view, RunStatus) {
+void VtuOutput::finish(const StepView& view, RunStatus) {
   // the last state belongs into the series, above all that of a run that failed
   if (view.state.t > last_written_) write(view);
   series_->close();
 }
 
-void Picture::write_regular(const StepView& view) {
+void VtuOutput::write_regular(const StepView& view) {
   write(view);
   last_regular_ = view.state.t;
 }
 
-void Picture::write(const StepView& view) {
+void VtuOutput::write(const StepView& view) {
   if (series_->frames() > 0 && view.state.t == last_written_) return;  // asked for where one was due
   fill(view);
   series_->write(view.state.t, piece_);
   last_written_ = view.state.t;
 }
 
-std::vector<int> Picture::point_nodes() const {
+std::vector<int> VtuOutput::point_nodes() const {
   std::vector<int> nodes(piece_.point_count(), -1);
   for (const Part& part : parts_) {
     if (part.body == nullptr) continue;
@@ -192,7 +190,7 @@ std::vector<int> Picture::point_nodes() const {
   return nodes;
 }
 
-const VtuPiece& Picture::fill(const StepView& view) {
+const VtuPiece& VtuOutput::fill(const StepView& view) {
   for (const Part& part : parts_) {
     if (part.obstacle != nullptr) {
       if (part.obstacle->motion != nullptr)
@@ -212,7 +210,7 @@ const VtuPiece& Picture::fill(const StepView& view) {
   return piece_;
 }
 
-void Picture::fill_moving_obstacle(const StepView& view, const Part& part) {
+void VtuOutput::fill_moving_obstacle(const StepView& view, const Part& part) {
   const PrescribedMotion& motion = *part.obstacle->motion;
   const PrescribedMotion::Pose pose = motion.at(view.state.t);
   const PrescribedMotion::Pose start = motion.at(start_time_);
@@ -230,12 +228,12 @@ void Picture::fill_moving_obstacle(const StepView& view, const Part& part) {
   }
 }
 
-void Picture::fill_body(const StepView& view, const Part& part) {
+void VtuOutput::fill_body(const StepView& view, const Part& part) {
   for (std::size_t i = 0; i < part.mesh.points.size(); ++i)
     fill_point(part.first_point + i, material_point(view, part.node(i), part.mesh.points[i]));
 }
 
-void Picture::fill_element_fields(const StepView& view, const Part& part) {
+void VtuOutput::fill_element_fields(const StepView& view, const Part& part) {
   for (const auto& [field, place] : element_fields_) {
     const std::size_t width = at(field.components), stride = width + 1;
     bool found = false;
@@ -271,7 +269,7 @@ void Picture::fill_element_fields(const StepView& view, const Part& part) {
   }
 }
 
-void Picture::fill_point(std::size_t point, const MaterialPoint& p) {
+void VtuOutput::fill_point(std::size_t point, const MaterialPoint& p) {
   for (int c = 0; c < 3; ++c) {
     const std::size_t i = 3 * point + at(c);
     piece_.points[i] = p.x[c];
@@ -280,7 +278,7 @@ void Picture::fill_point(std::size_t point, const MaterialPoint& p) {
   }
 }
 
-Picture::MaterialPoint Picture::material_point(const StepView& view, int node, const Vec3& offset) const {
+VtuOutput::MaterialPoint VtuOutput::material_point(const StepView& view, int node, const Vec3& offset) const {
   if (node < 0) return {offset, Vec3::Zero(), Vec3::Zero()};  // ground
   const System& system = view.system;
   const int o = system.dofs().configuration_offset(node);
@@ -293,7 +291,7 @@ Picture::MaterialPoint Picture::material_point(const StepView& view, int node, c
   return {now.x, now.x - start.x, point_velocity(now, offset, local.data())};
 }
 
-void Picture::fill_contacts(const StepView& view) {
+void VtuOutput::fill_contacts(const StepView& view) {
   const System& system = view.system;
   for (int i = 0; i < system.unilateral(); ++i) {
     const int row = system.bilateral() + i;

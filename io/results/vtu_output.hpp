@@ -18,18 +18,18 @@
 
 namespace carom {
 
-class Picture final : public Observer {
+class VtuOutput final : public Observer {
  public:
   /// Writes <directory>/<name>.pvd and <directory>/vtu/.
-  Picture(const Model& model, const std::filesystem::path& directory, const std::string& name);
+  VtuOutput(const Model& model, const std::filesystem::path& directory, const std::string& name);
 
   /// Throws FileError, as every writing does.
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
   void finish(const StepView& view, RunStatus status) override;
   std::string record_name() const override { return "pictures"; }
-  void save(Record& record) override;
-  void restore(const Record& record, bool same_files) override;
+  void save(NamedArrays& record) override;
+  void restore(const NamedArrays& record, bool same_files) override;
 
   /// A picture of this state, whether or not one is due.
   void write(const StepView& view);

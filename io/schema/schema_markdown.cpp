@@ -181,6 +181,6 @@ class Writer {
 
 }  // namespace
 
-std::string model_markdown() { return Writer().text(); }
+std::string schema_markdown() { return Writer().text(); }
 
 }  // namespace carom

@@ -6,6 +6,6 @@
 namespace carom {
 
 /// The text of docs/model_reference.md.
-std::string model_markdown();
+std::string schema_markdown();
 
 }  // namespace carom

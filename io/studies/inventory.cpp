@@ -19,22 +19,20 @@ using nlohmann::json;
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 constexpr double fits_within = 1e-9;  // of the scales
 
-class StockTaking {
+class ModelInspection {
  public:
-  StockTaking(const Model& model, const ModelDocument& document)
+  ModelInspection(const Model& model, const ModelDocument& document)
       : model_(model), system_(model.system), state_(model.state), root_(document.resolved) {}
 
-  Stock take() {
-    if (root_.contains("title")) stock_.title = text(root_["title"]);
-    stock_.scales = model_.scales;
-    stock_.projection = model_.projection;
-    stock_.energies = system_.energies(state_.q, state_.v, state_.t);
-    stock_.momenta = system_.momenta(state_.q, state_.v);
-    stock_.remarks = model_.warnings;
+  Inventory take() {
+    if (root_.contains("title")) inventory_.title = text(root_["title"]);
+    inventory_.scales = model_.scales;
+    inventory_.projection = model_.projection;
+    inventory_.energies = system_.energies(state_.q, state_.v, state_.t);
+    inventory_.momenta = system_.momenta(state_.q, state_.v);
+    inventory_.remarks = model_.warnings;
     masses();
     freedoms();
     joints();
@@ -42,7 +40,7 @@ class StockTaking {
     frequencies();
     remark_massless();
     remark_falling();
-    return std::move(stock_);
+    return std::move(inventory_);
   }
 
  private:
@@ -52,7 +50,7 @@ class StockTaking {
     const std::vector<NodalMass> nodal = nodal_masses(system_, state_.q);
     Vec3 moment = Vec3::Zero();
     for (const BodyInfo& info : model_.bodies) {
-      Stock::Body body;
+      Inventory::Body body;
       body.name = info.name;
       body.type = info.type;
       Vec3 first = Vec3::Zero(), sum = Vec3::Zero();
@@ -72,11 +70,11 @@ class StockTaking {
           length += (place(info.nodes[k]) - place(info.nodes[k - 1])).norm();
         body.length = length;
       }
-      stock_.mass += body.mass;
+      inventory_.mass += body.mass;
       moment += first;
-      stock_.bodies.push_back(std::move(body));
+      inventory_.bodies.push_back(std::move(body));
     }
-    if (stock_.mass > 0) stock_.center = moment / stock_.mass;
+    if (inventory_.mass > 0) inventory_.center = moment / inventory_.mass;
   }
 
   static Vec3 principal_moments(const Mat3& J) {
@@ -88,14 +86,14 @@ class StockTaking {
     int kinds[3] = {0, 0, 0};
     for (int node = 0; node < dofs.nodes(); ++node) {
       ++kinds[at(static_cast<int>(dofs.kind(node)))];
-      stock_.components += DofMap::components(dofs.kind(node));
+      inventory_.components += DofMap::components(dofs.kind(node));
     }
     static const char* const names[3] = {"scalar", "point", "frame"};
     for (std::size_t k = 0; k < 3; ++k)
-      if (kinds[k] > 0) stock_.nodes.push_back({names[k], kinds[k]});
-    stock_.equations = system_.size();
-    stock_.fixed = stock_.components - stock_.equations;
-    stock_.linear = system_.linear();
+      if (kinds[k] > 0) inventory_.nodes.push_back({names[k], kinds[k]});
+    inventory_.equations = system_.size();
+    inventory_.fixed = inventory_.components - inventory_.equations;
+    inventory_.linear = system_.linear();
 
     // lines have blocks of their own: one count for all of a type
     for (const auto& block : system_.elements()) {
@@ -103,9 +101,9 @@ class StockTaking {
         return std::any_of(b.elements.begin(), b.elements.end(), [&](const auto& e) { return e.block == block.get(); });
       });
       const std::string kind = body == model_.bodies.end() ? block->name() : body->type;
-      auto found = std::find_if(stock_.elements.begin(), stock_.elements.end(),
-                                [&](const Stock::Count& c) { return c.what == kind; });
-      if (found == stock_.elements.end()) found = stock_.elements.insert(found, {kind, 0});
+      auto found = std::find_if(inventory_.elements.begin(), inventory_.elements.end(),
+                                [&](const Inventory::Count& c) { return c.what == kind; });
+      if (found == inventory_.elements.end()) found = inventory_.elements.insert(found, {kind, 0});
       found->number += block->topology().items;
     }
   }
@@ -125,40 +123,40 @@ class StockTaking {
         joint_of.push_back(j);
       }
     const RowRank rank = row_rank(system_, state_.q, state_.t, rows_);
-    stock_.joint_rows = static_cast<int>(rows_.size());
-    stock_.rank = rank.rank;
-    stock_.freedom = system_.size() - rank.rank;
+    inventory_.joint_rows = static_cast<int>(rows_.size());
+    inventory_.rank = rank.rank;
+    inventory_.freedom = system_.size() - rank.rank;
 
     for (std::size_t j = 0; j < model_.joints.size(); ++j) {
       const RowGroup& group = model_.joints[j];
-      Stock::Joint joint;
+      Inventory::Joint joint;
       joint.name = group.name;
       joint.type = text(root_["joints"][j]["type"]);
       joint.rows = static_cast<int>(group.rows.size());
       joint.gap = largest(group.rows, gaps_, model_.scales.length);
       joint.rate = largest(group.rows, rates_, model_.scales.speed);
       joint.fits = joint.gap.relative <= fits_within && joint.rate.relative <= fits_within;
-      stock_.joints.push_back(std::move(joint));
+      inventory_.joints.push_back(std::move(joint));
     }
     for (const int i : rank.redundant) {
-      Stock::Joint& joint = stock_.joints[joint_of[at(i)]];
+      Inventory::Joint& joint = inventory_.joints[joint_of[at(i)]];
       ++joint.redundant;
-      stock_.redundant.push_back({joint.name, system_.row_component(rows_[at(i)])});
+      inventory_.redundant.push_back({joint.name, system_.row_component(rows_[at(i)])});
       // a row that says what rows before it say, and something else
       const double gap = std::abs(gaps_[at(rows_[at(i)])]);
       if (!(gap > 1e-9 * model_.scales.length)) continue;
-      for (std::string& remark : stock_.remarks)
+      for (std::string& remark : inventory_.remarks)
         if (const std::size_t end = remark.find("; the first step closes it"); end != std::string::npos)
           remark.resize(end);
-      stock_.remarks.push_back(fmt::format(
+      inventory_.remarks.push_back(fmt::format(
           "joints contradict each other: {} {} is {:.3g} off and depends on rows of joints before it, so that no "
           "motion nearby closes it; a run will hardly get through its first step",
           joint.name, system_.row_component(rows_[at(i)]), gap));
     }
   }
 
-  Stock::Largest largest(const std::vector<int>& rows, const Vector& values, double scale) const {
-    Stock::Largest found;
+  Inventory::Largest largest(const std::vector<int>& rows, const Vector& values, double scale) const {
+    Inventory::Largest found;
     int worst = -1;
     for (const int row : rows)
       if (worst < 0 || std::abs(values[at(row)]) > std::abs(values[at(worst)])) worst = row;
@@ -172,7 +170,7 @@ class StockTaking {
     std::vector<RowGroup> groups = model_.contacts;
     groups.insert(groups.end(), model_.stops.begin(), model_.stops.end());
     for (const RowGroup& group : groups) {
-      Stock::Contact contact;
+      Inventory::Contact contact;
       contact.name = group.name;
       contact.candidates = static_cast<int>(group.rows.size());
       int nearest = -1;
@@ -189,44 +187,44 @@ class StockTaking {
         contact.smallest_gap = gaps_[at(nearest)];
         contact.nearest = system_.row_name(nearest);
       }
-      stock_.candidates += contact.candidates;
-      stock_.touching += contact.touching + contact.penetrating;
-      stock_.contacts.push_back(std::move(contact));
+      inventory_.candidates += contact.candidates;
+      inventory_.touching += contact.touching + contact.penetrating;
+      inventory_.contacts.push_back(std::move(contact));
     }
-    stock_.rank_with_contacts = stock_.rank;
+    inventory_.rank_with_contacts = inventory_.rank;
     if (rows_.size() == joint_rows) return;
     const RowRank rank = row_rank(system_, state_.q, state_.t, rows_);
-    stock_.rank_with_contacts = rank.rank;
+    inventory_.rank_with_contacts = rank.rank;
     for (const int i : rank.redundant)
       if (at(i) >= joint_rows) {
         const int row = rows_[at(i)];
-        stock_.redundant_contacts.push_back(
+        inventory_.redundant_contacts.push_back(
             {system_.constraints()[at(system_.row_place(row).block)]->name(), system_.row_name(row)});
       }
   }
 
   void frequencies() {
-    stock_.step = model_.simulation.step;
-    const Stock::Frequency* highest = nullptr;
+    inventory_.step = model_.simulation.step;
+    const Inventory::Frequency* highest = nullptr;
     for (const BlockFrequency& f : element_frequencies(system_, state_.q, state_.t)) {
       const ElementBlock& block = *system_.elements()[at(f.block)];
-      Stock::Frequency entry{block.name(), "", f.elements, f.massless, f.omega, 0, 0};
+      Inventory::Frequency entry{block.name(), "", f.elements, f.has_massless_equation, f.omega, 0, 0};
       if (f.omega > 0) {
         entry.element = block.item_name(f.element);
         entry.period = 2 * M_PI / f.omega;
-        entry.steps = entry.period / stock_.step;
+        entry.steps = entry.period / inventory_.step;
       }
-      stock_.frequencies.push_back(std::move(entry));
+      inventory_.frequencies.push_back(std::move(entry));
     }
-    for (const Stock::Frequency& f : stock_.frequencies)
+    for (const Inventory::Frequency& f : inventory_.frequencies)
       if (f.omega > 0 && (highest == nullptr || f.omega > highest->omega)) highest = &f;
-    if (highest != nullptr && !is_static()) stock_.stiffness_remark = meaning(*highest);
+    if (highest != nullptr && !is_static()) inventory_.stiffness_remark = meaning(*highest);
   }
 
   bool is_static() const { return text(root_["integrator"]["type"]) == "static"; }
 
   // All methods are implicit.
-  std::string meaning(const Stock::Frequency& f) const {
+  std::string meaning(const Inventory::Frequency& f) const {
     const json& integrator = root_["integrator"];
     const std::string period =
         fmt::format("the shortest period, {:.3g}, is that of {}: {:.3g} steps", f.period, f.element, f.steps);
@@ -241,22 +239,22 @@ class StockTaking {
 
   // Components without mass are allowed where joints hold them; elsewhere the start has no acceleration.
   void remark_massless() {
-    if (!system_.massless() || is_static()) return;
+    if (!system_.has_massless_equation() || is_static()) return;
     const SparsePattern& pattern = system_.saddle_pattern();
     Vector values(at(pattern.nonzeros()));
-    SaddleRequest request;
+    Linearisation request;
     request.c_M = 1;
     request.q_M = request.q = state_.q.data();
     request.t = state_.t;
     system_.assemble(request, values);
-    std::vector<int> number(at(system_.size()), -1), massless;
+    std::vector<int> number(at(system_.size()), -1), has_massless_equation;
     for (int i = 0; i < system_.size(); ++i)
       if (!(values[at(pattern.find(i, i))] > 0)) {
-        number[at(i)] = static_cast<int>(massless.size());
-        massless.push_back(i);
+        number[at(i)] = static_cast<int>(has_massless_equation.size());
+        has_massless_equation.push_back(i);
       }
     // their columns of G
-    std::vector<SparseRow> columns(massless.size());
+    std::vector<SparseRow> columns(has_massless_equation.size());
     SparseRow G;
     for (int row = 0; row < system_.bilateral(); ++row) {
       system_.row_gradient(row, state_.q, state_.t, nullptr, G);
@@ -267,12 +265,13 @@ class StockTaking {
         }
     }
     const std::vector<int> loose = row_rank(columns, std::max(1, system_.bilateral())).redundant;
-    stock_.remarks.push_back(fmt::format("{} of {} equations have no mass; {}", massless.size(), system_.size(),
-                                         loose.empty() ? "joints hold them" : "not all are held by joints"));
+    inventory_.remarks.push_back(fmt::format("{} of {} equations have no mass; {}", has_massless_equation.size(),
+                                             system_.size(),
+                                             loose.empty() ? "joints hold them" : "not all are held by joints"));
     if (!loose.empty())
-      stock_.remarks.push_back("nothing determines the acceleration of " +
-                               system_.equation_name(massless[at(loose.front())]) +
-                               ": it has no mass and no joint holds it; a run cannot start");
+      inventory_.remarks.push_back("nothing determines the acceleration of " +
+                                   system_.equation_name(has_massless_equation[at(loose.front())]) +
+                                   ": it has no mass and no joint holds it; a run cannot start");
   }
 
   // Bodies that gravity pulls and that nothing ties to the ground.
@@ -285,21 +284,23 @@ class StockTaking {
       if (!tied[at(body.nodes.front())] && ++count <= 5) names += (count > 1 ? ", " : "") + body.name;
     if (count > 5) names += fmt::format(" and {} more", count - 5);
     if (count > 0)
-      stock_.remarks.push_back(names + (count > 1 ? " fall" : " falls") +
-                               ": no joint, spring, load, obstacle or fixed direction is in the way");
+      inventory_.remarks.push_back(names + (count > 1 ? " fall" : " falls") +
+                                   ": no joint, spring, load, obstacle or fixed direction is in the way");
   }
 
   const Model& model_;
   const System& system_;
   const State& state_;
   const json& root_;
-  Stock stock_;
+  Inventory inventory_;
   Vector gaps_, rates_;
   std::vector<int> rows_;  // of joints in model order, then touching contacts
 };
 
 }  // namespace
 
-Stock take_stock(const Model& model, const ModelDocument& document) { return StockTaking(model, document).take(); }
+Inventory inspect_model(const Model& model, const ModelDocument& document) {
+  return ModelInspection(model, document).take();
+}
 
 }  // namespace carom

@@ -16,7 +16,7 @@
 
 namespace carom {
 
-struct Stock {
+struct Inventory {
   struct Body {
     std::string name, type;
     double mass = 0;
@@ -54,7 +54,7 @@ struct Stock {
   };
   struct Frequency {
     std::string kind, element;  ///< block, and its stiffest element
-    int elements = 0, massless = 0;
+    int elements = 0, has_massless_equation = 0;
     double omega = 0, period = 0, steps = 0;  ///< rad per time; 2 pi/omega; period over the step
   };
 
@@ -87,11 +87,11 @@ struct Stock {
 };
 
 /// Of a valid model and its document.
-Stock take_stock(const Model& model, const ModelDocument& document);
+Inventory inspect_model(const Model& model, const ModelDocument& document);
 
 /// As a report for people; long lists are cut.
-std::string stock_text(const Stock& stock);
+std::string inventory_text(const Inventory& stock);
 /// As JSON, complete.
-std::string stock_json(const Stock& stock);
+std::string inventory_json(const Inventory& stock);
 
 }  // namespace carom

@@ -78,13 +78,13 @@ std::string cut(std::size_t size, std::size_t shown_count, const std::string& wh
   return size > shown_count ? fmt::format("  ... and {} more {}; --json lists all\n", size - shown_count, what) : "";
 }
 
-std::string counts(const std::vector<Stock::Count>& list) {
+std::string counts(const std::vector<Inventory::Count>& list) {
   std::string text;
-  for (const Stock::Count& c : list) text += (text.empty() ? "" : ", ") + fmt::format("{} {}", c.number, c.what);
+  for (const Inventory::Count& c : list) text += (text.empty() ? "" : ", ") + fmt::format("{} {}", c.number, c.what);
   return text.empty() ? "none" : text;
 }
 
-std::string masses_text(const Stock& s) {
+std::string masses_text(const Inventory& s) {
   std::string out = heading("masses");
   out += line("total", number(s.mass));
   out += line("centre of mass", vector_text(s.center));
@@ -101,7 +101,7 @@ std::string masses_text(const Stock& s) {
   Table table(head, left);
   const auto places = shown(s.bodies.size(), [](std::size_t) { return false; });
   for (const std::size_t i : places) {
-    const Stock::Body& b = s.bodies[i];
+    const Inventory::Body& b = s.bodies[i];
     std::vector<std::string> row = {b.name, b.type, number(b.mass), vector_text(b.center)};
     if (turning) row.push_back(b.inertia ? vector_text(*b.inertia) : "");
     if (lines) row.push_back(b.length ? number(*b.length) : "");
@@ -110,7 +110,7 @@ std::string masses_text(const Stock& s) {
   return out + table.text() + cut(s.bodies.size(), places.size(), "bodies");
 }
 
-std::string freedom_text(const Stock& s) {
+std::string freedom_text(const Inventory& s) {
   std::string out = heading("degrees of freedom");
   out += line("nodes", counts(s.nodes));
   out += line("elements", counts(s.elements));
@@ -125,7 +125,7 @@ std::string freedom_text(const Stock& s) {
   if (s.touching > 0)
     out += line("with touching contacts", fmt::format("{} more rows, rank {} together, {} left", s.touching,
                                                       s.rank_with_contacts, s.equations - s.rank_with_contacts));
-  const auto list = [&](const std::vector<Stock::Redundant>& rows, const char* label, bool contacts) {
+  const auto list = [&](const std::vector<Inventory::Redundant>& rows, const char* label, bool contacts) {
     const std::size_t n = std::min(rows.size(), longest_list);
     for (std::size_t i = 0; i < n; ++i)
       out += line(i == 0 ? label : "", contacts ? rows[i].component : rows[i].joint + " " + rows[i].component);
@@ -136,7 +136,7 @@ std::string freedom_text(const Stock& s) {
   return out;
 }
 
-std::string joints_text(const Stock& s) {
+std::string joints_text(const Inventory& s) {
   if (s.joints.empty()) return "";
   std::string out = heading("joints at the start");
   const int open =
@@ -149,7 +149,7 @@ std::string joints_text(const Stock& s) {
   const auto places =
       shown(s.joints.size(), [&](std::size_t i) { return !s.joints[i].fits || s.joints[i].redundant > 0; });
   for (const std::size_t i : places) {
-    const Stock::Joint& j = s.joints[i];
+    const Inventory::Joint& j = s.joints[i];
     table.add({j.name, j.type, std::to_string(j.rows), j.redundant > 0 ? std::to_string(j.redundant) : "-",
                small(j.gap.value), small(j.gap.relative), j.gap.value > 0 ? j.gap.component : "", small(j.rate.value),
                small(j.rate.relative), j.rate.value > 0 ? j.rate.component : "", j.fits ? "" : "does not fit"});
@@ -157,7 +157,7 @@ std::string joints_text(const Stock& s) {
   return out + table.text() + cut(s.joints.size(), places.size(), "joints");
 }
 
-std::string projection_text(const Stock& s) {
+std::string projection_text(const Inventory& s) {
   if (!s.projection.positions && !s.projection.velocities && !s.projection.equilibrium) return "";
   std::string out = heading(s.projection.equilibrium ? "state at the start" : "projection of the start");
   const auto part = [&](const char* label, bool asked, const ProjectionReport& r, const char* by, const char* and_by) {
@@ -172,21 +172,21 @@ std::string projection_text(const Stock& s) {
   return out;
 }
 
-std::string contacts_text(const Stock& s) {
+std::string contacts_text(const Inventory& s) {
   if (s.contacts.empty()) return "";
   std::string out = heading("contacts at the start");
   Table table({"contact", "candidates", "touching", "penetrating", "impacts", "smallest gap", "at", "fastest approach"},
               {6});
   const auto places = shown(s.contacts.size(), [&](std::size_t i) { return s.contacts[i].penetrating > 0; });
   for (const std::size_t i : places) {
-    const Stock::Contact& c = s.contacts[i];
+    const Inventory::Contact& c = s.contacts[i];
     table.add({c.name, std::to_string(c.candidates), std::to_string(c.touching), std::to_string(c.penetrating),
                std::to_string(c.impacts), number(c.smallest_gap), c.nearest, number(c.approach)});
   }
   return out + table.text() + cut(s.contacts.size(), places.size(), "contacts");
 }
 
-std::string stiffness_text(const Stock& s) {
+std::string stiffness_text(const Inventory& s) {
   if (s.stiffness_remark.empty()) return "";
   std::string out = heading("stiffest elements");
   Table table({"elements", "number", "stiffest", "angular frequency", "period", "steps a period"}, {2});
@@ -194,7 +194,7 @@ std::string stiffness_text(const Stock& s) {
     return s.frequencies[i].steps > 0 && s.frequencies[i].steps < longest_list;
   });
   for (const std::size_t i : places) {
-    const Stock::Frequency& f = s.frequencies[i];
+    const Inventory::Frequency& f = s.frequencies[i];
     const bool moves = f.omega > 0;
     table.add({f.kind, std::to_string(f.elements), moves ? f.element : "-", moves ? number(f.omega) : "-",
                moves ? number(f.period) : "-", moves ? fmt::format("{:.3g}", f.steps) : "-"});
@@ -205,7 +205,7 @@ std::string stiffness_text(const Stock& s) {
          (end == std::string::npos ? "" : ";\n  " + s.stiffness_remark.substr(end + 2)) + "\n";
 }
 
-std::string totals_text(const Stock& s) {
+std::string totals_text(const Inventory& s) {
   std::string out = heading("scales and totals");
   out += line("scales", fmt::format("length {}, speed {}, mass {}", number(s.scales.length), number(s.scales.speed),
                                     number(s.scales.mass)));
@@ -221,13 +221,13 @@ std::string totals_text(const Stock& s) {
 
 json to_json(const Vec3& x) { return {x[0], x[1], x[2]}; }
 
-json to_json(const std::vector<Stock::Count>& list) {
+json to_json(const std::vector<Inventory::Count>& list) {
   json out = json::object();
-  for (const Stock::Count& c : list) out[c.what] = c.number;
+  for (const Inventory::Count& c : list) out[c.what] = c.number;
   return out;
 }
 
-json to_json(const Stock::Largest& x) {
+json to_json(const Inventory::Largest& x) {
   return {{"largest", x.value}, {"relative", x.relative}, {"component", x.component}};
 }
 
@@ -235,9 +235,9 @@ json to_json(bool asked, const ProjectionReport& r) {
   return {{"asked", asked}, {"iterations", r.iterations}, {"translation", r.translation}, {"rotation", r.rotation}};
 }
 
-json bodies_json(const Stock& s) {
+json bodies_json(const Inventory& s) {
   json out = json::array();
-  for (const Stock::Body& b : s.bodies) {
+  for (const Inventory::Body& b : s.bodies) {
     json body = {{"name", b.name},
                  {"type", b.type},
                  {"mass", b.mass},
@@ -250,9 +250,9 @@ json bodies_json(const Stock& s) {
   return out;
 }
 
-json joints_json(const Stock& s) {
+json joints_json(const Inventory& s) {
   json list = json::array(), redundant = json::array();
-  for (const Stock::Joint& j : s.joints)
+  for (const Inventory::Joint& j : s.joints)
     list.push_back({{"name", j.name},
                     {"type", j.type},
                     {"rows", j.rows},
@@ -260,13 +260,14 @@ json joints_json(const Stock& s) {
                     {"gap", to_json(j.gap)},
                     {"rate", to_json(j.rate)},
                     {"fits", j.fits}});
-  for (const Stock::Redundant& r : s.redundant) redundant.push_back({{"joint", r.joint}, {"component", r.component}});
+  for (const Inventory::Redundant& r : s.redundant)
+    redundant.push_back({{"joint", r.joint}, {"component", r.component}});
   return {{"rows", s.joint_rows}, {"rank", s.rank}, {"redundant", redundant}, {"list", list}};
 }
 
-json contacts_json(const Stock& s) {
+json contacts_json(const Inventory& s) {
   json list = json::array(), redundant = json::array();
-  for (const Stock::Contact& c : s.contacts)
+  for (const Inventory::Contact& c : s.contacts)
     list.push_back({{"name", c.name},
                     {"candidates", c.candidates},
                     {"touching", c.touching},
@@ -275,7 +276,7 @@ json contacts_json(const Stock& s) {
                     {"smallest_gap", c.smallest_gap},
                     {"nearest", c.nearest},
                     {"fastest_approach", c.approach}});
-  for (const Stock::Redundant& r : s.redundant_contacts)
+  for (const Inventory::Redundant& r : s.redundant_contacts)
     redundant.push_back({{"contact", r.joint}, {"candidate", r.component}});
   return {{"candidates", s.candidates},
           {"touching", s.touching},
@@ -284,10 +285,10 @@ json contacts_json(const Stock& s) {
           {"list", list}};
 }
 
-json stiffness_json(const Stock& s) {
+json stiffness_json(const Inventory& s) {
   json list = json::array();
-  for (const Stock::Frequency& f : s.frequencies) {
-    json entry = {{"elements", f.kind}, {"number", f.elements}, {"without_mass", f.massless}};
+  for (const Inventory::Frequency& f : s.frequencies) {
+    json entry = {{"elements", f.kind}, {"number", f.elements}, {"without_mass", f.has_massless_equation}};
     if (f.omega > 0) {
       entry["stiffest"] = f.element;
       entry["angular_frequency"] = f.omega;
@@ -301,7 +302,7 @@ json stiffness_json(const Stock& s) {
 
 }  // namespace
 
-std::string stock_text(const Stock& s) {
+std::string inventory_text(const Inventory& s) {
   std::string out = s.title.empty() ? "" : printable(s.title) + "\n";
   out += masses_text(s) + freedom_text(s) + projection_text(s) + joints_text(s) + contacts_text(s) + stiffness_text(s) +
          totals_text(s);
@@ -312,7 +313,7 @@ std::string stock_text(const Stock& s) {
   return out.starts_with('\n') ? out.substr(1) : out;
 }
 
-std::string stock_json(const Stock& s) {
+std::string inventory_json(const Inventory& s) {
   const json out = {
       {"title", s.title},
       {"mass", {{"total", s.mass}, {"center", to_json(s.center)}}},

@@ -121,7 +121,7 @@ TEST_CASE("ledger: closes to 1e-10 of its scale in every model, whatever the met
       const Account a = account(c);
       CHECK(a.balance.scale > 0);
       // ... or below the roundoff of stiff internal forces, which may act all the way
-      const double floor = 1e-14 * std::sqrt(c.system().size()) * c.system().noise_force(c.scales().length);
+      const double floor = 1e-14 * std::sqrt(c.system().size()) * c.system().roundoff_force(c.scales().length);
       const double way = a.statistics.largest_speed * c.t();
       CHECK(a.closure() < 1e-10 + (text.find("modified") < text.size() ? floor * way / a.balance.scale : 0.0));
     }
@@ -456,7 +456,7 @@ TEST_CASE("ledger: restored from its record it goes on to the last bit") {
         ++compared;
       }
       if (view.state.step % 97 == 0) {
-        Record record;
+        NamedArrays record;
         first.save(record);
         second = std::make_unique<EnergyLedger>();
         second->restore(record, true);
@@ -470,7 +470,7 @@ TEST_CASE("ledger: restored from its record it goes on to the last bit") {
 
 TEST_CASE("ledger: a restart from another model counts from its energy") {
   Case c("bouncing_ball", {"/integrator/duration=0.3"}), heavier("bouncing_ball", {"/gravity=[0, 0, -20]"});
-  Record record;
+  NamedArrays record;
   EnergyBalance before;
   account(c, [&](const StepView& view, EnergyLedger& ledger, const Parts&) {
     before = ledger.balance();

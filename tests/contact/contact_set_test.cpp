@@ -5,7 +5,7 @@
 using namespace carom;
 
 TEST_CASE("active set: a row is active where its multiplier exceeds the penalty times its value") {
-  AugmentedConstraints set;
+  ContactSet set;
   set.resize(10, 4);
   set.reset();
   // open, penetrating, touching, penetrating
@@ -27,7 +27,7 @@ TEST_CASE("active set: a row is active where its multiplier exceeds the penalty 
 }
 
 TEST_CASE("active set: rows that are no candidates stay inactive, until the set is reset") {
-  AugmentedConstraints set;
+  ContactSet set;
   set.resize(0, 3);
   set.reset();
   const std::vector<std::uint8_t> flags = {1, 0, 1};
@@ -40,7 +40,7 @@ TEST_CASE("active set: rows that are no candidates stay inactive, until the set 
 }
 
 TEST_CASE("active set: a set that keeps changing is at last changed one row at a time, the first one") {
-  AugmentedConstraints set;
+  ContactSet set;
   set.resize(0, 2);
   set.reset();
   int changed = 2;

@@ -29,7 +29,7 @@ TEST_CASE("spheres: a head-on approach closes the gap with the relative speed") 
   Vector h(1);
   s.biases(s.initial_configuration(), across, 0, RowSet::all, h);
   CHECK(h[0] == doctest::Approx(25.0 / 5));
-  CHECK(s.row_law(0).restitution == 0.8);
+  CHECK(s.contact_parameters(0).restitution == 0.8);
   const ConstraintBlock::Place place = s.row_contact_place(0, s.initial_configuration(), across, 0);
   CHECK((place.point - Vec3(0.6, 0.8, 0)).norm() < 1e-15);
   CHECK((place.normal - Vec3(0.6, 0.8, 0)).norm() < 1e-15);

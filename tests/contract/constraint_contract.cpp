@@ -192,7 +192,7 @@ void check_constraint_traits(const ConstraintCase& c) {
     CHECK(f.system.driven() == (f.traits().moving && !f.traits().unilateral));
     for (int item = 0; item < f.items(); ++item)
       for (int row = 0; row < f.rows(); ++row) {
-        const RowLaw law = f.block().law(item, row);
+        const ContactParameters law = f.block().law(item, row);
         CHECK(law.restitution >= 0);
         CHECK(law.restitution <= 1);
         CHECK(law.friction >= 0);

@@ -18,8 +18,6 @@ namespace carom::test {
 using Matrix = Eigen::MatrixXd;
 using ColumnVector = Eigen::VectorXd;
 
-inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 class Random {
  public:
   explicit Random(unsigned seed) : generator_(seed) {}

@@ -67,14 +67,14 @@ TEST_CASE("linear solver: dense LU survives matrices that need pivoting") {
 TEST_CASE("linear solver: saddle points with massless bodies") {
   Random random;
   for (const int bodies : {1, 2, 3, 5, 8, 40})
-    for (const int massless : {0, 1, 3})
+    for (const int has_massless_equation : {0, 1, 3})
       for (const bool stored : {false, true})
         for (const bool same : {false, true}) {
-          const Matrix m = saddle_point(bodies, massless, stored, same, random);
+          const Matrix m = saddle_point(bodies, has_massless_equation, stored, same, random);
           for (const Method method :
                {Method::automatic, Method::dense, Method::klu, Method::umfpack, Method::cholmod}) {
             CAPTURE(bodies);
-            CAPTURE(massless);
+            CAPTURE(has_massless_equation);
             CAPTURE(stored);
             CAPTURE(same);
             CAPTURE(static_cast<int>(method));
@@ -509,7 +509,7 @@ TEST_CASE("linear solver: one restored from a record goes on with the same bits,
       }
 
       // one that keeps its factors, and one of which only the pivots are wanted
-      Record record;
+      NamedArrays record;
       solver.save(record, "a ");
       LinearSolver kept = solver_for(c.matrix, c.properties, c.method),
                    fresh = solver_for(c.matrix, c.properties, c.method);

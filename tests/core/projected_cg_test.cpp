@@ -19,8 +19,6 @@ namespace {
 
 using Status = ProjectedCg::Status;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 struct Random {
   std::mt19937_64 engine{11};
   double operator()() { return static_cast<double>(engine() >> 11) * 0x1p-52 - 1.0; }  // [-1, 1)
@@ -252,7 +250,7 @@ TEST_CASE("saddle point: conjugate gradients and factors give a solid with conta
   const int n = system.size();
   Random random;
   const Vector q = system.initial_configuration(), v(at(n), 0.0), r = random_vector(n, random);
-  SaddleRequest request;
+  Linearisation request;
   request.c_M = 1;
   request.c_K = 0.01;
   request.q_M = request.q = q.data();

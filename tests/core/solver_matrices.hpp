@@ -21,8 +21,6 @@ constexpr MatrixProperties as_unsymmetric{};
 constexpr MatrixProperties as_symmetric{true, false};
 constexpr MatrixProperties as_definite{true, true};
 
-inline std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // Own generator and mapping: the same matrices with every standard library.
 struct Random {
   std::mt19937_64 engine{7};
@@ -155,12 +153,13 @@ inline Matrix grid_laplacian(int n, bool convection) {
 // [[S, -G^T], [-G, 0]]: `bodies` of six unknowns in a chain, three constraints between neighbours and to the ground,
 // the zero block with or without stored diagonal. Every `massless`-th body has no S at all and is held by six
 // constraints.
-inline Matrix saddle_point(int bodies, int massless, bool stored_diagonal, bool same_gradient, Random& random) {
+inline Matrix saddle_point(int bodies, int has_massless_equation, bool stored_diagonal, bool same_gradient,
+                           Random& random) {
   const int n = 6 * bodies;
   std::vector<std::pair<int, int>> joints;  // body, other body or -1
   for (int i = 0; i < bodies; ++i) {
     joints.emplace_back(i, i - 1);
-    if (massless && i % massless == massless - 1) joints.emplace_back(i, i - 1);
+    if (has_massless_equation && i % has_massless_equation == has_massless_equation - 1) joints.emplace_back(i, i - 1);
   }
   const int rows = n + 3 * static_cast<int>(joints.size());
   PatternBuilder b(rows, rows);
@@ -180,7 +179,7 @@ inline Matrix saddle_point(int bodies, int massless, bool stored_diagonal, bool 
   }
   Matrix m = zero_matrix(b.build());
   for (int i = 0; i < bodies; ++i) {
-    if (massless && i % massless == massless - 1) continue;
+    if (has_massless_equation && i % has_massless_equation == has_massless_equation - 1) continue;
     for (int p = 0; p < 6; ++p)
       for (int q = 0; q <= p; ++q) {
         const double v = p == q ? 2.0 + random() : 0.1 * random();

@@ -57,7 +57,7 @@ TEST_CASE("system: the matrix of the smooth motion is the derivative of its resi
     const Vector q = moved(s, m.q, d, 1);
     TangentOperators T;
     s.tangent_operators(d, T);
-    SaddleRequest request;
+    Linearisation request;
     request.c_M = c_a;
     request.c_C = 1;
     request.c_K = request.c_s = request.c_rate = c_q;
@@ -103,7 +103,7 @@ TEST_CASE("system: the matrix of the position correction is the derivative of it
     s.tangent_operators(U, T);
     Vector multipliers(xi);
     for (int j = 0; j < s.bilateral(); ++j) multipliers[at(j)] += h * h * lambda[at(j)];
-    SaddleRequest request;
+    Linearisation request;
     request.c_M = request.c_s = 1;
     request.c_K = h * h;
     request.q_M = m.q.data();
@@ -128,7 +128,7 @@ TEST_CASE("system: the matrix of the velocity jump is the derivative of its resi
   const Motion m = random_motion(s, random);
   const Matrix C = -gradient(m.v, [&](const Vector& v) { return forces(s, m.q, v, m.t); });
   const Matrix G = gradient(m.v, [&](const Vector& v) { return rates(s, m.q, v, m.t); }).topRows(s.bilateral());
-  SaddleRequest request;
+  Linearisation request;
   request.c_M = 1;
   request.c_C = h;
   request.q_M = request.q = m.q.data();
@@ -148,7 +148,7 @@ TEST_CASE("system: tangent times x is the assembled matrix times x") {
   const Vector d = random.normals(s.size()), x = random.normals(s.size());
   TangentOperators T;
   s.tangent_operators(d, T);
-  SaddleRequest request;
+  Linearisation request;
   request.c_M = 1.3;
   request.c_C = -0.4;
   request.c_K = 2.1;

@@ -221,7 +221,7 @@ inline Matrix dense(const System& s, const Vector& values) {
     for (int k = p.row_start[at(i)]; k < p.row_start[at(i + 1)]; ++k) A(i, p.column[at(k)]) = values[at(k)];
   return A;
 }
-inline Matrix assembled(const System& s, const SaddleRequest& request) {
+inline Matrix assembled(const System& s, const Linearisation& request) {
   // filled with rubbish: assemble() overwrites
   Vector values(at(s.saddle_pattern().nonzeros()), 1e9);
   s.assemble(request, values);

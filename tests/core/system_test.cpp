@@ -53,10 +53,10 @@ TEST_CASE("system: bilateral rows come first and keep their blocks' order and na
   }
   CHECK(s.row_place(4).item == 1);
   CHECK(s.row_place(4).row == 1);
-  CHECK(s.row_law(8).restitution == 0.5);
-  CHECK(s.row_law(9).restitution == 0.2);
-  CHECK(s.row_law(10).restitution == 0.9);
-  CHECK(s.row_law(0).restitution == 0);
+  CHECK(s.contact_parameters(8).restitution == 0.5);
+  CHECK(s.contact_parameters(9).restitution == 0.2);
+  CHECK(s.contact_parameters(10).restitution == 0.9);
+  CHECK(s.contact_parameters(0).restitution == 0);
 
   // 4 frames less 3 translations and 3 rotations, 3 points less one component, 2 scalars
   CHECK(s.size() == 4 * 6 - 6 + 9 - 1 + 2);
@@ -82,7 +82,7 @@ TEST_CASE("system: flags tell what the model is") {
           CHECK_FALSE(s.symmetric());
           CHECK_FALSE(s.constant_mass());
           CHECK(s.velocity_dependent());
-          CHECK(s.massless());
+          CHECK(s.has_massless_equation());
           CHECK(s.uses_tangent_operators());
         });
   // linear bars on points whose other components have no mass
@@ -98,11 +98,11 @@ TEST_CASE("system: flags tell what the model is") {
           CHECK(s.symmetric());
           CHECK(s.constant_mass());
           CHECK_FALSE(s.velocity_dependent());
-          CHECK_FALSE(s.massless());
+          CHECK_FALSE(s.has_massless_equation());
           CHECK_FALSE(s.uses_tangent_operators());
           CHECK(s.mean_nodal_mass() == doctest::Approx(0.2));
         });
-  flags([&](System& s) { linear_bars(s, false); }, [](const System& s) { CHECK(s.massless()); });
+  flags([&](System& s) { linear_bars(s, false); }, [](const System& s) { CHECK(s.has_massless_equation()); });
   // a contact with a sphere bends the constraint but not the smooth motion
   flags(
       [&](System& s) {
@@ -121,7 +121,7 @@ TEST_CASE("system: flags tell what the model is") {
       [](const System& s) {
         CHECK_FALSE(s.linear());
         CHECK_FALSE(s.velocity_dependent());
-        CHECK_FALSE(s.massless());
+        CHECK_FALSE(s.has_massless_equation());
         CHECK(s.uses_tangent_operators());
       });
 }
@@ -222,7 +222,7 @@ TEST_CASE("system: any number of threads gives the same bits") {
   const Vector d = random.normals(one.size()), multipliers = random.normals(one.rows());
   TangentOperators T;
   one.tangent_operators(d, T);
-  SaddleRequest request;
+  Linearisation request;
   request.c_M = 1.3;
   request.c_C = 0.7;
   request.c_K = request.c_rate = 0.9;
@@ -261,7 +261,7 @@ TEST_CASE("system: nothing allocates after finalize") {
     Vector f(at(s.size())), g(at(s.rows())), values(at(s.saddle_pattern().nonzeros())), q(m.q.size());
     TangentOperators T;
     SparseRow row;
-    SaddleRequest request;
+    Linearisation request;
     request.c_M = request.c_C = request.c_K = request.c_s = request.c_rate = 1;
     request.q_M = request.q = m.q.data();
     request.v = m.v.data();
@@ -308,7 +308,7 @@ TEST_CASE("system: scales measure rotations by a length") {
   CHECK(s.speed(v, 0.5) == 3.5);
   CHECK(s.largest_angular_velocity(v) == 7);
   CHECK(s.force_norm(Vector{3, 0, 0, 0, 8, 0, 0, 0}, 2.0) == doctest::Approx(5));
-  CHECK(s.noise_force(0.5) == 15);
+  CHECK(s.roundoff_force(0.5) == 15);
   // the fixed component does not count, nor does the quaternion
   const Vector q = {0.1, 0.2, -0.3, 1, 0, 0, 0, 0.2, -0.4, 9};
   CHECK(s.largest_position(q) == 0.4);

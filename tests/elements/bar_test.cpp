@@ -59,7 +59,7 @@ TEST_CASE("linear bar: a stretch u gives EA u/L, also when it lies in the negati
     CHECK(internal_forces(s, q)[0] == doctest::Approx(-direction * 6 * 0.3 / 2));
     CHECK(s.energies(q, Vector(1, 0.0), 0).elastic == doctest::Approx(0.5 * 3 * 0.09));
     // the node's equation is its second component
-    CHECK(s.noise_force(0.1) == doctest::Approx(0.3));
+    CHECK(s.roundoff_force(0.1) == doctest::Approx(0.3));
   }
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("linear bar: a clamped rod vibrates with the frequencies of the discre
   for (const MassKind kind : {MassKind::consistent, MassKind::lumped}) {
     System s;
     rod(s, n, length, EA, rho_A, 2, kind, 1);
-    SaddleRequest request;
+    Linearisation request;
     request.c_K = 1;
     request.q = request.q_M = s.initial_configuration().data();
     Matrix K(n, n);
@@ -131,7 +131,7 @@ TEST_CASE("bar: under tension it is a string with the lateral stiffness N/l, wit
   s.finalize();
   for (const double l : {2.0, 2.5, 1.2}) {
     const Vector q = {0, 0, 0, l, 0, 0};
-    SaddleRequest request;
+    Linearisation request;
     request.c_K = 1;
     request.q = request.q_M = q.data();
     Vector values(at(s.saddle_pattern().nonzeros()));

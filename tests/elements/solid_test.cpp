@@ -95,7 +95,7 @@ struct Solid {
   Vector forces(const Vector& q) const { return forces(q, Vector(at(system.size()), 0.0)); }
   Matrix stiffness(const Vector& q, double c_M = 0, double c_K = 1, MassKind mass = MassKind::consistent) const {
     const Vector v(at(system.size()), 0.0);
-    SaddleRequest request;
+    Linearisation request;
     request.c_K = c_K;
     request.c_M = c_M;
     request.mass = mass;

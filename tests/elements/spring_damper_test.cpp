@@ -31,7 +31,7 @@ struct Suspension {
     return Vec3(f.data());
   }
   Mat3 stiffness(const Vec3& x) const {
-    SaddleRequest request;
+    Linearisation request;
     request.c_K = 1;
     request.q = request.q_M = x.data();
     const double v[3] = {0, 0, 0};

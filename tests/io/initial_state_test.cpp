@@ -15,8 +15,6 @@ using namespace carom;
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 // A model of a text whose key initial_state is set; every model of these tests falls short of its constraints.
 std::unique_ptr<Model> build(const std::string& text, const std::string& project) {
   ModelDocument document = parse_model(text, "test.json", {"/initial_state={\"project\":\"" + project + "\"}"});

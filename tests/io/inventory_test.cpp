@@ -14,16 +14,14 @@ using namespace carom;
 
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-Stock stock_of(const std::string& bodies, const std::string& rest = R"("gravity": [0, 0, 0])",
-               const std::string& integrator = R"("step": 1e-3, "duration": 1)") {
+Inventory inventory_of(const std::string& bodies, const std::string& rest = R"("gravity": [0, 0, 0])",
+                       const std::string& integrator = R"("step": 1e-3, "duration": 1)") {
   ModelDocument document = parse_model(R"({"format": 1, "bodies": [)" + bodies + "], " + rest +
                                            R"(, "integrator": {"type": "nsga_decoupled", )" + integrator + "}}",
                                        "test.json");
   const auto model = build_model(document);
   REQUIRE_MESSAGE(document.ok(), document.report());
-  return take_stock(*model, document);
+  return inspect_model(*model, document);
 }
 
 std::string steel_bar(const std::string& keys) {
@@ -38,9 +36,9 @@ bool mentions(const std::vector<std::string>& remarks, const std::string& words)
   return false;
 }
 
-std::vector<std::string> names(const std::vector<Stock::Redundant>& rows) {
+std::vector<std::string> names(const std::vector<Inventory::Redundant>& rows) {
   std::vector<std::string> list;
-  for (const Stock::Redundant& r : rows) list.push_back(r.joint + " " + r.component);
+  for (const Inventory::Redundant& r : rows) list.push_back(r.joint + " " + r.component);
   return list;
 }
 
@@ -52,8 +50,8 @@ TEST_CASE("stock: masses, centres and principal inertias are those of the bodies
   std::string tensor = "[";
   for (const double x : {J(0, 0), J(1, 1), J(2, 2), J(0, 1), J(0, 2), J(1, 2)})
     tensor += (tensor.size() > 1 ? ", " : "") + std::to_string(x);
-  const Stock s =
-      stock_of(R"({"name": "tilted", "type": "rigid", "mass": 4, "inertia": )" + tensor + R"(], "position": [1, 0, 0]},
+  const Inventory s = inventory_of(
+      R"({"name": "tilted", "type": "rigid", "mass": 4, "inertia": )" + tensor + R"(], "position": [1, 0, 0]},
          {"name": "ball", "type": "rigid", "density": 3, "shape": {"type": "sphere", "radius": 0.5}, "position": [0, 2, 0],
           "fixed": ["translation"]},
          {"name": "dot", "type": "point_mass", "mass": 2, "position": [0, 0, 3]},
@@ -62,7 +60,7 @@ TEST_CASE("stock: masses, centres and principal inertias are those of the bodies
           "elements": 5, "fixed": ["start"]},
          {"name": "flat", "type": "bar", "material": "m", "section": "s", "from": [0, 0, 0], "to": [2, 0, 0],
           "elements": 4, "kinematics": "linear", "mass": "lumped"})",
-               steel_bar(""));
+      steel_bar(""));
   REQUIRE(s.bodies.size() == 6);
   REQUIRE(s.bodies[0].inertia.has_value());
   CHECK((*s.bodies[0].inertia - Vec3(1, 2, 2.5)).norm() < 1e-5);  // six digits in the text
@@ -87,12 +85,12 @@ TEST_CASE("stock: masses, centres and principal inertias are those of the bodies
 }
 
 TEST_CASE("stock: of two joints side by side the second one's rows are redundant, all by name") {
-  const Stock s = stock_of(R"(
+  const Inventory s = inventory_of(R"(
       {"name": "A", "type": "rigid", "mass": 2, "inertia": [0.1, 0.1, 0.1], "position": [0, 0, 1],
        "points": [{"name": "left", "at": [-0.2, 0, -0.3]}, {"name": "right", "at": [0.2, 0, -0.3]}]},
       {"name": "B", "type": "rigid", "mass": 3, "inertia": [0.2, 0.1, 0.2], "position": [0.1, 0, 0.4],
        "points": [{"name": "left", "at": [-0.3, 0, 0.3]}, {"name": "right", "at": [0.1, 0, 0.3]}]})",
-                           R"("joints": [{"name": "hang", "type": "fixed", "of": ["ground", "A"]},
+                                   R"("joints": [{"name": "hang", "type": "fixed", "of": ["ground", "A"]},
                 {"name": "left", "type": "fixed", "of": ["A.left", "B.left"]},
                 {"name": "right", "type": "fixed", "of": ["A.right", "B.right"]}])");
   CHECK(s.joint_rows == 18);
@@ -108,15 +106,16 @@ TEST_CASE("stock: of two joints side by side the second one's rows are redundant
 
 TEST_CASE("stock: a door on three hinge points in a line has one degree of freedom") {
   const auto door = [](const std::string& order) {
-    return stock_of(R"({"name": "door", "type": "rigid", "mass": 5, "inertia": [1, 1.2, 0.3], "position": [0.5, 0, 0],
+    return inventory_of(
+        R"({"name": "door", "type": "rigid", "mass": 5, "inertia": [1, 1.2, 0.3], "position": [0.5, 0, 0],
         "points": [{"name": "a", "at": [-0.5, 0, -1]}, {"name": "b", "at": [-0.5, 0, 0]}, {"name": "c", "at": [-0.5, 0, 1]}]})",
-                    R"("joints": [)" + order + "]");
+        R"("joints": [)" + order + "]");
   };
   const auto joint = [](const std::string& p) {
     return R"({"name": "j)" + p + R"(", "type": "spherical", "of": ["ground", "door.)" + p + R"("]})";
   };
   // three rows of the first point, x and y of the second, nothing of the third: whatever the order
-  const Stock s = door(joint("a") + "," + joint("b") + "," + joint("c"));
+  const Inventory s = door(joint("a") + "," + joint("b") + "," + joint("c"));
   CHECK(s.rank == 5);
   CHECK(s.freedom == 1);
   CHECK(names(s.redundant) == std::vector<std::string>{"jb z", "jc x", "jc y", "jc z"});
@@ -125,7 +124,7 @@ TEST_CASE("stock: a door on three hinge points in a line has one degree of freed
 }
 
 TEST_CASE("stock: a box that stands on four vertices has one contact more than it needs") {
-  const Stock s = stock_of(
+  const Inventory s = inventory_of(
       R"({"name": "box", "type": "rigid", "mass": 1, "shape": {"type": "box", "size": [1, 1, 1]}, "position": [0, 0, 0.5]},
          {"name": "low", "type": "point_mass", "mass": 1, "position": [5, 0, -0.25], "velocity": [0, 0, -2]},
          {"name": "high", "type": "point_mass", "mass": 1, "position": [5, 0, 0.125], "velocity": [0, 0, -3]})",
@@ -152,10 +151,10 @@ TEST_CASE("stock: a box that stands on four vertices has one contact more than i
 }
 
 TEST_CASE("stock: joints that do not fit are named with their largest gap and rate") {
-  const Stock s = stock_of(R"({"name": "a", "type": "point_mass", "mass": 1},
+  const Inventory s = inventory_of(R"({"name": "a", "type": "point_mass", "mass": 1},
                               {"name": "b", "type": "point_mass", "mass": 1, "position": [0, -0.5, 0.1]},
                               {"name": "c", "type": "point_mass", "mass": 1, "position": [2, 0, 0], "velocity": [1, 0, 4]})",
-                           R"("ground": [{"name": "n", "at": [2, 0, 0]}], "scales": {"length": 5, "speed": 8},
+                                   R"("ground": [{"name": "n", "at": [2, 0, 0]}], "scales": {"length": 5, "speed": 8},
        "joints": [{"name": "open", "type": "spherical", "of": ["a", "b"]},
                   {"name": "fast", "type": "spherical", "of": ["ground.n", "c"]},
                   {"name": "good", "type": "rigid_link", "of": ["a", "b"]}])");
@@ -172,12 +171,12 @@ TEST_CASE("stock: joints that do not fit are named with their largest gap and ra
   CHECK(s.joints[2].redundant == 3);
   CHECK(mentions(s.remarks, "largest gap 0.5 (open y)"));
   CHECK(mentions(s.remarks, "largest rate 4 (fast z)"));
-  CHECK(stock_text(s).find("2 of 3 joints do not fit") != std::string::npos);
+  CHECK(inventory_text(s).find("2 of 3 joints do not fit") != std::string::npos);
 }
 
 TEST_CASE("stiffest element: a mass on a spring has sqrt(k/m), two masses have sqrt(k/m_1 + k/m_2)") {
-  const Stock one = stock_of(R"({"name": "m", "type": "point_mass", "mass": 2, "position": [1, 1, 1]})",
-                             R"("ground": [{"name": "o", "at": [0, 0, 0]}],
+  const Inventory one = inventory_of(R"({"name": "m", "type": "point_mass", "mass": 2, "position": [1, 1, 1]})",
+                                     R"("ground": [{"name": "o", "at": [0, 0, 0]}],
                                 "springs": [{"name": "soft", "of": ["ground.o", "m"], "stiffness": 1e-3},
                                             {"name": "stiff", "of": ["ground.o", "m"], "stiffness": 800}])");
   REQUIRE(one.frequencies.size() == 1);
@@ -187,19 +186,19 @@ TEST_CASE("stiffest element: a mass on a spring has sqrt(k/m), two masses have s
   CHECK(one.frequencies[0].steps == doctest::Approx(2 * M_PI / 20 / 1e-3).epsilon(1e-5));
   CHECK(one.stiffness_remark.find("all vibrations are resolved") != std::string::npos);
 
-  const Stock two = stock_of(R"({"name": "a", "type": "point_mass", "mass": 2},
+  const Inventory two = inventory_of(R"({"name": "a", "type": "point_mass", "mass": 2},
                                 {"name": "b", "type": "point_mass", "mass": 0.5, "position": [0.6, 0, 0.8]})",
-                             R"("springs": [{"name": "s", "of": ["a", "b"], "stiffness": 1000}])",
-                             R"("step": 0.1, "duration": 1, "rho_infinity": 0.5)");
+                                     R"("springs": [{"name": "s", "of": ["a", "b"], "stiffness": 1000}])",
+                                     R"("step": 0.1, "duration": 1, "rho_infinity": 0.5)");
   CHECK(two.frequencies[0].omega == doctest::Approx(std::sqrt(1000 * (1 / 2.0 + 1 / 0.5))).epsilon(1e-12));
   CHECK(two.stiffness_remark.find("rho_infinity = 0.5") != std::string::npos);
   CHECK(two.stiffness_remark.find("does not resolve") != std::string::npos);
 }
 
 TEST_CASE("stiffest element: a soft spring beside a stiff bar keeps a frequency of its own") {
-  const Stock s = stock_of(R"({"name": "bar", "type": "bar", "material": "m", "section": "s", "from": [0, 0, 0],
+  const Inventory s = inventory_of(R"({"name": "bar", "type": "bar", "material": "m", "section": "s", "from": [0, 0, 0],
                                "to": [1, 0, 0], "elements": 2, "mass": "lumped", "fixed": ["start"]})",
-                           steel_bar(R"(, "ground": [{"name": "o", "at": [2, 0, 0]}],
+                                   steel_bar(R"(, "ground": [{"name": "o", "at": [2, 0, 0]}],
                                "springs": [{"name": "soft", "of": ["bar.end", "ground.o"], "stiffness": 1}])"));
   REQUIRE(s.frequencies.size() == 2);
   // the end has a quarter of the bar's mass rho A L = 4
@@ -210,9 +209,9 @@ TEST_CASE("stiffest element: a soft spring beside a stiff bar keeps a frequency 
 
 TEST_CASE("stiffest element: a spring off a body's centre turns it too") {
   // free body, spring along z at (a, 0, 0) from the centre: omega^2 = k (1/m + a^2/J_yy)
-  const Stock s = stock_of(R"({"name": "b", "type": "rigid", "mass": 2, "inertia": [0.3, 0.4, 0.5],
+  const Inventory s = inventory_of(R"({"name": "b", "type": "rigid", "mass": 2, "inertia": [0.3, 0.4, 0.5],
                                "points": [{"name": "p", "at": [0.7, 0, 0]}]})",
-                           R"("ground": [{"name": "o", "at": [0.7, 0, -1]}],
+                                   R"("ground": [{"name": "o", "at": [0.7, 0, -1]}],
                               "springs": [{"name": "s", "of": ["ground.o", "b.p"], "stiffness": 50}])");
   CHECK(s.frequencies[0].omega == doctest::Approx(std::sqrt(50 * (1 / 2.0 + 0.49 / 0.4))).epsilon(1e-12));
 }
@@ -220,10 +219,11 @@ TEST_CASE("stiffest element: a spring off a body's centre turns it too") {
 TEST_CASE("stiffest element: a uniform bar has twice the speed of sound over the element's length") {
   // lumped masses: omega_max = 2 sqrt(E/rho)/l, in a long bar to first order in 1/n^2
   for (const char* kinematics : {"linear", "nonlinear"}) {
-    const Stock s = stock_of(R"({"name": "bar", "type": "bar", "material": "m", "section": "s", "from": [0, 0, 0],
+    const Inventory s =
+        inventory_of(R"({"name": "bar", "type": "bar", "material": "m", "section": "s", "from": [0, 0, 0],
                                  "to": [10, 0, 0], "elements": 50, "kinematics": ")" +
-                                 std::string(kinematics) + "\"}",
-                             steel_bar(""));
+                         std::string(kinematics) + "\"}",
+                     steel_bar(""));
     REQUIRE(s.frequencies.size() == 1);
     CHECK(s.frequencies[0].elements == 50);
     CHECK(s.frequencies[0].omega == doctest::Approx(2 * std::sqrt(200.0 / 8) / 0.2).epsilon(1e-12));
@@ -252,7 +252,7 @@ TEST_CASE("stiffest element: the highest frequency of the model with lumped mass
   const int n = system.size();
   const SparsePattern& pattern = system.saddle_pattern();
   const auto matrix = [&](double c_M, double c_K) {
-    SaddleRequest request;
+    Linearisation request;
     request.c_M = c_M;
     request.c_K = c_K;
     request.mass = MassKind::lumped;
@@ -276,7 +276,7 @@ TEST_CASE("stiffest element: the highest frequency of the model with lumped mass
 }
 
 TEST_CASE("stock: a model without joints, contacts and springs has empty lists") {
-  const Stock s = stock_of(R"({"name": "a", "type": "point_mass", "mass": 1})");
+  const Inventory s = inventory_of(R"({"name": "a", "type": "point_mass", "mass": 1})");
   CHECK(s.joints.empty());
   CHECK(s.contacts.empty());
   CHECK(s.frequencies.empty());
@@ -284,34 +284,36 @@ TEST_CASE("stock: a model without joints, contacts and springs has empty lists")
   CHECK(s.remarks.empty());
   CHECK(s.stiffness_remark.empty());
   CHECK(s.freedom == 3);
-  const nlohmann::json j = nlohmann::json::parse(stock_json(s));
+  const nlohmann::json j = nlohmann::json::parse(inventory_json(s));
   CHECK(j["joints"]["list"].empty());
   CHECK(j["contacts"]["list"].empty());
   CHECK(j["stiffness"]["list"].empty());
-  CHECK(stock_text(s).find("joints at the start") == std::string::npos);
+  CHECK(inventory_text(s).find("joints at the start") == std::string::npos);
 
   // nothing can move at all
-  const Stock held = stock_of(R"({"name": "a", "type": "point_mass", "mass": 1, "fixed": ["x", "y", "z"]})");
+  const Inventory held = inventory_of(R"({"name": "a", "type": "point_mass", "mass": 1, "fixed": ["x", "y", "z"]})");
   CHECK(held.equations == 0);
   CHECK(held.freedom == 0);
 }
 
 TEST_CASE("stock: bodies that fall for ever, and components that nothing accelerates, are remarked upon") {
   const std::string gravity = R"("gravity": [0, 0, -9.81])";
-  CHECK(mentions(stock_of(R"({"name": "stone", "type": "point_mass", "mass": 1})", gravity).remarks, "stone falls"));
-  CHECK(stock_of(R"({"name": "stone", "type": "point_mass", "mass": 1})").remarks.empty());
-  CHECK(stock_of(R"({"name": "bead", "type": "point_mass", "mass": 1, "fixed": ["x"]})", gravity).remarks.empty());
+  CHECK(
+      mentions(inventory_of(R"({"name": "stone", "type": "point_mass", "mass": 1})", gravity).remarks, "stone falls"));
+  CHECK(inventory_of(R"({"name": "stone", "type": "point_mass", "mass": 1})").remarks.empty());
+  CHECK(inventory_of(R"({"name": "bead", "type": "point_mass", "mass": 1, "fixed": ["x"]})", gravity).remarks.empty());
   // hanging on something that is held
-  CHECK(stock_of(R"({"name": "bead", "type": "point_mass", "mass": 1, "fixed": ["x"]},
+  CHECK(inventory_of(R"({"name": "bead", "type": "point_mass", "mass": 1, "fixed": ["x"]},
                     {"name": "bob", "type": "point_mass", "mass": 1, "position": [0, 0, -1]})",
-                 gravity + R"(, "springs": [{"name": "s", "of": ["bead", "bob"], "stiffness": 1}])")
+                     gravity + R"(, "springs": [{"name": "s", "of": ["bead", "bob"], "stiffness": 1}])")
             .remarks.empty());
 
   const std::string rod = R"({"name": "rod", "type": "rigid", "mass": 1, "inertia": [1, 1, 1],
                               "points": [{"name": "tip", "at": [1, 0, 0]}]},
                              {"name": "tip", "type": "point_mass", "mass": 0, "position": [1, 0, 0]})";
-  const Stock linked = stock_of(rod, R"("joints": [{"name": "l", "type": "rigid_link", "of": ["rod", "tip"]}])");
+  const Inventory linked =
+      inventory_of(rod, R"("joints": [{"name": "l", "type": "rigid_link", "of": ["rod", "tip"]}])");
   CHECK(mentions(linked.remarks, "3 of 9 equations have no mass; joints hold them"));
-  const Stock loose = stock_of(rod, R"("springs": [{"name": "s", "of": ["rod", "tip"], "stiffness": 1}])");
+  const Inventory loose = inventory_of(rod, R"("springs": [{"name": "s", "of": ["rod", "tip"], "stiffness": 1}])");
   CHECK(mentions(loose.remarks, "nothing determines the acceleration of tip x"));
 }

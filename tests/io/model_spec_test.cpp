@@ -425,7 +425,7 @@ TEST_CASE("the reference page has a table of every object that a model may hold,
   // the first cells of its tables
   std::set<std::vector<std::string>> tables;
   std::vector<std::string> keys;
-  std::istringstream page(carom::model_markdown());
+  std::istringstream page(carom::schema_markdown());
   for (std::string line; std::getline(page, line);) {
     if (line.starts_with("| `")) {
       keys.push_back(line.substr(3, line.find('`', 3) - 3));

@@ -80,7 +80,7 @@ inline Load node_load(Load::Kind kind, int node, const std::array<std::string, 3
 inline Matrix dense_matrix(const System& s, const Vector& q, double t, double c_M, double c_K) {
   const SparsePattern& pattern = s.saddle_pattern();
   Vector values(at(pattern.nonzeros())), v(at(s.size()), 0.0);
-  SaddleRequest request;
+  Linearisation request;
   request.c_M = c_M;
   request.c_K = c_K;
   request.q = request.q_M = q.data();

@@ -132,7 +132,7 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 
 }  // namespace
 
-BodyKind bar_kind() {
+BodyType bar_type() {
   return {"bar",
           "a straight bar that takes axial forces",
           false,

@@ -214,7 +214,7 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 
 }  // namespace
 
-BodyKind beam_kind() {
+BodyType beam_type() {
   return {"beam", "a beam", true, beam_spec, build, [](const json& body, const std::string* point, PointUse use) {
             return line_point_error(body, point, use, "a beam", beam_element_count(body));
           }};

@@ -343,8 +343,8 @@ void build_distance(BuildContext& context, const JointSource& joint, JointRows& 
 
 }  // namespace
 
-std::vector<JointKind> rigid_joint_kinds() {
-  using Needs = JointKind::Needs;
+std::vector<JointType> rigid_joint_types() {
+  using Needs = JointType::Needs;
   return {
       {"fixed", "no relative motion of two frames", Needs::two_frames, no_keys, build_fixed},
       {"revolute", "rotation about a common axis is free", Needs::two_frames, revolute_keys, build_revolute},

@@ -82,7 +82,7 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
 
 }  // namespace
 
-IntegratorKind nsga_decoupled_kind() {
+IntegratorType nsga_decoupled_type() {
   return {"nsga_decoupled",
           "decoupled nonsmooth generalized-alpha: smooth motion, position correction and velocity jump one after the "
           "other",

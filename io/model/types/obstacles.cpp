@@ -73,7 +73,7 @@ std::vector<ObstacleSurface> build_cylinder(const json& obstacle, double size, S
 
 }  // namespace
 
-std::vector<ObstacleKind> analytic_obstacle_kinds() {
+std::vector<ObstacleType> analytic_obstacle_types() {
   return {
       {"plane", "a half space", plane_keys, build_plane},
       {"sphere", "a ball, or the inside of one", sphere_keys, build_sphere},

@@ -60,7 +60,7 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 
 }  // namespace
 
-BodyKind point_mass_kind() {
+BodyType point_mass_type() {
   return {"point_mass", "a mass without rotation", false, point_mass_spec, build, point_error};
 }
 

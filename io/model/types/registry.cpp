@@ -4,29 +4,29 @@
 
 namespace carom {
 
-const std::vector<BodyKind>& body_kinds() {
-  static const std::vector<BodyKind> kinds = {rigid_kind(), point_mass_kind(), bar_kind(), beam_kind(), solid_kind()};
+const std::vector<BodyType>& body_types() {
+  static const std::vector<BodyType> kinds = {rigid_type(), point_mass_type(), bar_type(), beam_type(), solid_type()};
   return kinds;
 }
 
-const BodyKind* find_body_kind(const std::string& type) {
-  const auto& kinds = body_kinds();
-  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const BodyKind& k) { return k.type == type; });
+const BodyType* find_body_type(const std::string& type) {
+  const auto& kinds = body_types();
+  const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const BodyType& k) { return k.type == type; });
   return kind == kinds.end() ? nullptr : &*kind;
 }
 
-const std::vector<JointKind>& joint_kinds() {
-  static const std::vector<JointKind> kinds = rigid_joint_kinds();
+const std::vector<JointType>& joint_types() {
+  static const std::vector<JointType> kinds = rigid_joint_types();
   return kinds;
 }
 
-const std::vector<ObstacleKind>& obstacle_kinds() {
-  static const std::vector<ObstacleKind> kinds = analytic_obstacle_kinds();
+const std::vector<ObstacleType>& obstacle_types() {
+  static const std::vector<ObstacleType> kinds = analytic_obstacle_types();
   return kinds;
 }
 
-const std::vector<IntegratorKind>& integrator_kinds() {
-  static const std::vector<IntegratorKind> kinds = {nsga_decoupled_kind(), static_kind()};
+const std::vector<IntegratorType>& integrator_types() {
+  static const std::vector<IntegratorType> kinds = {nsga_decoupled_type(), static_type()};
   return kinds;
 }
 

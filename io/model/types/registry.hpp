@@ -1,7 +1,7 @@
 // Registries: the kinds of bodies, joints, obstacles and integrators a model file may name.
 //
-// A kind declares its keys and reads them; both stand in one file, io/kind_<name>.cpp. Adding one: that file, and a
-// line in kinds.cpp.
+// A type declares its keys and reads them; both stand in one file, io/model/types/<name>.cpp. Adding one: that file,
+// and a line in registry.cpp.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace carom {
 
 /// The kind that a checked value names by its type.
 template <class Kind>
-const Kind& find_kind(const std::vector<Kind>& kinds, const nlohmann::json& tagged) {
+const Kind& find_type(const std::vector<Kind>& kinds, const nlohmann::json& tagged) {
   return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return tagged["type"] == k.type; });
 }
 
@@ -37,7 +37,7 @@ struct BodySource {
 /// What a reference to a body may mean: one point; several ("arm.nodes"); an element ("arm.element.3").
 enum class PointUse { one, several, element };
 
-struct BodyKind {
+struct BodyType {
   std::string type, help;
   bool rotates;  ///< its nodes are frames
   spec::Node (*keys)();
@@ -62,14 +62,14 @@ std::vector<double> line_shares(const std::vector<double>& lengths);
 /// The number under "elements", if it can be read.
 std::optional<std::int64_t> element_count(const nlohmann::json& body);
 
-BodyKind rigid_kind();
-BodyKind point_mass_kind();
-BodyKind bar_kind();
-BodyKind beam_kind();
-BodyKind solid_kind();
-const std::vector<BodyKind>& body_kinds();
+BodyType rigid_type();
+BodyType point_mass_type();
+BodyType bar_type();
+BodyType beam_type();
+BodyType solid_type();
+const std::vector<BodyType>& body_types();
 /// Null if there is no such kind.
-const BodyKind* find_body_kind(const std::string& type);
+const BodyType* find_body_type(const std::string& type);
 
 // ---- joints
 
@@ -98,15 +98,15 @@ struct JointSource {
   bool both_oriented() const { return a_is_oriented() && b_is_oriented(); }
 };
 
-struct JointKind {
+struct JointType {
   enum class Needs { nothing, first_frame, two_frames };  ///< sides that must be frames or ground
   std::string type, help;
   Needs needs;
   std::vector<spec::Key> (*keys)();  ///< beside its name and points
   void (*build)(BuildContext& context, const JointSource& joint, JointRows& rows);
 };
-std::vector<JointKind> rigid_joint_kinds();
-const std::vector<JointKind>& joint_kinds();
+std::vector<JointType> rigid_joint_types();
+const std::vector<JointType>& joint_types();
 
 // ---- obstacles
 
@@ -115,25 +115,25 @@ struct ObstacleSurface {
   std::string suffix;  ///< of the contacts' names, where an obstacle has several surfaces
 };
 
-struct ObstacleKind {
+struct ObstacleType {
   std::string type, help;
   std::vector<spec::Key> (*keys)();
   /// The surfaces, and the mesh by which the obstacle is drawn; `size` is that of what is infinite.
   std::vector<ObstacleSurface> (*build)(const nlohmann::json& obstacle, double size, SurfaceMesh& mesh);
 };
-std::vector<ObstacleKind> analytic_obstacle_kinds();  ///< plane, sphere, cylinder
-const std::vector<ObstacleKind>& obstacle_kinds();
+std::vector<ObstacleType> analytic_obstacle_types();  ///< plane, sphere, cylinder
+const std::vector<ObstacleType>& obstacle_types();
 
 // ---- integrators
 
-struct IntegratorKind {
+struct IntegratorType {
   std::string type, help;
   spec::Node (*keys)();
   /// Reads the options; scales and weight of the model are known.
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
 };
-IntegratorKind nsga_decoupled_kind();
-IntegratorKind static_kind();
-const std::vector<IntegratorKind>& integrator_kinds();
+IntegratorType nsga_decoupled_type();
+IntegratorType static_type();
+const std::vector<IntegratorType>& integrator_types();
 
 }  // namespace carom

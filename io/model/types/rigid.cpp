@@ -282,6 +282,6 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 
 }  // namespace
 
-BodyKind rigid_kind() { return {"rigid", "a rigid body", true, rigid_spec, build, point_error}; }
+BodyType rigid_type() { return {"rigid", "a rigid body", true, rigid_spec, build, point_error}; }
 
 }  // namespace carom

@@ -236,7 +236,7 @@ void build_one(BuildContext& context, const BodySource& source) {
     high = high.cwiseMax(x);
   }
   context.size = std::max(context.size, (high - low).maxCoeff());
-  const double noise = info.elements.front().block->noise_force(context.size);
+  const double noise = info.elements.front().block->roundoff_force(context.size);
   if (!std::isfinite(noise) || !std::isfinite(context.total_mass))
     context.error(source.pointer,
                   "the stiffness or the mass of this solid is not a finite number: see its size and material");
@@ -248,7 +248,7 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 
 }  // namespace
 
-BodyKind solid_kind() {
+BodyType solid_type() {
   return {"solid", "a solid of hexahedra and tetrahedra", false, solid_spec, build, point_error};
 }
 

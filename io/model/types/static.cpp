@@ -57,7 +57,7 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
 
 }  // namespace
 
-IntegratorKind static_kind() {
+IntegratorType static_type() {
   return {"static", "static equilibria along a path of loads, without inertia: nothing moves but by its loads",
           static_spec, build};
 }
