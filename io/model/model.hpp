@@ -124,11 +124,11 @@ struct OutputSettings {
 
 /// What a run is given beside its model file.
 struct RunOptions {
-  std::optional<double> end_time =
-      std::nullopt;  ///< instead of the model's, which its expectations and its ramp still refer to
-  std::optional<Scales> scales =
-      std::nullopt;  ///< instead of the model's: a run that goes on keeps those that it began with
-  int threads = 1;   ///< of the assembly; results do not depend on it
+  /// Instead of the model's end, to which its expectations and its ramp of loads still refer.
+  std::optional<double> end_time = std::nullopt;
+  /// Instead of the model's: a run that goes on keeps those that it began with.
+  std::optional<Scales> scales = std::nullopt;
+  int threads = 1;  ///< of the assembly; results do not depend on them
 };
 
 struct Model {

@@ -40,8 +40,8 @@ struct PreparedRun {
   std::string run_text() const { return model_text(repeatable_model(resolved, *model)); }
 };
 
-/// Builds the model, its probes and expectations, and starts the integrator. With a checkpoint, whether the model can
-/// go on from it is checked, scales are kept where they must be, and the integrator is left to resume().
+/// Builds the model, its probes and expectations, and starts the integrator. With a checkpoint: checks that the model
+/// can go on from it, keeps its scales where kept_scales() gives them, and leaves state and integrator to resume().
 PreparedRun prepare_run(ModelDocument document, const RunOptions& options = {}, const Checkpoint* checkpoint = nullptr);
 
 }  // namespace carom
