@@ -154,8 +154,6 @@ class System {
   // Matrices.
   const SparsePattern& saddle_pattern() const { return saddle_; }  ///< n + bilateral() square, diagonal included
   void assemble(const Linearisation& request, Out values) const;
-  /// y = (c_C (-df/dv) + c_K (D(M a) - Df) T) x by elements, without a matrix; only S of the request, no constraints.
-  void tangent_times(const Linearisation& request, In x, Out y) const;
 
   // Energies and momenta.
   Energies energies(In q, In v, double t) const;  ///< gravity in potential, zero at the origin

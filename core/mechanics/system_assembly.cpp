@@ -109,24 +109,6 @@ double System::roundoff_force(double length_scale) const {
   return largest;
 }
 
-void System::tangent_times(const Linearisation& request, In x, Out y) const {
-  assemble_vector(
-      [&](std::size_t b, Range range, ThreadScratch& scratch, double* local) {
-        if (!element_tables_[b]->contributes_matrix) return false;
-        const Topology& topology = elements_[b]->topology();
-        const std::size_t m = at(topology.local_size);
-        for (int e = range.first; e < range.last; ++e) {
-          element_matrices(b, {e, e + 1}, request, scratch, scratch.matrix.data());
-          gather(topology, element_tables_[b]->equations, {e, e + 1}, x.data(), scratch.v.data());
-          double* out = local + at(e - range.first) * m;
-          for (std::size_t i = 0; i < m; ++i)
-            for (std::size_t j = 0; j < m; ++j) out[i] += scratch.matrix[i * m + j] * scratch.v[j];
-        }
-        return true;
-      },
-      y);
-}
-
 // ---- matrices
 
 void System::element_matrices(std::size_t b, Range range, const Linearisation& r, ThreadScratch& scratch,

@@ -139,30 +139,6 @@ TEST_CASE("system: the matrix of the velocity jump is the derivative of its resi
                -k * directions(s, m.q, m.t, s.bilateral()));
 }
 
-TEST_CASE("system: tangent times x is the assembled matrix times x") {
-  System s;
-  mixed_model(s, true);
-  s.finalize();
-  Random random(6);
-  const Motion m = random_motion(s, random), other = random_motion(s, random);
-  const Vector d = random.normals(s.size()), x = random.normals(s.size());
-  TangentOperators T;
-  s.tangent_operators(d, T);
-  Linearisation request;
-  request.c_M = 1.3;
-  request.c_C = -0.4;
-  request.c_K = 2.1;
-  request.q_M = other.q.data();
-  request.q = m.q.data();
-  request.v = m.v.data();
-  request.a = m.a.data();
-  request.t = m.t;
-  request.T = &T;
-  Vector y(at(s.size()), 1e9);
-  s.tangent_times(request, x, y);
-  CHECK(relative_error(column(y), assembled(s, request).topLeftCorner(s.size(), s.size()) * column(x)) < rounding);
-}
-
 TEST_CASE("system: rows one by one agree with rows all at once and with differences") {
   System s;
   mixed_model(s, true);

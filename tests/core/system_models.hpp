@@ -214,20 +214,6 @@ inline Vector unit_vector(int n, int i) {
   return x;
 }
 
-inline Matrix dense(const System& s, const Vector& values) {
-  const SparsePattern& p = s.saddle_pattern();
-  Matrix A = Matrix::Zero(p.rows, p.cols);
-  for (int i = 0; i < p.rows; ++i)
-    for (int k = p.row_start[at(i)]; k < p.row_start[at(i + 1)]; ++k) A(i, p.column[at(k)]) = values[at(k)];
-  return A;
-}
-inline Matrix assembled(const System& s, const Linearisation& request) {
-  // filled with rubbish: assemble() overwrites
-  Vector values(at(s.saddle_pattern().nonzeros()), 1e9);
-  s.assemble(request, values);
-  return dense(s, values);
-}
-
 inline Vector forces(const System& s, const Vector& q, const Vector& v, double t, unsigned parts = force_all) {
   Vector f(at(s.size()), 1e9);
   s.forces(q, v, t, parts, f);
