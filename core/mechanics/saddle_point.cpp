@@ -23,38 +23,6 @@ constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
 constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operations; it runs faster
 constexpr double direct_operations_per_entry = 3000;
 
-// In-place LU with partial pivoting of a small dense row-major matrix; returns smallest over largest pivot.
-double factorise_dense(double* A, int* pivot, int n) {
-  double smallest = HUGE_VAL, largest = 0;
-  for (int k = 0; k < n; ++k) {
-    int p = k;
-    for (int i = k + 1; i < n; ++i)
-      if (std::abs(A[i * n + k]) > std::abs(A[p * n + k])) p = i;
-    pivot[k] = p;
-    if (p != k) std::swap_ranges(A + k * n, A + k * n + n, A + p * n);
-    const double d = A[k * n + k];
-    smallest = std::min(smallest, std::abs(d));
-    largest = std::max(largest, std::abs(d));
-    if (d == 0) return 0;
-    for (int i = k + 1; i < n; ++i) {
-      const double l = A[i * n + k] /= d;
-      for (int j = k + 1; j < n; ++j) A[i * n + j] -= l * A[k * n + j];
-    }
-  }
-  return largest > 0 ? smallest / largest : 0;
-}
-
-void solve_dense(const double* A, const int* pivot, int n, double* b) {
-  for (int k = 0; k < n; ++k) {
-    std::swap(b[k], b[pivot[k]]);
-    for (int j = 0; j < k; ++j) b[k] -= A[k * n + j] * b[j];
-  }
-  for (int k = n - 1; k >= 0; --k) {
-    for (int j = k + 1; j < n; ++j) b[k] -= A[k * n + j] * b[j];
-    b[k] /= A[k * n + k];
-  }
-}
-
 }  // namespace
 
 void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length) {
@@ -110,9 +78,9 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
       r->value.reserve(16);
     }
   }
-  for (Vector* x : {&D_, &D_factor_}) x->reserve(few * few);
+  D_.reserve(few * few);
+  D_lu_.reserve(static_cast<int>(few));
   for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_, &d_scale_}) x->reserve(few);
-  D_pivot_.reserve(few);
   cg_rows_.reserve(few);
 }
 
@@ -431,7 +399,6 @@ bool SaddlePoint::factorise_delassus() {
   if (delassus_known_) return true;
   const int n = n_A_;
   D_.resize(at(n * n));
-  D_pivot_.resize(at(n));
   d_rhs_.resize(at(n));
   d_residual_.resize(at(n));
   for (int i = 0; i < n; ++i)
@@ -450,13 +417,10 @@ bool SaddlePoint::factorise_delassus() {
   }
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) D_[at(i * n + j)] *= d_scale_[at(i)] * d_scale_[at(j)];
-  D_factor_ = D_;
-  delassus_regularised_ = !(factorise_dense(D_factor_.data(), D_pivot_.data(), n) > rank_tolerance);
+  delassus_regularised_ = !(D_lu_.factorise(D_, n) > rank_tolerance);
   delassus_known_ = true;
   if (!delassus_regularised_) return true;
-  D_factor_ = D_;
-  for (int i = 0; i < n; ++i) D_factor_[at(i * n + i)] += proximal;
-  delassus_known_ = factorise_dense(D_factor_.data(), D_pivot_.data(), n) > 0;
+  delassus_known_ = D_lu_.factorise(D_, n, proximal) > 0;
   return delassus_known_;
 }
 
@@ -470,7 +434,7 @@ void SaddlePoint::solve_delassus(Vector& b) {
 void SaddlePoint::solve_scaled_delassus(Vector& b) {
   const int n = n_A_;
   if (!delassus_regularised_) {
-    solve_dense(D_factor_.data(), D_pivot_.data(), n, b.data());
+    D_lu_.solve(b);
     return;
   }
   d_residual_ = b;
@@ -478,7 +442,7 @@ void SaddlePoint::solve_scaled_delassus(Vector& b) {
   d_correction_.resize(at(n));
   for (int k = 0; k < refinements; ++k) {
     d_correction_ = d_residual_;
-    solve_dense(D_factor_.data(), D_pivot_.data(), n, d_correction_.data());
+    D_lu_.solve(d_correction_);
     for (int i = 0; i < n; ++i) {
       b[at(i)] += d_correction_[at(i)];
       for (int j = 0; j < n; ++j) d_residual_[at(i)] -= D_[at(i * n + j)] * d_correction_[at(j)];

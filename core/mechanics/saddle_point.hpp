@@ -22,6 +22,7 @@
 
 #include <vector>
 
+#include "core/linear/dense_lu.hpp"
 #include "core/linear/linear_solver.hpp"
 #include "core/linear/projected_cg.hpp"
 #include "core/mechanics/system.hpp"
@@ -124,8 +125,8 @@ class SaddlePoint {
   bool factorised_ = false, regularised_ = false, delassus_regularised_ = false, delassus_known_ = false;
   std::vector<int> diagonal_;      // positions of the multiplier diagonal
   std::vector<ActiveRow> active_;  // the first n_A_ are in use
-  Vector D_, D_factor_, d_rhs_, d_residual_, d_correction_, d_scale_;
-  std::vector<int> D_pivot_;
+  Vector D_, d_rhs_, d_residual_, d_correction_, d_scale_;
+  DenseLu D_lu_;
 
   // conjugate gradients
   bool iterative_ = false;  // they were chosen
