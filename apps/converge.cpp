@@ -234,7 +234,7 @@ class Converge final : public Command {
     const auto begin = Clock::now();
     const std::unique_ptr<Model> model = build(varied, word, probes, integrator);
     if (model == nullptr) return std::nullopt;
-    names_ = integrator->subproblems();
+    names_.assign(integrator->info().subproblems.begin(), integrator->info().subproblems.end());
     Simulation simulation(model->system, *integrator, model->state, model->simulation);
     Recorder recorder(std::move(probes));
     simulation.add_observer(recorder);
@@ -251,7 +251,7 @@ class Converge final : public Command {
       const StepReport& r = simulation.last_report();
       const std::string worst = worst_row(*model, r);
       result.failure = fmt::format("no convergence at t = {:.9g} with the smallest step {:.3g} ({}{})", r.t, r.h,
-                                   r.reason, worst.empty() ? "" : ", worst: " + worst);
+                                   text_of(r.reason), worst.empty() ? "" : ", worst: " + worst);
     }
     return result;
   }

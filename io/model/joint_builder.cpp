@@ -157,7 +157,7 @@ void JointBuilder::add_blocks() {
   add_coordinates(linear_coordinates, rows_.linear_coordinates, "joints", {.linear = true});
   add_coordinates(coordinates, rows_.coordinates, "joints", {});
   add_coordinates(drivers, rows_.drivers, "drivers", {.moving = true});
-  add_coordinates(stops, rows_.stops, "stops", {.unilateral = true});
+  add_coordinates(stops, rows_.stops, "stops", {.kind = RowKind::unilateral});
   if (!rows_.springs.empty())
     system.add(std::make_unique<CoordinateSpringBlock>("joint springs", std::move(rows_.springs)));
 }

@@ -49,7 +49,7 @@ TEST_CASE("system: bilateral rows come first and keep their blocks' order and na
     CHECK(first.block == b);
     CHECK(first.item == 0);
     CHECK(first.row == 0);
-    CHECK((s.first_row(b) < s.bilateral()) == !s.constraints()[at(b)]->traits().unilateral);
+    CHECK((s.first_row(b) < s.bilateral()) == (s.constraints()[at(b)]->traits().kind == RowKind::bilateral));
   }
   CHECK(s.row_place(4).item == 1);
   CHECK(s.row_place(4).row == 1);
@@ -273,10 +273,10 @@ TEST_CASE("system: nothing allocates after finalize") {
       s.tangent_operators(d, T);
       s.forces(q, m.v, m.t, force_all, f);
       s.mass_times(q, m.a, f);
-      s.gaps(q, m.t, RowSet::all, g);
-      s.rates(q, m.v, m.t, RowSet::all, g);
-      s.biases(q, m.v, m.t, RowSet::all, g);
-      s.add_reactions(q, m.t, multipliers, RowSet::all, f);
+      s.gaps(q, m.t, all_rows, g);
+      s.rates(q, m.v, m.t, all_rows, g);
+      s.biases(q, m.v, m.t, all_rows, g);
+      s.add_reactions(q, m.t, multipliers, all_rows, f);
       for (int j = 0; j < s.rows(); ++j) {
         s.row_gradient(j, q, m.t, &T, row);
         s.row_direction(j, q, m.t, row);
