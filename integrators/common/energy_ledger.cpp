@@ -103,7 +103,7 @@ void EnergyLedger::add_motion(const System& system, const Stage& stage, const En
 }
 
 void EnergyLedger::add_jump(const System& system, const Stage& stage) {
-  const In q = stage.row_q.empty() ? stage.q_1 : stage.row_q;
+  const In q = stage.q_1;
   const double t = stage.t_1;
 
   // joints
@@ -122,14 +122,15 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage) {
   }
 
   // contacts
+  const In q_u = stage.row_q.empty() ? stage.q_1 : stage.row_q;
   for (int row = n_b; row < system.rows(); ++row) {
     const double impulse = stage.multipliers[at(row)];
     if (impulse == 0) continue;
-    const double rate = system.row_rate(row, q, stage.v_1, t);
-    const double rate_smooth = system.row_rate(row, q, stage.v_0, t);
+    const double rate = system.row_rate(row, q_u, stage.v_1, t);
+    const double rate_smooth = system.row_rate(row, q_u, stage.v_0, t);
     (closed_[at(row - n_b)] != 0 ? contacts_ : impacts_).add(0.5 * impulse * (rate_smooth + rate));
     if (system.constraints()[at(system.row_place(row).block)]->traits().moving)
-      drivers_.add(-impulse * system.row_rate(row, q, zero_, t));
+      drivers_.add(-impulse * system.row_rate(row, q_u, zero_, t));
   }
 
   if (!stage.force.empty())

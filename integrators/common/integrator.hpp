@@ -45,7 +45,7 @@ struct Stage {
   double duration = 0;  ///< of a motion: t_1 - t_0 without rounding
   /// Of a jump: an impulse beside that of the rows, force * duration (the force correction f_* of DS). Empty: none.
   In force = {};
-  In row_q = {};         ///< of a jump: where its rows are taken; empty: at q_1
+  In row_q = {};         ///< of a jump: where its conditional rows are taken; empty: at q_1
   bool located = false;  ///< t_1 is the time of the event itself; otherwise the event lies in the motion before
   /// Which conditional rows are closed after the stage; empty: as before.
   std::span<const std::uint8_t> closed = {};
