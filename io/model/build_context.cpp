@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/mechanics/body_point.hpp"
+#include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -34,7 +35,7 @@ int BuildContext::add_node(NodeKind kind, std::span<const double> configuration,
 }
 
 TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs) {
-  const auto start = root()["integrator"]["start_time"].get<double>();
+  const double start = time_settings(root()["integrator"]).start;
   try {
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
     if (value.is_string()) {

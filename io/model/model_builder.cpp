@@ -246,7 +246,7 @@ class Builder {
         if (e >= 0) model_->state.v[static_cast<std::size_t>(e)] = c < 3 ? v[c] : Omega[c - 3];
       }
     }
-    model_->state.t = root_["integrator"]["start_time"].get<double>();
+    model_->state.t = time_settings(root_["integrator"]).start;
   }
 
   // Moves the start onto the constraints, where the model asks for it.
@@ -328,18 +328,18 @@ class Builder {
   void read_time() {
     const json& in = root_["integrator"];
     SimulationOptions& simulation = model_->simulation;
-    simulation.step = in["step"].get<double>();
-    simulation.duration = in["duration"].get<double>();
-    simulation.max_subdivisions = in["max_subdivisions"].get<int>();
+    const TimeSettings time = time_settings(in);
+    simulation.step = time.step;
+    simulation.duration = time.duration;
+    simulation.max_subdivisions = time.max_subdivisions;
     if (simulation.duration / simulation.step > 1e15)
       error("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
     if (simulation.duration > 0 && !(simulation.duration > 1e-9 * simulation.step))
-      error("/integrator/step",
-            "expected a step that is not so large: the duration " + in["duration"].dump() + " is nothing beside it");
-    const json& start = in["start_time"];
-    if (simulation.step < 1e-13 * std::abs(start.get<double>()))
-      error("/integrator/step",
-            "expected a step that is not lost beside the start time " + start.dump() + ", got " + in["step"].dump());
+      error("/integrator/step", "expected a step that is not so large: the duration " +
+                                    fmt::format("{}", time.duration) + " is nothing beside it");
+    if (simulation.step < 1e-13 * std::abs(time.start))
+      error("/integrator/step", "expected a step that is not lost beside the start time " +
+                                    fmt::format("{}", time.start) + ", got " + fmt::format("{}", time.step));
   }
 
   void read_settings() {

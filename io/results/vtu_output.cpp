@@ -6,7 +6,8 @@
 
 #include "contact/gap/prescribed_motion.hpp"
 #include "core/mechanics/body_point.hpp"
-#include "io/results/element_field.hpp"
+#include "io/model/element_field.hpp"
+#include "io/model/row_force.hpp"
 
 namespace carom {
 
@@ -297,7 +298,7 @@ void VtuOutput::fill_contacts(const StepView& view) {
     const int row = system.bilateral() + i;
     const std::size_t point = first_contact_point_ + at(i);
     const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
-    const double force = view.state.lambda[at(row)] + view.state.impulse[at(row)] / view.state.last_h;
+    const double force = row_force(view, row);
     // the point of the body that touches
     const int node = contact_nodes_[at(i)];
     const double* q = view.state.q.data() + system.dofs().configuration_offset(node);

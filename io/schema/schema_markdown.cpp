@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/model/model_spec.hpp"
+#include "io/model/quantities.hpp"
 
 namespace carom {
 
@@ -82,9 +83,11 @@ class Writer {
     table(time_table("value"));
     heading(2, "Quantities of probes");
     out_ += "| quantity | of | unit | what |\n|---|---|---|---|\n";
-    for (const Quantity& q : quantities())
-      out_ += "| `" + q.name + "`" + (q.is_vector ? ", `.x`, `.y`, `.z`" : "") + " | " + owner(q.of) + " | " + q.unit +
-              " | " + cell(q.help) + " |\n";
+    for (const Quantity& q : quantities()) {
+      out_ += "| `" + q.name + "`";
+      for (const std::string& component : component_words(q.components)) out_ += ", `." + component + "`";
+      out_ += " | " + owner_of(q.of).words + " | " + q.unit + " | " + cell(q.help) + " |\n";
+    }
     return out_;
   }
 
@@ -97,26 +100,6 @@ class Writer {
     help[0] = static_cast<char>(help[0] >= 'a' && help[0] <= 'z' ? help[0] - 'a' + 'A' : help[0]);
     return help + ".";
   }
-  static std::string owner(Quantity::Of of) {
-    switch (of) {
-      case Quantity::Of::nothing:
-        return "the model";
-      case Quantity::Of::point:
-        return "a point";
-      case Quantity::Of::rotating_point:
-        return "a rigid body or a node of a beam";
-      case Quantity::Of::element:
-        return "an element";
-      case Quantity::Of::element_node:
-        return "a node of a solid";
-      case Quantity::Of::contact:
-        return "a contact";
-      case Quantity::Of::joint:
-        return "a joint";
-    }
-    return "";
-  }
-
   void heading(int level, const std::string& words) {
     out_ += "\n" + std::string(static_cast<std::size_t>(level), '#') + " " + words + "\n\n";
   }
