@@ -22,13 +22,16 @@
 
 namespace carom::solid {
 
-inline Topology topology_of(SolidMesh& mesh) {
+// Each law has a copy of its own, of internal linkage: the compiler then inlines the kernel, which decides speed.
+namespace {
+
+Topology topology_of(SolidMesh& mesh) {
   const int nodes = nodes_per_element(mesh.shape);
   const int items = static_cast<int>(mesh.nodes.size()) / nodes;
   return {items, std::vector<Slot>(at(nodes), Slot{0, 3}), std::move(mesh.nodes)};
 }
 
-inline BlockTraits traits_of(double density, const SolidOptions& options, bool may_invert) {
+BlockTraits traits_of(double density, const SolidOptions& options, bool may_invert) {
   const bool damped = options.mass_damping != 0 || options.stiffness_damping != 0;
   BlockTraits t;
   t.has_mass = density > 0;
@@ -348,5 +351,7 @@ SolidLaw make_law(const Constants& constants) {
     return make_block<Kernel>(std::move(name), std::move(mesh), constants, density, options);
   };
 }
+
+}  // namespace
 
 }  // namespace carom::solid

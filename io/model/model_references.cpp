@@ -208,8 +208,9 @@ class References {
     std::vector<std::string> taken;
     for (const MaterialType& t : material_types())
       if (kind.takes_material(t)) taken.push_back(t.type);
-    complain(pointer, "expected a material of type " + spec::in_words(taken, "or") + " for " + kind.help + ", got " +
-                          in_quotes(text_of(body, "material")) + " of type " + in_quotes(type->type));
+    complain(pointer, "expected a material of type " + spec::in_words(taken, "or") + " for " +
+                          spec::with_article(kind.type) + ", got " + in_quotes(text_of(body, "material")) +
+                          " of type " + in_quotes(type->type));
   }
 
   /// A joint may hold a set of a body's nodes as one.

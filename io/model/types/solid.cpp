@@ -136,8 +136,8 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 std::vector<Problem> law_problems(const json& body, const json*, const json* material) {
   const MaterialType* type = material == nullptr ? nullptr : find_material_type(text_of(*material, "type"));
   if (type == nullptr || is_linear_elastic(*type) || !body.contains("law")) return {};
-  return {{"/law", "expected no law: the material " + in_quotes(text_of(*material, "name")) + " says it, " +
-                       in_quotes(type->type)}};
+  return {{"/law", "expected no law: the material " + in_quotes(text_of(*material, "name")) + " is of type " +
+                       in_quotes(type->type) + ", which is one"}};
 }
 
 // ---- building
