@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/model/quantities.hpp"
+#include "io/model/reference_target.hpp"
 #include "io/model/sections.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"

@@ -7,7 +7,7 @@
 
 namespace carom {
 
-std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
+std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
   std::vector<Probe> probes;
   for (const ProbeSettings& settings : model.output.probes) {
     const ProbedQuantity probed = find_quantity(settings.quantity);
@@ -15,7 +15,7 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
     Probe probe;
     probe.evaluate = probed.quantity->make(model, settings.of, error);
     if (!probe.evaluate) {
-      document.add_issue(settings.pointer + "/of", error);
+      issues.add(settings.pointer + "/of", error);
       continue;
     }
     probe.every = settings.every;

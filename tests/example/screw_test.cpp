@@ -101,9 +101,9 @@ TEST_CASE("screw: messages and the schema know the new type") {
     "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.5}
   })";
   const ModelDocument document = parse_model(model, "test.json", {});
-  REQUIRE(document.issues.size() == 1);
-  CHECK(document.issues[0].pointer == "/joints/0/lead");
-  CHECK(document.issues[0].message == "expected a length > 0, got -1");
+  REQUIRE(document.issues().size() == 1);
+  CHECK(document.issues()[0].pointer == "/joints/0/lead");
+  CHECK(document.issues()[0].message == "expected a length > 0, got -1");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "elements/solid/solid.hpp"
 #include "io/model/build_context.hpp"
 #include "io/model/joint_parts.hpp"
+#include "io/model/reference_target.hpp"
 #include "io/schema/spec.hpp"
 
 namespace carom {
