@@ -23,7 +23,7 @@
 
 #include <limits>
 
-#include "elements/solid/lanes.hpp"
+#include "core/base/simd4.hpp"
 
 namespace carom::solid {
 

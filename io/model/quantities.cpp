@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "core/mechanics/body_point.hpp"
+#include "integrators/common/integrator.hpp"
+#include "integrators/common/observer.hpp"
 #include "io/model/element_field.hpp"
 #include "io/model/model.hpp"
-#include "io/model/row_force.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 
@@ -177,7 +178,11 @@ double gap_velocity(const StepView& v, const Rows& rows) {
   return v.system.row_rate(nearest_row(v, rows), v.state.q, v.state.v, v.state.t);
 }
 
-double contact_force(const StepView& v, const Rows& rows) { return row_force(v, rows); }
+double contact_force(const StepView& v, const Rows& rows) {
+  double sum = 0;
+  for (const int row : rows) sum += v.integrator.row_force(v.state, row);
+  return sum;
+}
 
 double contact_impulse(const StepView& v, const Rows& rows) {
   double sum = 0;
@@ -224,7 +229,7 @@ std::pair<Vec3, Vec3> joint_reaction(const StepView& v, const JointInfo& joint) 
       const Topology& t = block.topology();
       if (t.node(place.item, 0) != joint.a.node || t.node(place.item, 1) != joint.point.node) continue;
       std::array<double, 6> s{};
-      s[at(place.row)] = row_force(v, row);
+      s[at(place.row)] = v.integrator.row_force(v.state, row);
       block.add_reaction({place.item, place.item + 1}, {v.state.q.data(), nullptr, v.state.t}, s.data(), f.data());
     }
   const PointState node = state_of(system, {side.node, Vec3::Zero()}, v.state.q);
@@ -243,7 +248,7 @@ Evaluate constraint_torque(const JointInfo& joint) {
 
 Evaluate force_of_row(int row) {
   if (row < 0) return {};
-  return [row](const StepView& v, double* values) { *values = row_force(v, row); };
+  return [row](const StepView& v, double* values) { *values = v.integrator.row_force(v.state, row); };
 }
 Evaluate driver_force(const JointInfo& joint) { return force_of_row(joint.displacement_driver); }
 Evaluate driver_torque(const JointInfo& joint) { return force_of_row(joint.angle_driver); }

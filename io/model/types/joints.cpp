@@ -102,7 +102,8 @@ const JointPool<CoordinateRow> coordinates{
 const JointPool<CoordinateRow> drivers{
     60, [](System& s, Coordinates items) { return add_coordinates(s, std::move(items), "drivers", {.moving = true}); }};
 const JointPool<CoordinateRow> stops{70, [](System& s, Coordinates items) {
-                                       return add_coordinates(s, std::move(items), "stops", {.unilateral = true});
+                                       return add_coordinates(s, std::move(items), "stops",
+                                                              {.kind = RowKind::unilateral});
                                      }};
 const JointPool<CoordinateSpring> springs{
     80, [](System& s, std::vector<CoordinateSpring> items) -> const ConstraintBlock* {

@@ -197,6 +197,7 @@ void read_newton_keys(const nlohmann::json& newton, Options& options) {
 
 struct IntegratorType {
   std::string type, help;
+  MethodInfo info;  ///< of the method with its default options
   spec::Node (*keys)();
   /// Reads the options; scales and weight of the model are known.
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
@@ -204,5 +205,7 @@ struct IntegratorType {
 IntegratorType nsga_decoupled_type();
 IntegratorType static_type();
 const std::vector<IntegratorType>& integrator_types();
+/// What the method of a checked "integrator" section takes and gives.
+const MethodInfo& method_of(const nlohmann::json& integrator);
 
 }  // namespace carom

@@ -40,7 +40,6 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
   options.ramp_duration = in.contains("ramp") ? in["ramp"].get<double>() : time.duration;
   read_newton_keys(in["newton"], options);
   options.scales = model.scales;
-  options.weight = model.weight;
   return [options](const System& system) { return std::make_unique<StaticEquilibrium>(system, options); };
 }
 
@@ -48,7 +47,7 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
 
 IntegratorType static_type() {
   return {"static", "static equilibria along a path of loads, without inertia: nothing moves but by its loads",
-          static_spec, build};
+          StaticEquilibrium::method_info(), static_spec, build};
 }
 
 }  // namespace carom
