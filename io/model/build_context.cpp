@@ -41,7 +41,7 @@ int BuildContext::add_node(NodeKind kind, std::span<const double> configuration,
 }
 
 TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs) {
-  const auto start = root()["integrator"]["start_time"].get<double>();
+  const double start = time_settings(root()["integrator"]).start;
   try {
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
     if (value.is_string()) {

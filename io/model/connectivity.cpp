@@ -79,7 +79,7 @@ std::vector<std::string> piece_remarks(const Model& model) {
   std::vector<std::string> remarks;
   std::vector<bool> tied;
   for (const BodyInfo& body : model.bodies) {
-    if (body.type != "solid") continue;
+    if (body.elements.empty()) continue;
     Sets sets(model.system.dofs().nodes());
     const auto visit = [&](const auto& what) {
       for (const BodyElements& elements : body.elements)

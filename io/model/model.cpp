@@ -88,13 +88,13 @@ json resolved_model(const ModelDocument& document, const RunOptions& options) {
   json model = document.resolved();
   if (!options.end_time) return model;
   json& integrator = model["integrator"];
-  const auto start = integrator["start_time"].get<double>();
+  const TimeSettings time = time_settings(integrator);
   // what is expected at the model's own end stays there
   for (json& e : model["expect"])
-    if (!e.contains("time")) e["time"] = start + integrator["duration"].get<double>();
+    if (!e.contains("time")) e["time"] = time.start + time.duration;
   // so do the loads of a static run
   if (!method_of(integrator).dynamic && !integrator.contains("ramp")) integrator["ramp"] = integrator["duration"];
-  integrator["duration"] = *options.end_time - start;
+  integrator["duration"] = *options.end_time - time.start;
   return model;
 }
 

@@ -251,7 +251,7 @@ class Builder {
         if (e >= 0) model_->state.v[static_cast<std::size_t>(e)] = c < 3 ? v[c] : Omega[c - 3];
       }
     }
-    model_->state.t = root_["integrator"]["start_time"].get<double>();
+    model_->state.t = time_settings(root_["integrator"]).start;
   }
 
   // Moves the start onto the constraints, where the model asks for it.
@@ -331,19 +331,18 @@ class Builder {
   void read_time() {
     const json& in = root_["integrator"];
     SimulationOptions& simulation = model_->simulation;
-    const json& start = in["start_time"];
-    const json duration = options_.end_time ? json(*options_.end_time - start.get<double>()) : in["duration"];
-    simulation.step = in["step"].get<double>();
-    simulation.duration = duration.get<double>();
-    simulation.max_subdivisions = in["max_subdivisions"].get<int>();
+    const TimeSettings time = time_settings(in);
+    simulation.step = time.step;
+    simulation.duration = options_.end_time ? *options_.end_time - time.start : time.duration;
+    simulation.max_subdivisions = time.max_subdivisions;
     if (simulation.duration / simulation.step > 1e15)
       error("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
     if (simulation.duration > 0 && !(simulation.duration > 1e-9 * simulation.step))
-      error("/integrator/step",
-            "expected a step that is not so large: the duration " + duration.dump() + " is nothing beside it");
-    if (simulation.step < 1e-13 * std::abs(start.get<double>()))
-      error("/integrator/step",
-            "expected a step that is not lost beside the start time " + start.dump() + ", got " + in["step"].dump());
+      error("/integrator/step", "expected a step that is not so large: the duration " +
+                                    fmt::format("{}", simulation.duration) + " is nothing beside it");
+    if (simulation.step < 1e-13 * std::abs(time.start))
+      error("/integrator/step", "expected a step that is not lost beside the start time " +
+                                    fmt::format("{}", time.start) + ", got " + fmt::format("{}", time.step));
   }
 
   void read_settings() {
@@ -371,7 +370,7 @@ class Builder {
     settings.checkpoint_wall_interval = checkpoint["wall_interval"].get<double>();
     settings.checkpoint_keep = checkpoint["keep"].get<int>();
     const json& expectations = root_["expect"];
-    const double end = in["start_time"].get<double>() + in["duration"].get<double>();
+    const double end = time_settings(in).start + time_settings(in).duration;
     for (std::size_t i = 0; i < expectations.size(); ++i) {
       const json& e = expectations[i];
       settings.expectations.push_back({text(e["probe"]), e["value"].get<double>(), e["tolerance"].get<double>(),
@@ -531,10 +530,10 @@ class Builder {
 
 std::unique_ptr<Model> build_model(const ModelDocument& document, const RunOptions& options, ModelIssues& issues) {
   if (!issues.empty()) return nullptr;
-  const json& start = document.resolved()["integrator"]["start_time"];
-  if (options.end_time && *options.end_time < start.get<double>()) {
+  const double start = time_settings(document.resolved()["integrator"]).start;
+  if (options.end_time && *options.end_time < start) {
     issues.add_for_option("--until " + brief(json(*options.end_time)),
-                          "expected an end not before the start, t = " + brief(start));
+                          fmt::format("expected an end not before the start, t = {}", start));
     return nullptr;
   }
   return Builder(document, options, issues).build();

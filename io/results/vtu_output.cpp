@@ -6,7 +6,7 @@
 
 #include "contact/gap/prescribed_motion.hpp"
 #include "core/mechanics/body_point.hpp"
-#include "io/results/element_field.hpp"
+#include "io/model/element_field.hpp"
 
 namespace carom {
 

@@ -16,6 +16,7 @@
 #include "elements/joints/joint_coordinate.hpp"
 #include "elements/joints/spring_damper.hpp"
 #include "elements/loads/load.hpp"
+#include "elements/solid/elastic_laws.hpp"
 #include "elements/solid/pressure.hpp"
 #include "elements/solid/solid.hpp"
 #include "tests/contract/constraint_contract.hpp"
@@ -206,7 +207,7 @@ void near_start(const System& s, Random& random, Motion& m) {
   }
 }
 // A row of distorted hexahedra, or of the tetrahedra at their corners.
-void solids(System& s, SolidShape shape, int count, const SolidOptions& options) {
+void solids(System& s, const SolidLaw& law, SolidShape shape, int count, const SolidOptions& options) {
   Random random(5);
   std::vector<Vec3> places;
   for (int layer = 0; layer <= count; ++layer)
@@ -224,7 +225,7 @@ void solids(System& s, SolidShape shape, int count, const SolidOptions& options)
       mesh.nodes.push_back(node);
       mesh.reference.push_back(places[at(node)]);
     }
-  s.add(make_solid("solid", mesh, {2.5, 0.3, 0.7}, options));
+  s.add(law("solid", mesh, 0.7, options));
 }
 // Turned by any rotation and strained, but no element inverted.
 void deform_solid(const System& s, Random& random, Motion& m) {
@@ -237,16 +238,15 @@ void deform_solid(const System& s, Random& random, Motion& m) {
 }
 std::vector<ElementCase> solid_cases() {
   std::vector<ElementCase> list;
-  for (const auto& [law, law_name] : {std::pair{SolidLaw::saint_venant_kirchhoff, "Saint Venant-Kirchhoff"},
-                                      {SolidLaw::neo_hookean, "neo-Hookean"},
-                                      {SolidLaw::corotational, "corotational"}})
+  for (const auto& [law, law_name] : {std::pair{saint_venant_kirchhoff(2.5, 0.3), "Saint Venant-Kirchhoff"},
+                                      {neo_hookean(2.5, 0.3), "neo-Hookean"},
+                                      {corotational(2.5, 0.3), "corotational"}})
     for (const auto& [shape, modes, shape_name] : {std::tuple{SolidShape::hexahedra, false, "hexahedra"},
                                                    {SolidShape::hexahedra, true, "hexahedra with incompatible modes"},
                                                    {SolidShape::tetrahedra, false, "tetrahedra"}})
       for (const double mass_damping : {0.0, 0.4})
         for (const double stiffness_damping : {0.0, 0.7}) {
           SolidOptions options;
-          options.law = law;
           options.incompatible_modes = modes;
           options.mass_damping = mass_damping;
           options.stiffness_damping = stiffness_damping;
@@ -256,7 +256,8 @@ std::vector<ElementCase> solid_cases() {
           if (mass_damping > 0) name += ", mass damped";
           if (stiffness_damping > 0) name += ", stiffness damped";
           // damping by the mass is the resistance of a medium at rest
-          list.push_back({name, [=, s = shape](System& system) { solids(system, s, damped ? 2 : 5, options); },
+          list.push_back({name,
+                          [=, l = law, s = shape](System& system) { solids(system, l, s, damped ? 2 : 5, options); },
                           mass_damping == 0, deform_solid});
         }
   return list;

@@ -11,7 +11,7 @@
 #include "contact/gap/point_contact.hpp"
 #include "core/linear/linear_solver.hpp"
 #include "core/mechanics/saddle_point.hpp"
-#include "elements/solid/solid.hpp"
+#include "elements/solid/elastic_laws.hpp"
 
 using namespace carom;
 
@@ -234,7 +234,7 @@ void build_cube(System& system, int n) {
       mesh.nodes.push_back(node(x, y, z));
       mesh.reference.emplace_back(x, y, z);
     }
-  system.add(make_solid("cube", mesh, {90, 0.3, 1}, {}));
+  system.add(saint_venant_kirchhoff(90, 0.3)("cube", mesh, 1, {}));
   std::vector<ContactPoint> points;
   for (int i = 0; i < m * m; ++i) points.push_back({"point", i, Vec3::Zero(), 0, 0});
   system.add(
