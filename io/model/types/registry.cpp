@@ -53,7 +53,7 @@ const std::vector<ObstacleType>& obstacle_types() {
 }
 
 const std::vector<IntegratorType>& integrator_types() {
-  static const std::vector<IntegratorType> kinds = {nsga_decoupled_type(), static_type()};
+  static const std::vector<IntegratorType> kinds = {nsga_decoupled_type(), moreau_jean_type(), static_type()};
   return kinds;
 }
 

@@ -203,6 +203,7 @@ struct IntegratorType {
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
 };
 IntegratorType nsga_decoupled_type();
+IntegratorType moreau_jean_type();
 IntegratorType static_type();
 const std::vector<IntegratorType>& integrator_types();
 /// What the method of a checked "integrator" section takes and gives.

@@ -1,0 +1,49 @@
+// The Moreau-Jean method: keys and options.
+
+#include "integrators/methods/moreau_jean.hpp"
+
+#include <utility>
+
+#include "io/model/types/registry.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+using namespace spec;
+
+namespace {
+
+Node newton_spec() {
+  return object("Newton iteration",
+                newton_keys("iterations after which a step has failed, counted from the last change of its active set",
+                            "largest scaled residual of the momentum balance"));
+}
+
+Node moreau_jean_spec() {
+  std::vector<Key> keys = time_keys(required("step", number("time").above(0), "length of a step"),
+                                    required("duration", number("time").at_least(0), "simulated time"), "a step");
+  keys.push_back(
+      preset("theta", number().at_least(0.5).at_most(1), 0.5,
+             "share of the forces at the end of a step: 1/2 keeps the energy of free vibrations, 1 damps most"));
+  keys.push_back(preset("newton", newton_spec(), json::object(), "the iteration of a step"));
+  return object("integrator", std::move(keys));
+}
+
+Model::MakeIntegrator build(const json& in, const Model& model) {
+  MoreauJeanOptions options;
+  options.theta = in["theta"].get<double>();
+  read_newton_keys(in["newton"], options.newton);
+  options.scales = model.scales;
+  return [options](const System& system) { return std::make_unique<MoreauJean>(system, options); };
+}
+
+}  // namespace
+
+IntegratorType moreau_jean_type() {
+  return {"moreau_jean",
+          "time stepping on velocities and impulses: contacts and joints hold at velocity level and drift at position "
+          "level",
+          MoreauJean::method_info(), moreau_jean_spec, build};
+}
+
+}  // namespace carom
