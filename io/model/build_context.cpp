@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/mechanics/body_point.hpp"
+#include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -27,6 +28,12 @@ Quaternion orientation(const json& body) {
   return so3::exp_quaternion(Vec3(o["angle"].get<double>() * vec3(o["axis"]).stableNormalized()));
 }
 
+std::filesystem::path BuildContext::file(const std::string& name, const std::string& pointer) {
+  const std::filesystem::path path = std::filesystem::path(document.source().file).parent_path() / name;
+  model.files[pointer] = std::filesystem::absolute(path).string();
+  return path;
+}
+
 int BuildContext::add_node(NodeKind kind, std::span<const double> configuration, const std::string& name,
                            const Vec3& velocity, const Vec3& angular_velocity) {
   velocities_.emplace_back(velocity, angular_velocity);
@@ -39,7 +46,7 @@ TimeFunction BuildContext::time_function(const json& value, const std::string& p
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
     if (value.is_string()) {
       TimeFunction f = TimeFunction::formula(text(value), document.parameters());
-      if (root()["integrator"]["type"] == "static") needs = Needs::value;
+      if (!method_of(root()["integrator"]).dynamic) needs = Needs::value;
       const TimeValue x = f.evaluate(start);
       std::string missing;
       if (!std::isfinite(x.value)) {

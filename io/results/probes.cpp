@@ -89,11 +89,7 @@ Evaluate contact_probe(const std::string& quantity, const std::vector<int>& rows
   const bool force = quantity == "contact_force";
   return [rows, force](const StepView& v, double* out) {
     double sum = 0;
-    for (int row : rows) sum += v.state.impulse[at(row)];
-    // force: the smooth multiplier and the impulse over the step
-    if (force) sum /= v.state.last_h;
-    if (force)
-      for (int row : rows) sum += v.state.lambda[at(row)];
+    for (int row : rows) sum += force ? v.integrator.row_force(v.state, row) : v.state.impulse[at(row)];
     out[0] = sum;
   };
 }
@@ -113,7 +109,7 @@ std::pair<Vec3, Vec3> joint_reaction(const StepView& v, const JointInfo& joint) 
       const Topology& t = block.topology();
       if (t.node(place.item, 0) != joint.a.node || t.node(place.item, 1) != joint.point.node) continue;
       std::array<double, 3> s{};
-      s[at(place.row)] = v.state.lambda[at(row)] + v.state.impulse[at(row)] / v.state.last_h;
+      s[at(place.row)] = v.integrator.row_force(v.state, row);
       block.add_reaction({place.item, place.item + 1}, {v.state.q.data(), nullptr, v.state.t}, s.data(), f.data());
     }
   const PointState node = state_of(system, {side.node, Vec3::Zero()}, v.state.q);
@@ -143,9 +139,7 @@ Evaluate coordinate_probe(const JointCoordinate& c, bool rate) {
 }
 
 Evaluate row_force_probe(int row) {
-  return [row](const StepView& v, double* out) {
-    out[0] = v.state.lambda[at(row)] + v.state.impulse[at(row)] / v.state.last_h;
-  };
+  return [row](const StepView& v, double* out) { out[0] = v.integrator.row_force(v.state, row); };
 }
 
 Evaluate joint_probe(const std::string& quantity, int component, const JointInfo& joint) {
@@ -242,7 +236,7 @@ Evaluate model_probe(const std::string& quantity, int component) {
 
 }  // namespace
 
-std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
+std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
   std::vector<Probe> probes;
   for (const ProbeSettings& settings : model.output.probes) {
     // quantity and component: "position.y", but "energy.kinetic" is one word
@@ -257,7 +251,7 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
     probe.meaning = settings.quantity + " " + settings.of;
     bool is_vector = true;
     const auto unknown = [&](const std::string& what) {
-      document.add_issue(settings.pointer + "/of", "no " + what + " named \"" + settings.of + "\"");
+      issues.add(settings.pointer + "/of", "no " + what + " named \"" + settings.of + "\"");
     };
     // a node that a mesh has not, or a group, which is no point
     const auto unknown_node = [&]() {
@@ -266,12 +260,12 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       if (body == nullptr || model.find_point(settings.of) || settings.of.substr(dot + 1).starts_with("element."))
         return false;
       const std::string point = settings.of.substr(dot + 1), last = std::to_string(body->nodes.size() - 1);
-      document.add_issue(settings.pointer + "/of", body->sets.contains(point) ? "expected one point, got \"" +
-                                                                                    settings.of + "\", which is several"
-                                                   : body->type != "solid" || point.starts_with("node.")
-                                                       ? body->unknown_point(point)
-                                                       : "body \"" + body->name + "\" has no point \"" + point +
-                                                             "\"; a probe takes its nodes, node.0 to node." + last);
+      issues.add(settings.pointer + "/of", body->sets.contains(point)
+                                               ? "expected one point, got \"" + settings.of + "\", which is several"
+                                           : body->type != "solid" || point.starts_with("node.")
+                                               ? body->unknown_point(point)
+                                               : "body \"" + body->name + "\" has no point \"" + point +
+                                                     "\"; a probe takes its nodes, node.0 to node." + last);
       return true;
     };
     if (quantity.starts_with("energy.") || quantity.starts_with("momentum.")) {
@@ -292,9 +286,8 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       if (bracket != std::string::npos) {
         const std::size_t k = std::strtoul(settings.of.c_str() + bracket + 1, nullptr, 10);
         if (k >= rows.size()) {
-          document.add_issue(settings.pointer + "/of", "expected a point of the contact, counted from 0 to " +
-                                                           std::to_string(rows.size() - 1) + ", got \"" + settings.of +
-                                                           "\"");
+          issues.add(settings.pointer + "/of", "expected a point of the contact, counted from 0 to " +
+                                                   std::to_string(rows.size() - 1) + ", got \"" + settings.of + "\"");
           continue;
         }
         rows = {rows[k]};
@@ -311,11 +304,11 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       }
       probe.evaluate = joint_probe(quantity, component, *joint);
       if (!probe.evaluate) {
-        document.add_issue(settings.pointer + "/of", "joint \"" + settings.of + "\" has no " +
-                                                         (quantity.starts_with("driver_")       ? "driver of that kind"
-                                                          : quantity.starts_with("joint_angle") ? "angle"
-                                                                                                : "displacement") +
-                                                         " for \"" + quantity + "\"");
+        issues.add(settings.pointer + "/of", "joint \"" + settings.of + "\" has no " +
+                                                 (quantity.starts_with("driver_")       ? "driver of that kind"
+                                                  : quantity.starts_with("joint_angle") ? "angle"
+                                                                                        : "displacement") +
+                                                 " for \"" + quantity + "\"");
         continue;
       }
     } else if (const Quantity* known = find_quantity(settings.quantity);

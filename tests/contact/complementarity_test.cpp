@@ -294,7 +294,7 @@ TEST_CASE(
 
     SaddlePoint saddle;
     saddle.analyse(system, {true, true});
-    REQUIRE(saddle.factorise(system, request));
+    REQUIRE(saddle.factorise(request));
     ContactSet set;
     set.resize(0, rows);
     set.reset();
@@ -309,7 +309,7 @@ TEST_CASE(
       ColumnVector::Map(r.data(), n) = S * column(x) - f - G.transpose() * column(set.multipliers());
       converged = changes == 0 && set.pending() == 0 && largest(r) < 1e-9 && largest(c_A) < 1e-9;
       if (converged) break;
-      saddle.set_active(system, active, q, 0, nullptr);
+      saddle.set_active(active, q, 0, nullptr);
       REQUIRE(saddle.solve(r, {}, c_A, dx, {}, dl));
       redundant += saddle.regularised() ? 1 : 0;
       for (std::size_t i = 0; i < x.size(); ++i) x[i] += dx[i];

@@ -139,8 +139,8 @@ void check_levels(const MethodCase& c) {
   REQUIRE(run.run([&](const StepView& view) {
     const State& s = view.state;
     const SmoothMotion step = smooth_motion(view.integrator);
-    system.gaps(s.q, s.t, RowSet::all, g);
-    system.rates(s.q, s.v, s.t, RowSet::all, rate);
+    system.gaps(s.q, s.t, all_rows, g);
+    system.rates(s.q, s.v, s.t, all_rows, rate);
     const std::size_t n_b = static_cast<std::size_t>(system.bilateral());
     for (std::size_t i = 0; i < g.size(); ++i) {
       const int row = static_cast<int>(i);

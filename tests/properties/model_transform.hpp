@@ -4,7 +4,7 @@
 //   moved        gravity, bodies, ground, joints, obstacles and loads turned by Q, then shifted by c: x -> Q x + c
 //   reversed     bodies, springs, joints, loads and contacts in the opposite order
 //
-// All three take and give a resolved model (ModelDocument::resolved).
+// All three take and give a resolved model (ModelDocument::resolved()).
 #pragma once
 
 #include <nlohmann/json.hpp>

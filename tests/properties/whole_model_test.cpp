@@ -62,14 +62,14 @@ void for_all(const std::vector<ModelCase>& models, Seeds seeds, const Test& test
     if (c.duration > 0) settings.push_back("/integrator/duration=" + std::to_string(c.duration));
     const ModelDocument document = load_model(file, settings);
     REQUIRE_MESSAGE(document.ok(), document.report());
-    test(Written{c.name, document.resolved, file, c.turns, c.tolerance});
+    test(Written{c.name, document.resolved(), file, c.turns, c.tolerance});
   }
   for (unsigned seed = seeds.first; seed <= seeds.last; ++seed) {
     const std::string name = "mechanism_" + std::to_string(seed);
     CAPTURE(name);
     const ModelDocument document = parse_model(random_mechanism(seed).dump(), name + ".json");
     REQUIRE_MESSAGE(document.ok(), document.report());
-    test(Written{name, document.resolved, name + ".json"});
+    test(Written{name, document.resolved(), name + ".json"});
   }
 }
 

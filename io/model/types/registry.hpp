@@ -16,6 +16,7 @@
 #include "elements/joints/joint.hpp"
 #include "elements/joints/joint_coordinate.hpp"
 #include "io/model/build_context.hpp"
+#include "io/model/reference_target.hpp"
 #include "io/schema/spec.hpp"
 
 namespace carom {
@@ -128,6 +129,7 @@ const std::vector<ObstacleType>& obstacle_types();
 
 struct IntegratorType {
   std::string type, help;
+  MethodInfo info;  ///< of the method with its default options
   spec::Node (*keys)();
   /// Reads the options; scales and weight of the model are known.
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
@@ -135,5 +137,7 @@ struct IntegratorType {
 IntegratorType nsga_decoupled_type();
 IntegratorType static_type();
 const std::vector<IntegratorType>& integrator_types();
+/// What the method of a checked "integrator" section takes and gives.
+const MethodInfo& method_of(const nlohmann::json& integrator);
 
 }  // namespace carom
