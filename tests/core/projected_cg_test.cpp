@@ -267,17 +267,17 @@ TEST_CASE("saddle point: conjugate gradients and factors give a solid with conta
     request.c_K = repeat == 0 ? 0.01 : repeat == 1 ? -0.001 : -1;
     CAPTURE(repeat);
     Vector dx[2] = {Vector(at(n)), Vector(at(n))}, dl[2] = {Vector(c.size()), Vector(c.size())};
-    REQUIRE(direct.factorise(system, request));
-    direct.set_active(system, active, q, 0, nullptr);
+    REQUIRE(direct.factorise(request));
+    direct.set_active(active, q, 0, nullptr);
     REQUIRE(direct.solve(r, {}, c, dx[0], {}, dl[0]));
-    REQUIRE(cg.factorise(system, request));
-    cg.set_active(system, active, q, 0, nullptr);
+    REQUIRE(cg.factorise(request));
+    cg.set_active(active, q, 0, nullptr);
     if (!cg.solve(r, {}, c, dx[1], {}, dl[1], {1e-10, 0})) {
       REQUIRE(cg.gave_up());
       REQUIRE(repeat == 1);
-      REQUIRE(cg.factorise(system, request));
+      REQUIRE(cg.factorise(request));
       CHECK(!cg.iterative());
-      cg.set_active(system, active, q, 0, nullptr);
+      cg.set_active(active, q, 0, nullptr);
       REQUIRE(cg.solve(r, {}, c, dx[1], {}, dl[1], {1e-10, 0}));
     }
     CHECK(cg.iterative() == (repeat == 0));

@@ -40,8 +40,8 @@ TEST_CASE("system: bilateral rows come first and keep their blocks' order and na
   mixed_model(s, true);
   s.finalize();
   const std::vector<std::string> names = {"hinge x",      "hinge y",      "hinge z",       "foot point x",
-                                          "foot point y", "foot point z", "cardan",        "own direction[0]",
-                                          "foot",         "heel",         "top and guided"};
+                                          "foot point y", "foot point z", "cardan",        "foot",
+                                          "heel",         "top and guided"};
   REQUIRE(s.rows() == static_cast<int>(names.size()));
   for (int row = 0; row < s.rows(); ++row) CHECK(s.row_name(row) == names[at(row)]);
   for (int b = 0; b < static_cast<int>(s.constraints().size()); ++b) {
@@ -279,7 +279,6 @@ TEST_CASE("system: nothing allocates after finalize") {
       s.add_reactions(q, m.t, multipliers, all_rows, f);
       for (int j = 0; j < s.rows(); ++j) {
         s.row_gradient(j, q, m.t, &T, row);
-        s.row_direction(j, q, m.t, row);
         s.row_contact_place(j, q, m.v, m.t);
       }
       s.assemble(request, values);

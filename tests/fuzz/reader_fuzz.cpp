@@ -44,7 +44,7 @@ bool is_small(const json& model) {
 
 void check_model(const Model& model) {
   const Scales& s = model.scales;
-  for (const double x : {s.length, s.speed, s.mass, model.weight, model.simulation.step})
+  for (const double x : {s.length, s.speed, s.mass, model.scales.force, model.simulation.step})
     require(std::isfinite(x) && x > 0, "the scales of a model are finite");
   const System& system = model.system;
   system.energies(model.state.q, model.state.v, model.state.t);

@@ -70,7 +70,7 @@ Vec3 billiard(double t, double radius, double e, int& impacts) {
 TEST_CASE(
     "M(q): an oscillator in polar coordinates is integrated with second order, and so are its energy and moment") {
   const double k = 12, w = std::sqrt(k / mass), T = 1.5;
-  const Polar polar(k, q_0);
+  Polar polar(k, q_0);
   const Vec3 x_0 = cartesian({q_0[0], q_0[1], q_0[2]}), u_0 = cartesian_velocity({q_0[0], q_0[1], q_0[2]}, v_0);
   const Vec3 exact = x_0 * std::cos(w * T) + u_0 / w * std::sin(w * T),
              exact_velocity = -w * x_0 * std::sin(w * T) + u_0 * std::cos(w * T);
@@ -104,7 +104,7 @@ TEST_CASE("M(q): impacts with a circular wall are those of a billiard ball, with
       // the error of an impact depends on its place within a step: the worst of several steps of nearly the same size
       std::vector<double> errors;
       for (const int n : {200, 800, 3200}) {
-        const Polar polar(0, q_0, radius, e);
+        Polar polar(0, q_0, radius, e);
         double worst = 0;
         for (int m = n; m < n + 8; ++m) {
           SystemRun run(polar.system, v_0, T / m, options);
@@ -122,7 +122,7 @@ TEST_CASE("M(q): the velocity jump balances the change of mass between smooth an
   // [DS20]: M(q) W = h f_* + G^T Lam with f_* = f(q, v) - M(q) v~' - (f(q~, v~) - M(q~) v~'); the last part is zero by
   // the smooth motion, so M(q) (W + h v~') = h f(q, v) + G^T Lam with the closed forms of M, f and G = (-1, 0, 0).
   const double k = 1.5, radius = 0.9, h = 5e-3;
-  const Polar polar(k, q_0, radius, 0.6);
+  Polar polar(k, q_0, radius, 0.6);
   SystemRun run(polar.system, v_0, h);
   double worst = 0, change = 0;
   int impacts = 0;
@@ -151,7 +151,7 @@ TEST_CASE("M(q): the velocity jump balances the change of mass between smooth an
 
 TEST_CASE("M(q): the ledger of energy closes over impacts, and an elastic wall changes energy by O(h) only") {
   const double k = 1.5;
-  const Polar polar(k, q_0, 0.9, 1);
+  Polar polar(k, q_0, 0.9, 1);
   std::vector<double> losses;
   for (const double h : {4e-3, 1e-3, 2.5e-4}) {
     double worst = 0;

@@ -17,14 +17,23 @@
 
 namespace carom::test {
 
-/// The stages of the last step of a nonsmooth method: at its start, and after the smooth motion (tilde in the papers).
+/// The motions of the last step: where they began, and where they ended (tilde in the papers).
 struct SmoothMotion {
   Vector q_n, v_n, q, v;
 };
-inline SmoothMotion smooth_motion(const Integrator& integrator) {
-  const StepStages stages = integrator.stages();
+inline SmoothMotion smooth_motion(Integrator& integrator) {
   const auto copied = [](In x) { return Vector(x.begin(), x.end()); };
-  return {copied(stages.q_n), copied(stages.v_n), copied(stages.q_smooth), copied(stages.v_smooth)};
+  SmoothMotion motion;
+  for (const Stage& stage : integrator.stages()) {
+    if (stage.kind != Stage::Kind::motion) continue;
+    if (motion.q_n.empty()) {
+      motion.q_n = copied(stage.q_0);
+      motion.v_n = copied(stage.v_0);
+    }
+    motion.q = copied(stage.q_1);
+    motion.v = copied(stage.v_1);
+  }
+  return motion;
 }
 
 /// Every array of two states is the same to the last bit.
@@ -41,14 +50,15 @@ inline bool same_bits(const State& a, const State& b) {
 class SystemRun {
  public:
   /// The system is finalized and outlives this; v: its velocities at the start, t = 0.
-  SystemRun(const System& system, const Vector& v, double h, const NsgaOptions& options = {})
+  SystemRun(System& system, const Vector& v, double h, const NsgaOptions& options = {})
       : integrator(std::make_unique<NsgaDecoupled>(system, options)), system_(system), h_(h) {
     state.q = system.initial_configuration();
     state.v = v;
-    if (!integrator->initialise(system, state, h)) throw std::runtime_error("no initial acceleration");
+    StepReport report;
+    if (!integrator->initialise(state, h, report)) throw std::runtime_error("no initial acceleration");
   }
-  bool step() { return integrator->step(system_, state, h_).converged; }
-  SmoothMotion smooth() const { return smooth_motion(*integrator); }
+  bool step() { return integrator->step(state, h_).converged; }
+  SmoothMotion smooth() { return smooth_motion(*integrator); }
   /// The time loop to t, with an observer.
   RunStatus run(double t, Observer& observer) {
     Simulation simulation(system_, *integrator, state, {.step = h_, .duration = t - state.t});
@@ -60,7 +70,7 @@ class SystemRun {
   std::unique_ptr<Integrator> integrator;
 
  private:
-  const System& system_;
+  System& system_;
   double h_;
 };
 
@@ -82,7 +92,7 @@ class ModelRun {
   const System& system() const { return model->system; }
   State& state() { return model->state; }
   double h() const { return model->simulation.step; }
-  StepReport step(double size) { return integrator->step(model->system, model->state, size); }
+  const StepReport& step(double size) { return integrator->step(model->state, size); }
   /// What a restart needs beside the state; the way back to such a point.
   NamedArrays record() const {
     NamedArrays arrays;
