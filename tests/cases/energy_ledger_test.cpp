@@ -79,6 +79,11 @@ std::vector<std::string> all_models() {
   return names;
 }
 
+// A point, a spinning body, tied points, springs on a curved obstacle, a driven joint, beams in contact.
+std::vector<std::string> representative_models() {
+  return {"bouncing_ball", "brick", "brick_tied", "bead_chain", "four_bar", "pendulum_beam"};
+}
+
 // Unknowns of one contact and one body from first principles: 1/m_eff = G M^-1 G^T of a brick's vertex against z.
 double effective_mass_of_vertex(const Mat3& R, int vertex) {
   const Vec3 arm = box_vertex(brick_edges, vertex).cross(Vec3(R.transpose() * Vec3::UnitZ()));
@@ -88,11 +93,8 @@ double effective_mass_of_vertex(const Mat3& R, int vertex) {
 
 const std::string dsn = "/integrator/force_corrections=false";
 
-}  // namespace
-
-TEST_CASE("ledger: closes to 1e-10 of its scale in every model, whatever the method's settings") {
-  const std::vector<std::string> names = all_models();
-  REQUIRE(names.size() >= 9);
+// `step`: where a variant has none; empty: the model's.
+void check_closure(const std::vector<std::string>& names, const std::string& step = {}) {
   for (const std::string& name : names) {
     // a static run has no energy to follow
     if (!Case(name).integrator().info().dynamic) continue;
@@ -112,8 +114,11 @@ TEST_CASE("ledger: closes to 1e-10 of its scale in every model, whatever the met
                       {{"/integrator/step=2.5e-3"}, {"/integrator/step=1e-2"}, {"/integrator/step=1e-2", dsn}});
     if (small && !Case(name).model().contacts.empty())
       for (const char* e : {"0", "0.5", "1"}) variants.push_back({restitution + e});
-    for (const std::vector<std::string>& variant : variants) {
+    for (std::vector<std::string>& variant : variants) {
       CAPTURE(name);
+      const bool has_step = std::any_of(variant.begin(), variant.end(),
+                                        [](const std::string& set) { return set.find("/integrator/step=") == 0; });
+      if (!step.empty() && !has_step) variant.push_back("/integrator/step=" + step);
       std::string text;
       for (const std::string& set : variant) text += set + " ";
       CAPTURE(text);
@@ -126,6 +131,51 @@ TEST_CASE("ledger: closes to 1e-10 of its scale in every model, whatever the met
       CHECK(a.closure() < 1e-10 + (text.find("modified") < text.size() ? floor * way / a.balance.scale : 0.0));
     }
   }
+}
+
+void check_restored(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    Case c(name, {"/integrator/step=1e-3", "/integrator/duration=0.6"});
+    std::unique_ptr<EnergyLedger> second;
+    long compared = 0;
+    bool same = true;
+    account(c, [&](const StepView& view, EnergyLedger& first, const Parts&) {
+      if (second != nullptr) {
+        second->after_step(view);
+        const EnergyBalance &a = first.balance(), &b = second->balance();
+        for (const auto part : {&EnergyBalance::loads, &EnergyBalance::drivers, &EnergyBalance::damping,
+                                &EnergyBalance::numerical, &EnergyBalance::position, &EnergyBalance::impacts,
+                                &EnergyBalance::contacts, &EnergyBalance::constraints, &EnergyBalance::corrections,
+                                &EnergyBalance::closure, &EnergyBalance::scale, &EnergyBalance::largest_closure})
+          same = same && a.*part == b.*part;
+        same = same && a.total() == b.total() && first.initial() == second->initial() &&
+               first.largest() == second->largest();
+        ++compared;
+      }
+      if (view.state.step % 97 == 0) {
+        NamedArrays record;
+        first.save(record);
+        second = std::make_unique<EnergyLedger>();
+        second->restore(record, true);
+        second->start(view);
+      }
+    });
+    CHECK(compared > 500);
+    CHECK(same);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ledger: closes to 1e-10 of its scale, whatever the method's settings") {
+  check_closure(representative_models(), "1e-3");
+}
+
+TEST_CASE("ledger: closes to 1e-10 of its scale in every model" * doctest::test_suite("long")) {
+  const std::vector<std::string> names = all_models();
+  REQUIRE(names.size() >= 9);
+  check_closure(names);
 }
 
 TEST_CASE("ledger: what does not close is what the jump's iterations leave, by their tolerance") {
@@ -435,37 +485,10 @@ TEST_CASE("ledger: contacts, joints and force corrections together change the ki
     }
 }
 
-TEST_CASE("ledger: restored from its record it goes on to the last bit") {
-  for (const std::string& name : all_models()) {
-    CAPTURE(name);
-    Case c(name, {"/integrator/step=1e-3", "/integrator/duration=0.6"});
-    std::unique_ptr<EnergyLedger> second;
-    long compared = 0;
-    bool same = true;
-    account(c, [&](const StepView& view, EnergyLedger& first, const Parts&) {
-      if (second != nullptr) {
-        second->after_step(view);
-        const EnergyBalance &a = first.balance(), &b = second->balance();
-        for (const auto part : {&EnergyBalance::loads, &EnergyBalance::drivers, &EnergyBalance::damping,
-                                &EnergyBalance::numerical, &EnergyBalance::position, &EnergyBalance::impacts,
-                                &EnergyBalance::contacts, &EnergyBalance::constraints, &EnergyBalance::corrections,
-                                &EnergyBalance::closure, &EnergyBalance::scale, &EnergyBalance::largest_closure})
-          same = same && a.*part == b.*part;
-        same = same && a.total() == b.total() && first.initial() == second->initial() &&
-               first.largest() == second->largest();
-        ++compared;
-      }
-      if (view.state.step % 97 == 0) {
-        NamedArrays record;
-        first.save(record);
-        second = std::make_unique<EnergyLedger>();
-        second->restore(record, true);
-        second->start(view);
-      }
-    });
-    CHECK(compared > 500);
-    CHECK(same);
-  }
+TEST_CASE("ledger: restored from its record it goes on to the last bit") { check_restored(representative_models()); }
+
+TEST_CASE("ledger: restored from its record it goes on to the last bit in every model" * doctest::test_suite("long")) {
+  check_restored(all_models());
 }
 
 TEST_CASE("ledger: a restart from another model counts from its energy") {

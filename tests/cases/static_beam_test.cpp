@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tests/integrators/model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using carom::test::ModelRun;

@@ -13,6 +13,8 @@ TEST_CASE("check: report and JSON tell the same of every model") {
     const Outcome text = run_carom(directory, {"check", model_path(name)});
     const Outcome json = run_carom(directory, {"check", model_path(name), "--json"});
     CHECK(text.code == 0);
+    CHECK(text.err.empty());
+    CHECK(text.out.ends_with("valid\n"));
     CHECK(json.code == 0);
     CHECK(json.err.empty());
     const nlohmann::json stock = nlohmann::json::parse(json.out);

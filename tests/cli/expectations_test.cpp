@@ -170,7 +170,7 @@ TEST_CASE("expect: a restart keeps what was found, whatever was added to the lis
   CHECK(entries(directory)[0]["status"] == "met");
 }
 
-TEST_CASE("models: every one certifies itself") {
+TEST_CASE("models: every one certifies itself and holds its constraints at both levels") {
   const TemporaryDirectory directory;
   for (const std::string& name : model_names()) {
     CAPTURE(name);
@@ -181,6 +181,11 @@ TEST_CASE("models: every one certifies itself") {
     const nlohmann::json summary = read_json(directory / (name + "/summary.json"));
     REQUIRE(!summary["expectations"].empty());
     for (const nlohmann::json& e : summary["expectations"]) CHECK(e["status"] == "met");
+    CHECK(summary["status"] == "completed");
+    CHECK(summary["residuals"]["position"].get<double>() < 1e-10);
+    CHECK(summary["residuals"]["velocity"].get<double>() < 1e-10);
+    CHECK(summary["max_penetration"].get<double>() <= 1e-10 * summary["scales"]["length"].get<double>());
+    CHECK(summary["warnings"].empty());
     if (is_static_model(name)) continue;
     CHECK(std::abs(summary["energy"]["closure"].get<double>()) < 1e-10 * summary["energy"]["scale"].get<double>());
   }

@@ -1,5 +1,5 @@
-// The contracts of elements and constraints, for every block there is. A new element, joint or obstacle: one line in
-// one of the lists below.
+// The contracts of elements, constraints and integrators, for every one there is. A new element, joint, obstacle or
+// integrator: one line in one of the lists below.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -21,6 +21,8 @@
 #include "elements/solid/solid.hpp"
 #include "tests/contract/constraint_contract.hpp"
 #include "tests/contract/element_contract.hpp"
+#include "tests/contract/integrator_contract.hpp"
+#include "tests/support/polar_mass.hpp"
 
 namespace {
 
@@ -58,6 +60,12 @@ void point_masses(System& s) {
   std::vector<PointMass> masses;
   for (double m : {2.0, 0.0, 0.3}) masses.push_back({.node = point(s), .mass = m});
   s.add(std::make_unique<PointMassBlock>("masses", masses));
+}
+
+void polar_masses(System& s) {
+  std::vector<PolarMass> masses;
+  for (double m : {2.0, 0.3}) masses.push_back({.node = point(s), .mass = m, .stiffness = 3 * m});
+  s.add(std::make_unique<PolarMassBlock>("particles", masses));
 }
 
 // A chain of bars of different properties, one of them in the negative direction.
@@ -284,6 +292,7 @@ std::vector<ElementCase> elements() {
       {"rigid bodies, full inertia", [](System& s) { rigid_bodies(s, false); }, true},
       {"rigid bodies, isotropic inertia", [](System& s) { rigid_bodies(s, true); }, true},
       {"point masses, one of them zero", [](System& s) { point_masses(s); }, true},
+      {"particles in polar coordinates, M(q)", [](System& s) { polar_masses(s); }},
       {"linear bars along x, consistent mass", [](System& s) { linear_bars(s, 0, consistent); }},
       {"linear bars along y, consistent mass", [](System& s) { linear_bars(s, 1, consistent); }},
       {"linear bars along z, consistent mass", [](System& s) { linear_bars(s, 2, consistent); }},
@@ -537,6 +546,25 @@ std::vector<ConstraintCase> constraints() {
   return list;
 }
 
+// ---- integrators
+
+std::vector<MethodCase> methods() {
+  return {
+      {"decoupled", R"({"type": "nsga_decoupled"})"},
+      {"decoupled, spectral radius 1", R"({"type": "nsga_decoupled", "rho_infinity": 1})"},
+      {"decoupled, spectral radius 0", R"({"type": "nsga_decoupled", "rho_infinity": 0})"},
+      {"decoupled without force corrections", R"({"type": "nsga_decoupled", "force_corrections": false})"},
+      {.name = "decoupled, modified Newton",
+       .keys = R"({"type": "nsga_decoupled", "newton": {"method": "modified"}})",
+       .keeps_matrices = true},
+      {.name = "static", .keys = R"({"type": "static"})", .dynamic = false},
+  };
+}
+
+template <class Check>
+void for_methods(const Check& check) {
+  for (const MethodCase& c : methods()) check(c);
+}
 template <class Check>
 void for_elements(const Check& check) {
   for (const ElementCase& c : elements()) check(c);
@@ -564,7 +592,9 @@ TEST_CASE("every element: internal forces are minus the gradient of its elastic 
   for_elements(check_forces_from_energy);
 }
 TEST_CASE("every element: the parts of its force sum to the whole") { for_elements(check_force_parts); }
-TEST_CASE("every element: damping takes energy and gyroscopic forces do no work") { for_elements(check_power); }
+TEST_CASE("every element: damping takes energy and gyroscopic forces give what a changing mass takes") {
+  for_elements(check_power);
+}
 TEST_CASE("every element: its traits are honest") { for_elements(check_traits); }
 TEST_CASE("every element: a range gives what the whole gives there") { for_elements(check_ranges); }
 TEST_CASE("every element: results are added to what is there") { for_elements(check_accumulation); }
@@ -593,3 +623,12 @@ TEST_CASE("every constraint: values are overwritten and reactions are added") {
 }
 TEST_CASE("every constraint: each value can be asked for alone") { for_constraints(check_single_values); }
 TEST_CASE("every constraint: no call allocates") { for_constraints(check_constraint_no_allocation); }
+
+TEST_CASE("every integrator: errors in a smooth motion fall with the order of its paper") { for_methods(check_order); }
+TEST_CASE("every integrator: joints and contacts hold at the end of a step at the levels it claims") {
+  for_methods(check_levels);
+}
+TEST_CASE("every integrator: a restart from a record goes on to the last bit") { for_methods(check_restart); }
+TEST_CASE("every integrator: a rejected step leaves no trace") { for_methods(check_rejected_step); }
+TEST_CASE("every integrator: once contacts were met no step allocates") { for_methods(check_steps_without_allocation); }
+TEST_CASE("every integrator: free bodies keep their momentum") { for_methods(check_momentum); }

@@ -1,8 +1,8 @@
 // Nothing allocates in the steady state of the step loop.
 #include <doctest/doctest.h>
 
-#include "model_run.hpp"
 #include "tests/support/counting_allocator.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using carom::test::AllocationCount;

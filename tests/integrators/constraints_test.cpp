@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using carom::test::difference;

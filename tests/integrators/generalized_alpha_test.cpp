@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using carom::test::difference;

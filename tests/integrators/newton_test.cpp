@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/lie/so3.hpp"
-#include "model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using carom::test::difference;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "tests/integrators/model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using carom::test::ModelRun;

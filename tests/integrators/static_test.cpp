@@ -6,7 +6,7 @@
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/methods/static_equilibrium.hpp"
-#include "tests/integrators/model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using carom::test::ModelRun;

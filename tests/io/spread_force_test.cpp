@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/contract/differences.hpp"
-#include "tests/integrators/model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using carom::test::ModelRun;

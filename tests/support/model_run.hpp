@@ -1,4 +1,5 @@
-// A model with its integrator, for tests that take single steps.
+// A model with its integrator, for tests that take single steps. All that tests call of an integrator beyond a whole
+// run goes through here: start, steps, the smooth motion of a step, record and restart.
 #pragma once
 
 #include <cmath>
@@ -11,9 +12,67 @@
 
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/simulation.hpp"
+#include "integrators/methods/nsga_decoupled.hpp"
 #include "io/results/prepared_run.hpp"
 
 namespace carom::test {
+
+/// The motions of the last step: where they began, and where they ended (tilde in the papers).
+struct SmoothMotion {
+  Vector q_n, v_n, q, v;
+};
+inline SmoothMotion smooth_motion(Integrator& integrator) {
+  const auto copied = [](In x) { return Vector(x.begin(), x.end()); };
+  SmoothMotion motion;
+  for (const Stage& stage : integrator.stages()) {
+    if (stage.kind != Stage::Kind::motion) continue;
+    if (motion.q_n.empty()) {
+      motion.q_n = copied(stage.q_0);
+      motion.v_n = copied(stage.v_0);
+    }
+    motion.q = copied(stage.q_1);
+    motion.v = copied(stage.v_1);
+  }
+  return motion;
+}
+
+/// Every array of two states is the same to the last bit.
+inline bool same_bits(const State& a, const State& b) {
+  bool same = a.t == b.t && a.step == b.step && a.last_h == b.last_h && a.q == b.q && a.v == b.v &&
+              a.acceleration == b.acceleration && a.lambda == b.lambda && a.nu == b.nu && a.impulse == b.impulse &&
+              a.active == b.active && a.closed == b.closed && a.history.size() == b.history.size();
+  for (std::size_t i = 0; same && i < a.history.size(); ++i)
+    same = a.history[i].name == b.history[i].name && a.history[i].values == b.history[i].values;
+  return same;
+}
+
+/// A system built by hand, integrated by the decoupled method.
+class SystemRun {
+ public:
+  /// The system is finalized and outlives this; v: its velocities at the start, t = 0.
+  SystemRun(System& system, const Vector& v, double h, const NsgaOptions& options = {})
+      : integrator(std::make_unique<NsgaDecoupled>(system, options)), system_(system), h_(h) {
+    state.q = system.initial_configuration();
+    state.v = v;
+    StepReport report;
+    if (!integrator->initialise(state, h, report)) throw std::runtime_error("no initial acceleration");
+  }
+  bool step() { return integrator->step(state, h_).converged; }
+  SmoothMotion smooth() { return smooth_motion(*integrator); }
+  /// The time loop to t, with an observer.
+  RunStatus run(double t, Observer& observer) {
+    Simulation simulation(system_, *integrator, state, {.step = h_, .duration = t - state.t});
+    simulation.add_observer(observer);
+    return simulation.run();
+  }
+
+  State state;
+  std::unique_ptr<Integrator> integrator;
+
+ private:
+  System& system_;
+  double h_;
+};
 
 class ModelRun {
  public:
@@ -21,6 +80,8 @@ class ModelRun {
   static ModelRun of_text(const std::string& text, const std::vector<std::string>& set = {}, int threads = 1) {
     return ModelRun(parse_model(text, "test.json", set), threads);
   }
+  /// A document that parse_model or load_model has read.
+  static ModelRun of_document(ModelDocument document) { return ModelRun(std::move(document), 1); }
   static ModelRun of_file(const std::string& name, const std::vector<std::string>& set = {}, int threads = 1) {
     // expectations name probes, which tests may leave out
     std::vector<std::string> settings = set;
@@ -32,6 +93,16 @@ class ModelRun {
   State& state() { return model->state; }
   double h() const { return model->simulation.step; }
   const StepReport& step(double size) { return integrator->step(model->state, size); }
+  /// What a restart needs beside the state; the way back to such a point.
+  NamedArrays record() const {
+    NamedArrays arrays;
+    integrator->save(arrays);
+    return arrays;
+  }
+  void resume(const State& state, const NamedArrays& arrays) {
+    model->state = state;
+    integrator->restore(arrays);
+  }
   Vec3 position(const std::string& point) const { return model->place(*model->find_point(point), model->state.q); }
   double energy() const {
     const Energies e = system().energies(model->state.q, model->state.v, model->state.t);

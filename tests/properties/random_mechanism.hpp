@@ -1,0 +1,11 @@
+// Mechanisms drawn at random: a tree of boxes joined by all kinds of joints, with springs, dampers, stops, point masses
+// and a floor under them. The same seed gives the same model. No joint is redundant, and all starts are at rest.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace carom::properties {
+
+nlohmann::json random_mechanism(unsigned seed);
+
+}  // namespace carom::properties
