@@ -1,12 +1,13 @@
-// Four doubles side by side: a kernel written with Lanes evaluates four elements at once, one per lane.
+// Four doubles in one SIMD vector. A kernel written with Lanes evaluates four elements at once, one per lane.
 //
-// Every operation acts on each lane alone, so an element's result has the same bits in whichever lane and beside
-// whichever companions it is evaluated. Without AVX the compiler takes two halves; the code is the same.
+// Every operation acts on each lane separately, so the result of an element has the same bits in every lane and with
+// any other elements in the other lanes. Without AVX the compiler splits the vector into two halves; the source is the
+// same.
 #pragma once
 
 #include <cmath>
 
-// passing 32-byte vectors by value needs AVX for a stable binary interface; here everything is inlined
+// g++ warns that 32-byte vector arguments need AVX for a stable binary interface; all functions here are inlined
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace carom {
@@ -14,7 +15,7 @@ namespace carom {
 constexpr int lane_count = 4;
 using Lanes = double __attribute__((vector_size(lane_count * sizeof(double))));
 
-/// As they lie in an array, at any place.
+/// Lanes at any address in an array of doubles.
 using LooseLanes [[gnu::vector_size(lane_count * sizeof(double)), gnu::aligned(8), gnu::may_alias]] = double;
 
 inline Lanes lanes(double x) { return Lanes{} + x; }
@@ -24,7 +25,7 @@ inline Lanes sqrt(const Lanes& x) { return Lanes{std::sqrt(x[0]), std::sqrt(x[1]
 inline Lanes abs(const Lanes& x) { return x < 0.0 ? -x : x; }
 inline Lanes max(const Lanes& x, const Lanes& y) { return x > y ? x : y; }
 
-/// Rows become columns: entry l of what was x_i is entry i of what becomes x_l.
+/// Transposes four vectors: entry l of x_i and entry i of x_l are exchanged.
 inline void transpose(Lanes& x0, Lanes& x1, Lanes& x2, Lanes& x3) {
   const Lanes a = __builtin_shufflevector(x0, x1, 0, 4, 2, 6), b = __builtin_shufflevector(x0, x1, 1, 5, 3, 7);
   const Lanes c = __builtin_shufflevector(x2, x3, 0, 4, 2, 6), d = __builtin_shufflevector(x2, x3, 1, 5, 3, 7);

@@ -32,7 +32,7 @@ BlockTraits traits_of(const SolidMaterial& material, const SolidOptions& options
   return t;
 }
 
-// Elements [first, last) in groups of lanes; the last group repeats its last element.
+// The elements [first, last) in groups of lane_count; the last group is filled up by repeating its last element.
 struct Group {
   int element[lane_count];
   int count;
@@ -136,7 +136,7 @@ class Block final : public SolidBlock {
       if (found >= 0) return;
       Kernel kernel(law_);
       place(kernel, group, in);
-      Lanes upright;  // positive, or no number
+      Lanes upright;  // not positive (or NaN) if the element is inverted
       if constexpr (Kernel::defined_inverted) {
         upright = kernel.smallest_volume_ratio();
       } else {
@@ -198,7 +198,7 @@ class Block final : public SolidBlock {
     kernel.place(X, x);
   }
 
-  /// With velocities.
+  /// Positions and velocities of a group.
   template <class K>
   void place(K& kernel, const Group& group, Range range, const ElementInput& in) const {
     Lanes v[nodes][3];
@@ -209,10 +209,10 @@ class Block final : public SolidBlock {
     place(kernel, group, in);
   }
 
-  /// A += the matrices of a group: entry(a, b, i, k) of all lanes, nodes a and b, components i and k.
+  /// Adds the matrices of a group to A. entry(a, b, i, k): all lanes, nodes a and b, components i and k.
   template <class Entry>
   static void add_matrix(const Group& group, Range range, double* A, const Entry& entry) {
-    // a row of the matrices of all lanes, then four of its columns at a time turned into rows of each element's
+    // build one row for all lanes, then transpose four columns at a time into the rows of the elements
     double* out[lane_count];
     for (int l = 0; l < lane_count; ++l) out[l] = A + at(group.element[l] - range.first) * local * local;
     for (int a = 0; a < nodes; ++a)
@@ -230,7 +230,7 @@ class Block final : public SolidBlock {
 
   static constexpr int mass_pair(int a, int b) { return a * nodes - a * (a - 1) / 2 + b - a; }
 
-  /// Upper triangles of int rho N_a N_b dV: at the Gauss points, exact for tetrahedra.
+  /// Upper triangles of int rho N_a N_b dV by Gauss quadrature; for tetrahedra the integrals are exact.
   void compute_masses(double density) {
     masses_.assign(at(topology().items) * mass_pairs, 0.0);
     for (int e = 0; e < topology().items; ++e) {
@@ -268,7 +268,7 @@ class Block final : public SolidBlock {
 
   /// f += c M a
   void add_mass_times(int e, double c, const double* a, MassKind kind, double* f) const {
-    // here the lanes are the components
+    // the lanes hold the components here
     Lanes of_node[nodes];
     for (int n = 0; n < nodes; ++n) of_node[n] = Lanes{a[3 * n], a[3 * n + 1], a[3 * n + 2], 0};
     for (int n = 0; n < nodes; ++n) {
@@ -280,7 +280,7 @@ class Block final : public SolidBlock {
       for (int i = 0; i < 3; ++i) f[3 * n + i] += c * sum[i];
     }
   }
-  /// A += c_M M + c_C C: the damping's mass matrix is that of the options, whatever is asked for the mass.
+  /// A += c_M M + c_C C. The damping uses the mass matrix of the options, even if `lumped` asks for the other one.
   void add_mass(int e, double c_M, double c_C, bool lumped, double* A) const {
     const bool damping_lumped = options_.mass == MassKind::lumped;
     if (lumped || damping_lumped)
@@ -297,7 +297,7 @@ class Block final : public SolidBlock {
       }
   }
 
-  /// Factor of the value at a Gauss point in the value at a node.
+  /// Weight of the value at a Gauss point in the extrapolated value at a node.
   static double extrapolation(int node, int point) {
     if constexpr (nodes == 8) {
       double factor = 1;
