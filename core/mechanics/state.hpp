@@ -1,4 +1,4 @@
-// State: everything a step starts from and leaves behind, as flat arrays; a copy is a checkpoint.
+// State: all data that a step starts from and leaves behind, as flat arrays. A copy of State is a checkpoint.
 #pragma once
 
 #include <cstdint>
