@@ -50,7 +50,7 @@ struct ModelDocument {
   /// Where the value at `pointer` was written; pointer and message are left empty.
   ModelIssue locate(const std::string& pointer, bool at_key = false) const;
 
-  /// The numbers that formulas of t may name, as Formula wants them.
+  /// The parameters that formulas of t may use.
   std::map<std::string, double, std::less<>> parameters() const;
 
   /// The text and the values given with --set, for positions; set by the reader.
@@ -59,11 +59,11 @@ struct ModelDocument {
   std::vector<std::string> overrides;
 };
 
-/// Reads and checks a model. `overrides` are "/json/pointer=value"; value is JSON, or a string without quotes.
-/// Wrong models are reported in the document. Throws FileError when the file cannot be read.
+/// Reads and checks a model. overrides: "/json/pointer=value", where value is JSON or a string without quotes. The
+/// document contains the errors of a wrong model. Throws FileError if the file cannot be read.
 ModelDocument load_model(const std::string& path, const std::vector<std::string>& overrides = {});
 
-/// The same for a text; `file_name` is for messages.
+/// Reads and checks a text; `file_name` is for messages.
 ModelDocument parse_model(std::string text, const std::string& file_name,
                           const std::vector<std::string>& overrides = {});
 

@@ -1,4 +1,4 @@
-// From a file to a ModelDocument: text, --set, parameters, the walk along the declaration, references.
+// Converts a file to a ModelDocument: text, --set, parameters, check along the declaration, references.
 
 #include <algorithm>
 #include <cerrno>
@@ -35,7 +35,7 @@ std::vector<std::string> segments_of(const std::string& pointer) {
   return segments;
 }
 
-/// JSON, or else the text itself; what begins like JSON must be JSON, and `message` says why it is not.
+/// The value as JSON, or else as text. A text that begins like JSON must be JSON; otherwise `message` gives the error.
 json value_of_override(const std::string& text, std::string& message) {
   JsonSource::Result result = JsonSource(text).parse();
   if (result.errors.empty() && result.duplicates.empty()) return std::move(result.value);
@@ -52,7 +52,7 @@ bool is_index(const std::string& segment) {
          std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Sets one value. Returns the pointer as it is to be kept; on failure empty, with `message`.
+/// Sets one value. Returns the resulting pointer; after an error returns an empty text and sets `message`.
 std::string set_value(json& root, const std::string& pointer, json value, std::string& message) {
   const std::vector<std::string> segments = segments_of(pointer);
   if (segments.size() > static_cast<std::size_t>(JsonSource::max_depth)) {
@@ -66,7 +66,7 @@ std::string set_value(json& root, const std::string& pointer, json value, std::s
     if (at->is_object()) {
       at = &(*at)[segment];
     } else if (at->is_array()) {
-      // An entry, or one more.
+      // an existing entry, or one more
       const std::size_t index = segment == "-" ? at->size() : is_index(segment) ? std::stoul(segment) : at->size();
       if (index >= at->size() && segment != "-") {
         const std::string last = std::to_string(at->size() - 1);
@@ -111,7 +111,7 @@ void apply_overrides(ModelDocument& document, json& root, const std::vector<std:
 
 // ---- Parameters
 
-/// The values of the model's parameters, each after those it refers to.
+/// The values of the model's parameters; a parameter is computed after the parameters in its formula.
 class ParameterValues {
  public:
   ParameterValues(ModelDocument& document, const json& root) : document_(document) {
@@ -140,7 +140,7 @@ class ParameterValues {
 
   Formula::Parameters values;
   Formula::Parameters broken;
-  std::set<std::string> used;  ///< by other parameters
+  std::set<std::string> used;  ///< used by other parameters
 
  private:
   static std::string pointer(const std::string& name) { return "/parameters/" + escape_pointer(name); }
@@ -149,7 +149,7 @@ class ParameterValues {
     if (values.contains(name) || broken.contains(name)) return;
     const json& value = *entries_.at(name);
     if (value.is_string() && value.get_ref<const std::string&>().starts_with('=')) {
-      // What it refers to first; a chain that comes back to itself is an error of all its members.
+      // compute the parameters of its formula first; a circular chain is an error of all its members
       const auto text = value.get<std::string>();
       chain_.push_back(name);
       places_.emplace(name, chain_.size() - 1);
@@ -179,7 +179,7 @@ class ParameterValues {
       broken[name] = 0.0;
   }
 
-  /// The chain leads back to its member `first`.
+  /// Reports a circular chain that begins at its member `first`.
   void close_circle(std::size_t first) {
     constexpr std::size_t shown = 20;
     if (!broken.contains(chain_[first])) {
@@ -195,14 +195,14 @@ class ParameterValues {
   ModelDocument& document_;
   std::map<std::string, const json*> entries_;
   Formula::Parameters names_;
-  std::vector<std::string> chain_;             // being computed, each for the one before
-  std::map<std::string, std::size_t> places_;  // in the chain
-  std::vector<std::size_t> unbroken_;          // places of those that are in no circle so far
+  std::vector<std::string> chain_;             // parameters in computation, each needed by the one before
+  std::map<std::string, std::size_t> places_;  // positions in the chain
+  std::vector<std::size_t> unbroken_;          // positions of parameters that are in no circle so far
 };
 
 // ---- Resolution
 
-/// A model's parameters, its values with them, and what these refer to.
+/// A model's parameters, the values that result, and the parameters and references that these use.
 struct Resolution {
   Resolution(ModelDocument& document, const json& root)
       : parameters(document, root), values(spec::resolve(model_spec(), root, parameters.values, parameters.broken)) {
@@ -219,7 +219,7 @@ struct Resolution {
   DefinedNames used;
 };
 
-/// Names of parameters in any text of the document.
+/// Adds the names of parameters in all texts of the document.
 void note_names(const json& value, const Formula::Parameters& parameters, std::set<std::string>& names) {
   if (value.is_string()) names.merge(spec::names_in_formula(value.get_ref<const std::string&>(), parameters));
   if (value.is_structured())
@@ -296,7 +296,7 @@ std::string ModelDocument::report(std::size_t terminal_width) const {
   if (issues.empty()) return {};
   constexpr std::size_t most = 100;
 
-  // In the order of the file; what was given with --set comes last.
+  // sort in the order of the file; errors in values of --set come last
   std::vector<const ModelIssue*> sorted;
   for (const ModelIssue& issue : issues) sorted.push_back(&issue);
   std::stable_sort(sorted.begin(), sorted.end(), [](const ModelIssue* a, const ModelIssue* b) {
@@ -372,14 +372,14 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
   document.resolved = std::move(resolution.values.value);
   document.resolved.erase("$schema");  // for editors, and relative to this file
 
-  // Only what formulas of t need is kept of the parameters.
+  // keep only parameters that formulas of t need
   std::set<std::string> defined;
   for (const auto& [name, value] : resolution.parameters.values) defined.insert(name);
   json kept = json::object();
   for (const std::string& name : resolution.values.time_parameters) kept[name] = resolution.parameters.values.at(name);
   document.resolved["parameters"] = std::move(kept);
 
-  // What the file uses is no mistake, even if --set has taken the use away.
+  // a parameter that the file uses is not an error, even if --set removed its use
   if (!overrides.empty()) {
     ModelDocument ignored;
     DefinedNames more = Resolution(ignored, written).used;

@@ -1,4 +1,4 @@
-// What a model file may hold (format 1): every key declared once, in model_spec.cpp and beside what reads it in
+// The contents of a model file (format 1). Every key is declared once, in model_spec.cpp or beside its reader in
 // types/*.cpp. Reader, messages, JSON Schema and manual follow from the declarations; see spec.hpp.
 #pragma once
 

@@ -7,8 +7,8 @@ namespace carom {
 
 namespace {
 
-// Where in [0, 1] the cubic with values and slopes at both ends falls through zero for the last time; 0 if it is never
-// positive, 1 if it ends so.
+// The last point in [0, 1] at which the cubic with the given values and slopes at both ends falls through zero. 0 if
+// the cubic is never positive, 1 if it is not negative at the end.
 double last_fall(double value_0, double slope_0, double value_1, double slope_1) {
   if (value_1 >= 0) return 1;
   const auto value = [&](double s) {
@@ -60,7 +60,7 @@ void EventLog::after_step(const StepView& view) {
       write(view, row, false, release_time(view, row, contact), contact);
     }
   }
-  // they are rare: who watches sees them at once
+  // events are rare: flush, so that a watcher sees them immediately
   if (report.impacts > 0 || report.releases > 0) file_.flush();
   closed_ = state.closed;
   v_smooth_ = view.integrator.stages().v_smooth;
@@ -94,7 +94,7 @@ void EventLog::write(const StepView& view, int row, bool impact, double t, const
   const State& state = view.state;
   const StepStages stages = view.integrator.stages();
   const ConstraintBlock::Place place = system.row_contact_place(row, state.q, state.v, state.t);
-  // inside a subdivided step the number is that of the whole one, which is not done yet
+  // inside a subdivided step use the number of the whole step, which is not complete yet
   const long step = view.nominal ? state.step : state.step + 1;
   file_.cell(t).cell(std::to_string(step)).cell(impact ? "impact" : "release").cell(system.row_name(row));
   for (const Vec3& x : {place.point, place.normal})

@@ -27,7 +27,7 @@ const SubproblemReport* failed_subproblem(const StepReport& report) {
   return report.failed >= 0 ? &report.subproblems[at(report.failed)] : nullptr;
 }
 
-/// The residuals of the last attempt's last iterations, over their tolerances, oldest first.
+/// Residuals of the last iterations of the last attempt, over their tolerances, oldest first.
 std::vector<double> residual_history(const SubproblemReport& sub) {
   std::vector<double> history;
   const int first = std::max(sub.first, sub.iterations + 1 - SubproblemReport::history_size);
@@ -41,7 +41,7 @@ std::string shell_word(const fs::path& path) {
   return word + "'";
 }
 
-// JSON has no infinity.
+// JSON has no infinity
 json number(double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); }
 
 }  // namespace
@@ -128,12 +128,12 @@ std::vector<PostMortem::Residual> PostMortem::largest_residuals() const {
   const System& system = parts_.model.system;
   const In r = parts_.integrator.equation_residual(), rows = parts_.integrator.row_residual();
 
-  // equations and rows have different units: each is measured by the largest of its kind
+  // equations and rows have different units: divide each by the largest value of its kind
   const auto size = [](double x) { return std::isfinite(x) ? std::abs(x) : HUGE_VAL; };
   double largest[2] = {0, 0};
   for (const double x : r) largest[0] = std::max(largest[0], size(x));
   for (const double x : rows) largest[1] = std::max(largest[1], size(x));
-  std::vector<std::pair<double, int>> order;  // share, equation or size() + row
+  std::vector<std::pair<double, int>> order;  // (share, equation) or (share, size() + row)
   const auto add = [&](In values, double scale, int first) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double s = size(values[i]);
@@ -169,7 +169,7 @@ PostMortem::Penetration PostMortem::deepest(const State& state) const {
   return found;
 }
 
-// The contacts and stops that are closed, or would be after a nominal step.
+// Names of contacts and stops that are closed, or would be closed after a nominal step.
 std::string PostMortem::closing_rows(const StepView& view) const {
   const System& system = parts_.model.system;
   std::string names;
@@ -197,7 +197,7 @@ void PostMortem::find_hints(const StepView& view) {
     return;
   }
 
-  // the step
+  // hints about the step
   const double rotation = last.rotation / last.h * view.nominal_step, travel = last.speed * view.nominal_step;
   const bool far = std::isfinite(travel) && travel > 0.1 * model.scales.length, large_step = rotation > 0.3 || far;
   if (rotation > 0.3)
@@ -216,7 +216,7 @@ void PostMortem::find_hints(const StepView& view) {
         "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "
         "(neo_hookean)");
 
-  // the model
+  // hints about the model
   const bool smooth = sub != nullptr && std::string_view(sub->name) == "smooth";
   const Penetration now = deepest(view.state);
   const char* const projected = "start without penetration, or let the model project its start (initial_state/project)";
@@ -226,7 +226,7 @@ void PostMortem::find_hints(const StepView& view) {
   if (view.state.step > 0 && at_start_.gap < -1e-3 * model.scales.length)
     hints_.emplace_back(fmt::format("{} penetrated by {:.3g} at the start, which the first step has corrected: {}",
                                     system.row_name(at_start_.row), -at_start_.gap, projected));
-  // at a large step a tangent is taken for redundant that is only singular there
+  // at a large step the tangent may be singular without redundant constraints
   if (last.redundant && !large_step) {
     const std::string closing = closing_rows(view);
     hints_.emplace_back(closing.empty()
@@ -234,7 +234,7 @@ void PostMortem::find_hints(const StepView& view) {
                             : "joints or drivers leave no way to what closes here, or repeat each other: " + closing);
   }
   if (reason == "singular matrix") {
-    // with a small step the matrix is nearly that of masses and constraints
+    // at a small step the matrix consists mainly of masses and constraints
     if (large_step || (system.bilateral() == 0 && !system.has_massless_equation()))
       hints_.emplace_back("the tangent is singular at this step size or at this state: use a smaller step");
     else
@@ -243,7 +243,7 @@ void PostMortem::find_hints(const StepView& view) {
           "see carom check");
   }
 
-  // the path of loads
+  // hints about the path of loads
   if (view.integrator.is_static()) {
     if (reason == "nothing holds the loads" || reason == "singular matrix")
       hints_.emplace_back(
@@ -255,7 +255,7 @@ void PostMortem::find_hints(const StepView& view) {
           "buckling): a dynamic run shows what follows, and a prescribed motion in place of the load passes it");
   }
 
-  // the iteration
+  // hints about the iteration
   if (sub != nullptr && reason == "no convergence") {
     const std::vector<double> history = residual_history(*sub);
     const std::size_t count = history.size();

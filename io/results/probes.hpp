@@ -16,7 +16,7 @@ namespace carom {
 /// One probe: what it is called and how it is read off a step. `width` values, 1 or 3.
 struct Probe {
   std::vector<std::string> columns;
-  std::string meaning;  ///< quantity and what it is of
+  std::string meaning;  ///< quantity and observed object
   int every = 1;
   std::function<void(const StepView&, double*)> evaluate;
 };
@@ -24,7 +24,7 @@ struct Probe {
 /// Builds the probes of a model; unknown names are added to the document as errors.
 std::vector<Probe> make_probes(const Model& model, ModelDocument& document);
 
-/// Writes probes.csv: first column t, then a column per probe and component, every value so that it reads back exactly.
+/// Writes probes.csv: first column t, then one column per probe and component, with all digits of the values.
 class ProbeWriter final : public Observer {
  public:
   ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes);

@@ -196,7 +196,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
 
 std::string worst_row(const Model& model, const StepReport& r) {
   if (!r.failed_item.empty()) return r.failed_item;
-  // the residual that is further from its tolerance
+  // name the residual that is further from its tolerance
   const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || r.failed < 0 ||
                                          r.subproblems[static_cast<std::size_t>(r.failed)].constraint >
                                              r.subproblems[static_cast<std::size_t>(r.failed)].residual);
@@ -212,7 +212,7 @@ std::vector<std::string> step_remarks(const Model& model, const RunStatistics& s
   if (s.largest_rotation > 0.3)
     remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: impacts are inaccurate at this step size",
                                   s.largest_rotation));
-  // contacts are looked at once a step
+  // contacts are checked once per step
   const double travel = model.simulation.step * s.largest_speed;
   if (travel > model.thinnest_obstacle)
     remarks.push_back(

@@ -44,7 +44,7 @@ json list_schema(const Node& node) {
 
 json required_keys(const std::vector<std::string>& keys) { return {{"required", keys}}; }
 
-/// That none of the keys of all alternatives but one is given.
+/// Excludes the keys of all alternatives except one.
 json without_others(const std::vector<std::vector<std::string>>& alternatives, std::size_t but) {
   json any = json::array();
   for (std::size_t i = 0; i < alternatives.size(); ++i)
