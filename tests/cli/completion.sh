@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# bash, given the script that the program prints, completes commands, options, files, keys and pointers; zsh and fish,
-# where they are installed, read theirs.
+# With the script of the program, bash completes commands, options, files, keys and pointers. zsh and fish read their
+# scripts if they are installed.
 #
 # Usage: completion.sh CAROM
 
@@ -54,7 +54,7 @@ contains() {
   wrong=1
 }
 
-# every command and every option that the program's help names
+# all commands and options in the program's help
 while read -r command; do
   contains carom '' '=>' "$command"
   while read -r option; do
@@ -73,7 +73,7 @@ expect carom check models/ '=>' models/top.json
 expect carom run -o '' '=>' models results
 expect carom run ball.json --threads '' '=>' ''
 
-# pointers, level by level, with the number that stands there
+# pointers, level by level, with the typed number
 expect carom run ball.json --set /int '=>' /integrator/
 expect carom run ball.json --set /integrator/st '=>' /integrator/step= /integrator/start_time=
 expect carom run ball.json --set = /integrator/ste '=>' /integrator/step=
@@ -86,7 +86,7 @@ expect carom run ball.json --set /integrator/newton/method = f '=>' full
 expect carom run ball.json --set /output/vtu/enabled = t '=>' true
 expect carom run ball.json --set /integrator/step = '' '=>' ''
 
-# keys, as the manual takes them
+# keys, in the form of the manual
 expect carom schema /sect '=>' /sections/
 expect carom schema sect '=>' sections/
 expect carom schema bodies/inert '=>' bodies/inertia
@@ -103,7 +103,7 @@ if command -v fish >/dev/null; then
   export HOME=$folder
   got=$(fish --no-config -c 'source fish; complete -C "carom ru"; complete -C "carom run ball.json --set /bodies/3/mas"; complete -C "carom schema /integrator/ste"; complete -C "carom run --outp"' | cut -f 1)
   expected=$'run\n/bodies/3/mass=\n/integrator/step\n--output'
-  # fish also offers what contains the word
+  # fish also offers completions that contain the word
   for word in $expected; do
     if [[ $'\n'$got$'\n' != *$'\n'"$word"$'\n'* ]]; then
       printf 'fish: no "%s" in\n%s\n' "$word" "$got"
