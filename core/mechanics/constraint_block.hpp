@@ -30,7 +30,7 @@ struct ContactParameters {
   double scale = 1;        ///< by which a user weighs the row's residual against the model's length scale
 };
 
-/// The state an evaluation may read.
+/// The state that an evaluation may read.
 struct ConstraintInput {
   const double* q = nullptr;  ///< whole configuration
   const double* v = nullptr;  ///< local velocities of the range; needed for rate, bias and rate_gradient
@@ -64,22 +64,22 @@ class ConstraintBlock {
   virtual void evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const = 0;
   /// f += F^T s
   virtual void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const = 0;
-  /// A += c D(F^T s), without T; local_size x local_size per item, row-major.
+  /// A += c D(F^T s), without T; A has local_size x local_size entries per item, row-major.
   virtual void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                                      double* A) const = 0;
   virtual ContactParameters law(int item, int row) const {
     (void)item, (void)row;
     return {};
   }
-  /// A stable name of an item for messages, events and probes.
+  /// Name of an item for messages, events and probes; the name does not change during a run.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
-  /// What one of its rows holds: "x", "rotation z"; empty where the item's name says it all.
+  /// The motion that one of its rows prevents: "x", "rotation z"; empty if the item's name is sufficient.
   virtual std::string row_name(int item, int row) const {
     (void)item;
     return rows_ > 1 ? "row " + std::to_string(row + 1) : "";
   }
-  /// Place where the reaction acts and unit direction (inertial) of a positive one on the last slot's node, for output;
-  /// of a moment where the row acts by moments only.
+  /// Point of action and unit direction (inertial) of a positive reaction on the last slot's node, for output. If the
+  /// row acts only by moments, normal is the direction of the moment.
   struct Place {
     Vec3 point = Vec3::Zero();
     Vec3 normal = Vec3::Zero();
@@ -94,7 +94,7 @@ class ConstraintBlock {
   const double* configuration(const ConstraintInput& in, int item, int slot) const {
     return nodes_.configuration(in.q, item, slot);
   }
-  /// The kind of node in a slot; meaningless for ground.
+  /// Kind of the node in a slot; undefined for ground.
   NodeKind node_kind(int item, int slot) const { return nodes_.kind(item, slot); }
 
  private:
