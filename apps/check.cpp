@@ -5,9 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/commands.hpp"
-#include "io/model/model.hpp"
-#include "io/results/expectations.hpp"
-#include "io/results/probes.hpp"
+#include "io/results/prepared_run.hpp"
 #include "io/studies/inventory.hpp"
 
 namespace carom {
@@ -25,22 +23,16 @@ class Check final : public Command {
   }
 
   int run() override {
-    ModelDocument document = load_model(model_, overrides_);
-    const std::unique_ptr<Model> model = build_model(document);
-    if (model != nullptr) {
-      const std::vector<Probe> probes = make_probes(*model, document);
-      const Expectations expectations(*model, probes, document);
-      if (document.ok()) start_integrator(*model, document);
-    }
-    if (!document.ok()) {
-      fmt::print(stderr, "{}", document.report(width_of_stderr()));
+    const PreparedRun run = prepare_run(load_model(model_, overrides_));
+    if (!run.ok()) {
+      fmt::print(stderr, "{}", run.issues.report(width_of_stderr()));
       return exit_invalid_model;
     }
-    const Inventory stock = inspect_model(*model, document);
+    const Inventory inventory = inspect_model(*run.model, run.document);
     if (json_)
-      fmt::print("{}", inventory_json(stock));
+      fmt::print("{}", inventory_json(inventory));
     else
-      fmt::print("{}\nvalid\n", inventory_text(stock));
+      fmt::print("{}\nvalid\n", inventory_text(inventory));
     return exit_done;
   }
 

@@ -22,7 +22,7 @@ enum ExitCode {
   exit_interrupted = 130
 };
 
-/// Each registers its options on a subcommand and returns what to call when it is chosen.
+/// A subcommand: declare() registers its options; run() does the work and returns the exit code.
 struct Command {
   virtual ~Command() = default;
   virtual void declare(CLI::App& app) = 0;

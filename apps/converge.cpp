@@ -13,8 +13,8 @@
 
 #include "apps/commands.hpp"
 #include "core/base/errors.hpp"
-#include "io/model/model.hpp"
 #include "io/results/atomic_file.hpp"
+#include "io/results/prepared_run.hpp"
 #include "io/results/summary.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/schema/spec.hpp"
@@ -194,49 +194,42 @@ class Converge final : public Command {
   }
 
   /// The probes that are asked for.
-  std::vector<StudyQuantity> quantities_of(const Model& model) const {
+  std::vector<StudyQuantity> quantities_of(const PreparedRun& run) const {
     std::vector<std::string> names;
-    for (const ProbeSettings& p : model.output.probes) names.push_back(p.name);
+    for (const ProbeSettings& p : run.model->output.probes) names.push_back(p.name);
     if (names.empty()) throw CommandLineError("the model has no probes to compare: name some under /output/probes");
     for (const std::string& name : probes_)
       if (std::find(names.begin(), names.end(), name) == names.end())
         throw CommandLineError("--probe: the model has no probe " + in_quotes(name) + spec::suggestion(name, names));
-    ModelDocument unused;
-    const std::vector<Probe> probes = make_probes(model, unused);
     std::vector<StudyQuantity> out;
     for (std::size_t i = 0; i < names.size(); ++i)
       if (probes_.empty() || std::find(probes_.begin(), probes_.end(), names[i]) != probes_.end())
-        out.push_back({names[i], probes[i].columns});
+        out.push_back({names[i], run.probes[i].columns});
     return out;
   }
 
   // ---- runs
 
-  /// Builds the model with the varied number; prints what is wrong with it and returns null.
-  std::unique_ptr<Model> build(const Varied& varied, const std::string& word, std::vector<Probe>& probes,
-                               std::unique_ptr<Integrator>& integrator) const {
+  /// The model with the varied number; nullopt if it is wrong, which is printed.
+  std::optional<PreparedRun> prepare(const Varied& varied, const std::string& word) const {
     std::vector<std::string> overrides = overrides_;
     overrides.push_back(varied.pointer + "=" + word);
-    ModelDocument document = load_model(model_, overrides);
-    std::unique_ptr<Model> model = build_model(document, threads_);
-    if (model != nullptr) probes = make_probes(*model, document);
-    if (document.ok()) integrator = start_integrator(*model, document);
-    if (document.ok()) return model;
+    PreparedRun run = prepare_run(load_model(model_, overrides), {.threads = threads_});
+    if (run.ok()) return run;
     // an interrupt reaches Gmsh too
-    if (interrupted == 0) fmt::print(stderr, "{}", document.report(width_of_stderr()));
-    return nullptr;
+    if (interrupted == 0) fmt::print(stderr, "{}", run.issues.report(width_of_stderr()));
+    return std::nullopt;
   }
 
   /// nullopt: the model is wrong, which has been reported, or the study was interrupted during set-up.
   std::optional<StudyRun> solve(const Varied& varied, const std::string& word, double value) {
-    std::vector<Probe> probes;
-    std::unique_ptr<Integrator> integrator;
     const auto begin = Clock::now();
-    const std::unique_ptr<Model> model = build(varied, word, probes, integrator);
-    if (model == nullptr) return std::nullopt;
-    names_ = integrator->subproblems();
-    Simulation simulation(model->system, *integrator, model->state, model->simulation);
-    Recorder recorder(std::move(probes));
+    std::optional<PreparedRun> run = prepare(varied, word);
+    if (!run) return std::nullopt;
+    Model& model = *run->model;
+    names_ = run->integrator->subproblems();
+    Simulation simulation(model.system, *run->integrator, model.state, model.simulation);
+    Recorder recorder(std::move(run->probes));
     simulation.add_observer(recorder);
     simulation.stop_on(&interrupted);
     StudyRun result;
@@ -249,7 +242,7 @@ class Converge final : public Command {
     result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (result.status == RunStatus::failed) {
       const StepReport& r = simulation.last_report();
-      const std::string worst = worst_row(*model, r);
+      const std::string worst = worst_row(model, r);
       result.failure = fmt::format("no convergence at t = {:.9g} with the smallest step {:.3g} ({}{})", r.t, r.h,
                                    r.reason, worst.empty() ? "" : ", worst: " + worst);
     }
@@ -270,7 +263,7 @@ class Converge final : public Command {
   void check_parameter(const Varied& varied) const {
     if (parameter_.empty()) return;
     const ModelDocument document = load_model(model_, overrides_);
-    const nlohmann::json root = document.is_json ? document.source->parse().value : nlohmann::json();
+    const nlohmann::json root = document.source().is_json ? document.source().text->parse().value : nlohmann::json();
     if (!root.is_object()) return;
     std::vector<std::string> names;
     if (root.contains("parameters") && root["parameters"].is_object())
@@ -289,11 +282,9 @@ class Converge final : public Command {
     // build the first model before the long computations begin
     std::vector<StudyQuantity> quantities;
     {
-      std::vector<Probe> probes;
-      std::unique_ptr<Integrator> integrator;
-      const auto model = build(varied, varied.words.front(), probes, integrator);
-      if (model == nullptr) return interrupted != 0 ? exit_interrupted : exit_invalid_model;
-      quantities = quantities_of(*model);
+      const std::optional<PreparedRun> run = prepare(varied, varied.words.front());
+      if (!run) return interrupted != 0 ? exit_interrupted : exit_invalid_model;
+      quantities = quantities_of(*run);
     }
     const std::vector<Expected> expected = expected_orders(quantities);
 

@@ -15,14 +15,11 @@
 
 #include "apps/commands.hpp"
 #include "core/base/errors.hpp"
-#include "io/model/model.hpp"
 #include "io/results/atomic_file.hpp"
-#include "io/results/checkpoint.hpp"
 #include "io/results/energy_writer.hpp"
 #include "io/results/event_log.hpp"
-#include "io/results/expectations.hpp"
 #include "io/results/postmortem.hpp"
-#include "io/results/probes.hpp"
+#include "io/results/prepared_run.hpp"
 #include "io/results/status_file.hpp"
 #include "io/results/summary.hpp"
 #include "io/results/vtu_output.hpp"
@@ -82,59 +79,34 @@ class Run final : public Command {
     std::optional<Checkpoint> checkpoint;
     if (!restart_.empty()) checkpoint = read_checkpoint(checkpoint_file(directory));
 
-    ModelDocument document = load_model(model_, overrides_);
-    if (until_) set_end_time(document, *until_);
-    // what checkpoints hold, and restarts compare; what run.json holds has files by their absolute paths beside
-    ModelDocument repeatable = document;
-    const std::string text = document.ok() ? resolved_text(document) : "";
-    std::vector<ModelDifference> differences;
-    if (checkpoint && document.ok()) {
-      differences = model_differences(checkpoint->model, document.resolved);
-      keep_scales(*checkpoint, differences, document);
-    }
-    std::unique_ptr<Model> model = build_model(document, threads_);
-    std::vector<Probe> probes;
-    std::unique_ptr<Expectations> expectations;
-    if (model != nullptr) {
-      probes = make_probes(*model, document);
-      expectations = std::make_unique<Expectations>(*model, probes, document);
-      if (checkpoint) check_restart(*checkpoint, *model, differences, document);
-      // the end is not the model's
-      for (ModelIssue& issue : document.issues)
-        if (until_ && issue.pointer == "/integrator/duration")
-          issue = {"", issue.message, 0, 0, fmt::format("--until {}", *until_)};
-    }
-    std::unique_ptr<Integrator> integrator;
-    if (document.ok()) integrator = start_integrator(*model, document, !checkpoint);
-    if (!document.ok()) {
-      fmt::print(stderr, "{}", document.report(width_of_stderr()));
+    PreparedRun run = prepare_run(load_model(model_, overrides_), {.end_time = until_, .threads = threads_},
+                                  checkpoint ? &*checkpoint : nullptr);
+    if (!run.ok()) {
+      fmt::print(stderr, "{}", run.issues.report(width_of_stderr()));
       return exit_invalid_model;
     }
 
     if (!quiet_) {
-      for (const std::string& w : model->warnings) fmt::print(stderr, "note: {}\n", w);
+      for (const std::string& w : run.model->warnings) fmt::print(stderr, "note: {}\n", w);
       if (checkpoint) {
         fmt::print(stderr, "note: goes on from {} at t = {:.9g}\n", checkpoint->file.string(), checkpoint->state.t);
         if (checkpoint->version != CAROM_VERSION)
           fmt::print(stderr, "note: it was written by carom {}: the last digits may differ\n", checkpoint->version);
-        for (const ModelDifference& d : differences)
+        for (const ModelDifference& d : run.differences)
           if (!d.pointer.starts_with("/expect/") || !d.was.empty())  // --until gives expectations the model's end
             fmt::print(stderr, "note: {} is now {}, was {}\n", d.pointer, d.now.empty() ? "absent" : d.now,
                        d.was.empty() ? "absent" : d.was);
       }
-      if (verbose_) print_sizes(*model, document);
+      if (verbose_) print_sizes(*run.model, run.document.source().file);
     }
-    repeatable.resolved["bodies"] = document.resolved["bodies"];
-    const std::string run_text = resolved_text(repeatable);
-    if (would_overwrite_model(directory, name, run_text)) {
+    if (would_overwrite_model(directory, name, run.run_text())) {
       fmt::print(stderr,
                  "carom run: the results in {} would overwrite the model {}: expected another directory, with -o, or "
                  "another name of the model\nSee: carom run --help\n",
                  directory.string(), model_);
       return exit_command_line;
     }
-    return solve({*model, std::move(integrator), text, run_text, std::move(probes), *expectations,
-                  std::move(checkpoint), std::move(differences), directory, name, begin});
+    return solve({std::move(run), std::move(checkpoint), directory, name, begin});
   }
 
  private:
@@ -147,13 +119,8 @@ class Run final : public Command {
   }
 
   struct Task {
-    Model& model;
-    std::unique_ptr<Integrator> integrator;
-    std::string model_text, run_text;
-    std::vector<Probe> probes;
-    Expectations& expectations;
+    PreparedRun run;
     std::optional<Checkpoint> checkpoint;
-    std::vector<ModelDifference> differences;
     std::filesystem::path directory;
     std::string name;
     Clock::time_point begin;
@@ -166,10 +133,10 @@ class Run final : public Command {
     return *newest;
   }
 
-  static void print_sizes(const Model& model, const ModelDocument& document) {
+  static void print_sizes(const Model& model, const std::string& file) {
     const System& system = model.system;
     const Scales& s = model.scales;
-    fmt::print(stderr, "{}: {} equations, {} bilateral and {} unilateral rows; {}{}\n", document.file, system.size(),
+    fmt::print(stderr, "{}: {} equations, {} bilateral and {} unilateral rows; {}{}\n", file, system.size(),
                system.bilateral(), system.unilateral(), system.linear() ? "linear" : "nonlinear",
                system.has_massless_equation() ? ", with massless components" : "");
     fmt::print(stderr, "scales: length {:.4g}, speed {:.4g}, mass {:.4g}\n", s.length, s.speed, s.mass);
@@ -192,9 +159,9 @@ class Run final : public Command {
 
   int solve(Task task) const {
     begun = 1;
-    Model& model = task.model;
+    Model& model = *task.run.model;
     const std::filesystem::path& directory = task.directory;
-    Integrator& integrator = *task.integrator;
+    Integrator& integrator = *task.run.integrator;
     RunAccount account;
     account.warnings = model.warnings;
     account.t_start = model.state.t;
@@ -222,12 +189,13 @@ class Run final : public Command {
       energy = own(std::make_unique<EnergyWatch>(model.simulation));
     }
     if (output.events && moves) own(std::make_unique<EventLog>(model, directory / "events.csv"));
-    if (!task.probes.empty()) own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.probes)));
+    if (!task.run.probes.empty())
+      own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.run.probes)));
     VtuOutput* const picture = output.vtu ? own(std::make_unique<VtuOutput>(model, directory, task.name)) : nullptr;
-    observers.push_back(&task.expectations);
+    observers.push_back(task.run.expectations.get());
     StatusFile* const status = own(std::make_unique<StatusFile>(directory / "status.json", account.t_start, t_end));
     if (!quiet_) own(std::make_unique<Progress>(account.t_start, t_end, isatty(STDERR_FILENO) != 0));
-    const RunParts parts{model, model.state, integrator, simulation, observers, task.model_text};
+    const RunParts parts{model, model.state, integrator, simulation, observers, task.run.checkpoint_text()};
     PostMortem* const postmortem = own(std::make_unique<PostMortem>(directory, parts, task.checkpoint.has_value()));
     own(std::make_unique<CheckpointWriter>(directory, parts, &snapshot_wanted, [picture](const StepView& view) {
       if (picture != nullptr) picture->write(view);
@@ -240,12 +208,12 @@ class Run final : public Command {
       std::error_code code;
       const std::filesystem::path home = task.checkpoint->file.parent_path() / "..";
       same_files = std::filesystem::equivalent(home, directory, code) && !code;
-      resume(*task.checkpoint, task.differences, parts, t_end, same_files);
+      resume(*task.checkpoint, task.run.differences, parts, t_end, same_files);
       account.restarted_from = task.checkpoint->file.string();
     }
     // without run.json, files with these names belong to the user
     const bool replaces = !same_files && std::filesystem::exists(directory / "run.json");
-    prepare(directory, task.run_text, same_files);
+    prepare(directory, task.run.run_text(), same_files);
     if (replaces) remove_unwritten(directory, task.name, observers, picture != nullptr);
     simulation.stop_on(&interrupted);
     account.wall.setup = seconds_since(task.begin);
@@ -296,7 +264,7 @@ class Run final : public Command {
   /// Prints the summary of a run and writes summary.json.
   void finish(RunAccount& account, const Simulation& simulation, const Task& task, const Integrator& integrator,
               const EnergyLedger* ledger, const EnergyWatch* energy) const {
-    const Model& model = task.model;
+    const Model& model = *task.run.model;
     account.statistics = simulation.statistics();
     for (const std::string& remark : step_remarks(model, account.statistics)) {
       account.warnings.push_back(remark);
@@ -316,7 +284,7 @@ class Run final : public Command {
       account.energy_final = energy->final;
       account.energy_max = energy->largest;
     }
-    account.expectations = task.expectations.all();
+    account.expectations = task.run.expectations->all();
     account.wall.step = account.statistics.step_seconds;
     account.wall.output = account.statistics.observer_seconds;
     account.wall.total = seconds_since(task.begin) + account.statistics.earlier_seconds;

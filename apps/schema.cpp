@@ -7,8 +7,9 @@
 
 #include "apps/commands.hpp"
 #include "core/base/errors.hpp"
+#include "io/model/model_reference.hpp"
 #include "io/model/model_spec.hpp"
-#include "io/schema/schema_markdown.hpp"
+#include "io/schema/documentation.hpp"
 
 namespace carom {
 
@@ -23,11 +24,11 @@ class Schema final : public Command {
 
   int run() override {
     if (key_.empty()) {
-      fmt::print("{}", markdown_ ? schema_markdown() : json_schema_text());
+      fmt::print("{}", markdown_ ? model_reference() : model_schema_text());
       return exit_done;
     }
     try {
-      fmt::print("{}", manual(key_));
+      fmt::print("{}", manual(model_spec(), key_));
     } catch (const ModelError& e) {
       fmt::print(stderr, "carom: {}\n", e.what());
       return exit_command_line;

@@ -1,20 +1,34 @@
 # carom_library(PUBLIC targets... PRIVATE targets...)
+# carom_library(NAME name FOLDERS folders... PUBLIC targets... PRIVATE targets...)
 #
-# The static library carom_<folder> of all .cpp files of the calling folder. A folder without sources becomes an
-# interface library, so CMake always configures. A new file pair needs no edit.
+# The static library carom_<folder> of all .cpp files of the calling folder; with FOLDERS, the library NAME of these
+# sub-folders. The calling folder's own library must be declared later and leaves these sub-folders out. A folder without
+# sources becomes an interface library, so CMake always configures. A new file pair needs no edit.
 
 function(carom_library)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "PUBLIC;PRIVATE")
-  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
-  set(name carom_${folder})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "*.cpp")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "FOLDERS;PUBLIC;PRIVATE")
+  if(arg_FOLDERS)
+    set(name ${arg_NAME})
+    list(TRANSFORM arg_FOLDERS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+    list(TRANSFORM arg_FOLDERS APPEND "/*.cpp" OUTPUT_VARIABLE source_patterns)
+    list(TRANSFORM arg_FOLDERS APPEND "/*.hpp" OUTPUT_VARIABLE header_patterns)
+  else()
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
+    set(name carom_${folder})
+    set(source_patterns "*.cpp")
+    set(header_patterns "*.hpp")
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${source_patterns})
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${header_patterns})
   list(FILTER sources EXCLUDE REGEX "/gmsh/")
+  get_property(taken DIRECTORY PROPERTY carom_taken)
+  list(REMOVE_ITEM sources ${taken})
+  set_property(DIRECTORY APPEND PROPERTY carom_taken ${sources})
   if(NOT sources)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE ${arg_PUBLIC})
     return()
   endif()
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "*.hpp")
   add_library(${name} STATIC ${sources} ${headers})
   target_link_libraries(${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
   carom_precompile(${name})

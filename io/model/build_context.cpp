@@ -27,6 +27,12 @@ Quaternion orientation(const json& body) {
   return so3::exp_quaternion(Vec3(o["angle"].get<double>() * vec3(o["axis"]).stableNormalized()));
 }
 
+std::filesystem::path BuildContext::file(const std::string& name, const std::string& pointer) {
+  const std::filesystem::path path = std::filesystem::path(document.source().file).parent_path() / name;
+  model.files[pointer] = std::filesystem::absolute(path).string();
+  return path;
+}
+
 int BuildContext::add_node(NodeKind kind, std::span<const double> configuration, const std::string& name,
                            const Vec3& velocity, const Vec3& angular_velocity) {
   velocities_.emplace_back(velocity, angular_velocity);

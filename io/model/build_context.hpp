@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -21,12 +22,17 @@ Quaternion orientation(const nlohmann::json& body);
 
 class BuildContext {
  public:
-  BuildContext(ModelDocument& model_document, Model& built) : document(model_document), model(built) {}
+  BuildContext(const ModelDocument& model_document, ModelIssues& found, Model& built)
+      : document(model_document), issues(found), model(built) {}
 
-  ModelDocument& document;
+  const ModelDocument& document;
+  ModelIssues& issues;
   Model& model;
-  const nlohmann::json& root() const { return document.resolved; }
-  void error(const std::string& pointer, const std::string& message) { document.add_issue(pointer, message); }
+  const nlohmann::json& root() const { return document.resolved(); }
+  void error(const std::string& pointer, const std::string& message) { issues.add(pointer, message); }
+
+  /// The path of a file that the model names at `pointer`, relative to the model's folder. run.json needs it, too.
+  std::filesystem::path file(const std::string& name, const std::string& pointer);
 
   /// Adds a node with its initial velocity (x' inertial, Omega in body axes; Omega is ignored unless the node is a
   /// frame).

@@ -117,7 +117,7 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   info.contact = name;
   const json& o = contact["obstacle"];
   info.motion = read_motion(o, pointer + "/obstacle");
-  if (!context_.document.ok()) return;
+  if (!context_.issues.empty()) return;
   Contact built{name, {}};
   const ObstacleType& kind = find_type(obstacle_types(), o);
   const double distance =

@@ -102,10 +102,10 @@ AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, con
 bool JointBuilder::read_ends(JointSource& joint, const JointType& kind) {
   const json& of = (*joint.json)["of"];
   const std::string pointer = joint.pointer + "/of";
-  const std::size_t issues = context_.document.issues.size();
+  const std::size_t issues = context_.issues.size();
   joint.a = read_end(joint, 0);
   joint.b = read_end(joint, 1);
-  if (context_.document.issues.size() > issues) return false;
+  if (context_.issues.size() > issues) return false;
   if (joint.a.node == joint.b.node) {
     context_.error(pointer, joint.a.node < 0
                                 ? "expected a point of a body, got two points of the ground, which do not move"

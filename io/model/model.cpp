@@ -83,39 +83,39 @@ std::string Model::pointer_of_row(int row) const {
   return "";
 }
 
-std::string resolved_text(const ModelDocument& document) { return document.resolved.dump(2) + "\n"; }
-
-void set_end_time(ModelDocument& document, double t_end) {
-  if (!document.ok()) return;
-  json& integrator = document.resolved["integrator"];
-  const double duration = t_end - integrator["start_time"].get<double>();
-  if (duration < 0)
-    document.issues.push_back({"", "expected an end not before the start, t = " + brief(integrator["start_time"]), 0, 0,
-                               "--until " + brief(json(t_end))});
-  else {
-    // what is expected at the model's own end stays there
-    for (json& e : document.resolved["expect"])
-      if (!e.contains("time"))
-        e["time"] = integrator["start_time"].get<double>() + integrator["duration"].get<double>();
-    // so do the loads of a static run
-    if (text(integrator["type"]) == "static" && !integrator.contains("ramp"))
-      integrator["ramp"] = integrator["duration"];
-    integrator["duration"] = duration;
-  }
+json resolved_model(const ModelDocument& document, const RunOptions& options) {
+  json model = document.resolved();
+  if (!options.end_time) return model;
+  json& integrator = model["integrator"];
+  const auto start = integrator["start_time"].get<double>();
+  // what is expected at the model's own end stays there
+  for (json& e : model["expect"])
+    if (!e.contains("time")) e["time"] = start + integrator["duration"].get<double>();
+  // so do the loads of a static run
+  if (text(integrator["type"]) == "static" && !integrator.contains("ramp")) integrator["ramp"] = integrator["duration"];
+  integrator["duration"] = *options.end_time - start;
+  return model;
 }
 
-std::unique_ptr<Integrator> start_integrator(Model& model, ModelDocument& document, bool initialise) {
+json repeatable_model(json resolved, const Model& model) {
+  for (const auto& [pointer, path] : model.files) resolved[json::json_pointer(pointer)] = path;
+  return resolved;
+}
+
+std::string model_text(const json& model) { return model.dump(2) + "\n"; }
+
+std::unique_ptr<Integrator> start_integrator(Model& model, bool initialise, ModelIssues& issues) {
   std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
   if (!initialise || integrator->initialise(model.system, model.state, model.simulation.step)) return integrator;
   const int row = integrator->suspicious_row(), n = model.system.size();
   const std::string where = row < 0    ? ""
                             : row >= n ? " at " + model.system.row_name(row - n)
                                        : " at " + model.system.equation_name(row);
-  document.add_issue(row < 0    ? ""
-                     : row >= n ? model.pointer_of_row(row - n)
-                                : model.pointer_of_equation(row),
-                     "the initial accelerations cannot be computed: the mass matrix with the joints is singular" +
-                         where + "; is there a component without mass that no joint holds?");
+  issues.add(row < 0    ? ""
+             : row >= n ? model.pointer_of_row(row - n)
+                        : model.pointer_of_equation(row),
+             "the initial accelerations cannot be computed: the mass matrix with the joints is singular" + where +
+                 "; is there a component without mass that no joint holds?");
   return nullptr;
 }
 

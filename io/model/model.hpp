@@ -100,8 +100,7 @@ struct ProbeSettings {
 
 struct ExpectationSettings {
   std::string probe;
-  double value = 0, tolerance = 0;
-  std::optional<double> time;
+  double value = 0, tolerance = 0, time = 0;
   std::string pointer;  ///< of the expectation in the model file
 };
 
@@ -122,6 +121,15 @@ struct OutputSettings {
   int checkpoint_keep = 2;
   std::vector<ProbeSettings> probes;
   std::vector<ExpectationSettings> expectations;
+};
+
+/// What a run is given beside its model file.
+struct RunOptions {
+  /// Instead of the model's end, to which its expectations and its ramp of loads still refer.
+  std::optional<double> end_time = std::nullopt;
+  /// Instead of the model's: a run that goes on keeps those that it began with.
+  std::optional<Scales> scales = std::nullopt;
+  int threads = 1;  ///< of the assembly; results do not depend on them
 };
 
 struct Model {
@@ -154,18 +162,22 @@ struct Model {
   std::string pointer_of_row(int row) const;
 
   std::map<std::string, Vec3> ground_points;
+  std::map<std::string, std::string> files;  ///< absolute path of every file that the model names, by its pointer
 };
 
-/// The resolved model as the text of run.json: running it again repeats the run.
-std::string resolved_text(const ModelDocument& document);
-/// Moves the end of the simulated time; an end before the start is an error of the document.
-void set_end_time(ModelDocument& document, double t_end);
+/// The resolved model with the end time of a run: what checkpoints hold and restarts compare.
+nlohmann::json resolved_model(const ModelDocument& document, const RunOptions& options);
+/// The same with the files of the model by their absolute paths: run.json, which may lie elsewhere than the model.
+nlohmann::json repeatable_model(nlohmann::json resolved, const Model& model);
+/// The text of a file that holds such a model.
+std::string model_text(const nlohmann::json& model);
 
-/// The integrator of a model, with the initial accelerations computed if `initialise`; where that cannot be done the
-/// document gets an error and null is returned.
-std::unique_ptr<Integrator> start_integrator(Model& model, ModelDocument& document, bool initialise = true);
+/// Builds the mechanics. Errors that only building shows are added to `issues`; null is returned then, and when there
+/// are some already.
+std::unique_ptr<Model> build_model(const ModelDocument& document, const RunOptions& options, ModelIssues& issues);
 
-/// Builds the mechanics. Errors that only building shows are added to the document; null is returned then.
-std::unique_ptr<Model> build_model(ModelDocument& document, int threads = 1);
+/// The integrator of a model, with the initial accelerations computed if `initialise`; where that cannot be done
+/// `issues` gets an error and null is returned.
+std::unique_ptr<Integrator> start_integrator(Model& model, bool initialise, ModelIssues& issues);
 
 }  // namespace carom

@@ -18,6 +18,7 @@
 #include "io/model/joint_builder.hpp"
 #include "io/model/spread_loads.hpp"
 #include "io/model/types/registry.hpp"
+#include "io/schema/json_source.hpp"
 
 namespace carom {
 
@@ -27,20 +28,24 @@ namespace {
 
 class Builder {
  public:
-  Builder(ModelDocument& document, int threads)
-      : document_(document), root_(document.resolved), model_(std::make_unique<Model>()), context_(document, *model_) {
-    model_->system.set_threads(threads);
+  Builder(const ModelDocument& document, const RunOptions& options, ModelIssues& issues)
+      : options_(options),
+        issues_(issues),
+        root_(document.resolved()),
+        model_(std::make_unique<Model>()),
+        context_(document, issues, *model_) {
+    model_->system.set_threads(options.threads);
   }
 
   std::unique_ptr<Model> build() {
     for (const json& p : root_["ground"]) model_->ground_points[text(p["name"])] = vec3(p["at"]);
     read_bodies();
-    if (!document_.ok()) return nullptr;
+    if (!issues_.empty()) return nullptr;
     read_springs();
     joints_.read();
     read_loads();
     contacts_.read();
-    if (!document_.ok()) return nullptr;
+    if (!issues_.empty()) return nullptr;
 
     System& system = model_->system;
     system.set_gravity(vec3(root_["gravity"]));
@@ -48,21 +53,21 @@ class Builder {
     initial_state();
     read_time();
     check_motion();
-    if (!document_.ok()) return nullptr;
+    if (!issues_.empty()) return nullptr;
     project_initial_state();
     model_->state_at_start = model_->state;
     joints_.collect();
     model_->contacts = contacts_.groups();
     check_rows();
-    if (!document_.ok()) return nullptr;
+    if (!issues_.empty()) return nullptr;
     read_settings();
-    if (document_.ok()) check_scales();
-    if (document_.ok()) remarks();
-    return document_.ok() ? std::move(model_) : nullptr;
+    if (issues_.empty()) check_scales();
+    if (issues_.empty()) remarks();
+    return issues_.empty() ? std::move(model_) : nullptr;
   }
 
  private:
-  void error(const std::string& pointer, const std::string& message) { document_.add_issue(pointer, message); }
+  void error(const std::string& pointer, const std::string& message) { issues_.add(pointer, message); }
   bool is_frame(const AttachedPoint& p) const { return context_.is_frame(p); }
 
   void read_bodies() {
@@ -328,15 +333,16 @@ class Builder {
   void read_time() {
     const json& in = root_["integrator"];
     SimulationOptions& simulation = model_->simulation;
+    const json& start = in["start_time"];
+    const json duration = options_.end_time ? json(*options_.end_time - start.get<double>()) : in["duration"];
     simulation.step = in["step"].get<double>();
-    simulation.duration = in["duration"].get<double>();
+    simulation.duration = duration.get<double>();
     simulation.max_subdivisions = in["max_subdivisions"].get<int>();
     if (simulation.duration / simulation.step > 1e15)
       error("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
     if (simulation.duration > 0 && !(simulation.duration > 1e-9 * simulation.step))
       error("/integrator/step",
-            "expected a step that is not so large: the duration " + in["duration"].dump() + " is nothing beside it");
-    const json& start = in["start_time"];
+            "expected a step that is not so large: the duration " + duration.dump() + " is nothing beside it");
     if (simulation.step < 1e-13 * std::abs(start.get<double>()))
       error("/integrator/step",
             "expected a step that is not lost beside the start time " + start.dump() + ", got " + in["step"].dump());
@@ -368,10 +374,11 @@ class Builder {
     settings.checkpoint_wall_interval = checkpoint["wall_interval"].get<double>();
     settings.checkpoint_keep = checkpoint["keep"].get<int>();
     const json& expectations = root_["expect"];
+    const double end = in["start_time"].get<double>() + in["duration"].get<double>();
     for (std::size_t i = 0; i < expectations.size(); ++i) {
       const json& e = expectations[i];
       settings.expectations.push_back({text(e["probe"]), e["value"].get<double>(), e["tolerance"].get<double>(),
-                                       e.contains("time") ? std::optional(e["time"].get<double>()) : std::nullopt,
+                                       e.contains("time") ? e["time"].get<double>() : end,
                                        "/expect/" + std::to_string(i)});
     }
     const json& probes = output["probes"];
@@ -391,6 +398,7 @@ class Builder {
   }
 
   Scales scales() const {
+    if (options_.scales) return *options_.scales;
     const System& system = model_->system;
     const State& state = model_->state;
     Scales scales;
@@ -512,7 +520,8 @@ class Builder {
         model_->warnings.push_back(fmt::format("nothing uses the point {} of the ground", name));
   }
 
-  ModelDocument& document_;
+  const RunOptions& options_;
+  ModelIssues& issues_;
   const json& root_;
   std::unique_ptr<Model> model_;
   BuildContext context_;
@@ -522,9 +531,15 @@ class Builder {
 
 }  // namespace
 
-std::unique_ptr<Model> build_model(ModelDocument& document, int threads) {
-  if (!document.ok()) return nullptr;
-  return Builder(document, threads).build();
+std::unique_ptr<Model> build_model(const ModelDocument& document, const RunOptions& options, ModelIssues& issues) {
+  if (!issues.empty()) return nullptr;
+  const json& start = document.resolved()["integrator"]["start_time"];
+  if (options.end_time && *options.end_time < start.get<double>()) {
+    issues.add_for_option("--until " + brief(json(*options.end_time)),
+                          "expected an end not before the start, t = " + brief(start));
+    return nullptr;
+  }
+  return Builder(document, options, issues).build();
 }
 
 }  // namespace carom

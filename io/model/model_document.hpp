@@ -1,14 +1,16 @@
-// A model file read, checked and completed: what the builder of the mechanics works on.
+// A model file read, checked and completed: what the builder of the mechanics works on. Constant once it is read.
 //
-//   ModelDocument document = load_model("pendulum.json", {"/integrator/step=1e-4"});
+//   const ModelDocument document = load_model("pendulum.json", {"/integrator/step=1e-4"});
 //   if (!document.ok()) std::cerr << document.report();
-//   double step = document.resolved["integrator"]["step"];
+//   double step = document.resolved()["integrator"]["step"];
 //
-// In `resolved` every default is filled in, every "=..." is a number, a single point of a contact's `on` is a list of
+// In `resolved()` every default is filled in, every "=..." is a number, a single point of a contact's `on` is a list of
 // one, and `parameters` holds only those that formulas of t need; formulas of t stay strings. It is itself a valid
 // model: run again, it gives the same document. Optional keys without a default that are not given are absent.
 //
-// Limits: when !ok(), `resolved` holds what could be read, wrong values as they were found.
+// Errors that only building shows go to a list of their own, ModelIssues, which begins as a copy of the document's.
+//
+// Limits: when !ok(), `resolved()` holds what could be read, wrong values as they were found.
 #pragma once
 
 #include <cstddef>
@@ -17,46 +19,86 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace carom {
 
 class JsonSource;
 
-/// One error of the model. `origin` is the file's name, or "--set /pointer=value" for a value given there (line and
-/// column are then 0). `pointer` is empty for errors of syntax and of the whole document.
+/// One error of the model. `origin` is the file's name, or the option of the command line that gave the value, as in
+/// "--set /pointer=value" (line and column are then 0). `pointer` is empty for errors of syntax and of the whole
+/// document.
 struct ModelIssue {
   std::string pointer, message;
   int line = 0, column = 0;
   std::string origin;
 };
 
-struct ModelDocument {
+/// The text of a model and the values given with --set: where each value was written.
+struct ModelSource {
   std::string file;
-  nlohmann::json resolved;
-  std::vector<ModelIssue> issues;
+  std::shared_ptr<const JsonSource> text;
+  bool is_json = false;                ///< whether the text has no errors of syntax
+  std::vector<std::string> overrides;  ///< "/pointer=value", those that could be applied
 
-  bool ok() const { return issues.empty(); }
+  /// Where the value at `pointer`, or its key, was written; that of the nearest ancestor if it was not written. Pointer
+  /// and message are left empty.
+  ModelIssue locate(const std::string& pointer, bool at_key = false) const;
+};
+
+/// The errors of a model, each with its place.
+class ModelIssues {
+ public:
+  explicit ModelIssues(ModelSource source = {}) : source_(std::move(source)) {}
+
+  /// Adds an error at the value at `pointer`.
+  void add(const std::string& pointer, const std::string& message) { add_at(pointer, message, false); }
+  /// The same at the position of the key.
+  void add_at_key(const std::string& pointer, const std::string& message) { add_at(pointer, message, true); }
+  /// Adds an error of an option of the command line, as it was given: "--until 3".
+  void add_for_option(const std::string& option, const std::string& message) { add({"", message, 0, 0, option}); }
+  /// Adds an error whose place is known.
+  void add(ModelIssue issue) { issues_.push_back(std::move(issue)); }
+
+  bool empty() const { return issues_.empty(); }
+  std::size_t size() const { return issues_.size(); }
+  const ModelIssue& operator[](std::size_t i) const { return issues_[i]; }
+  auto begin() const { return issues_.begin(); }
+  auto end() const { return issues_.end(); }
 
   /// All errors, one per line, in the order of the file, with a last line that counts them and says where to read on.
-  /// Empty when ok(). With the width of a terminal, the line of the file and a '^' at the place follow each error.
+  /// Empty when there are none. With the width of a terminal, the line of the file and a '^' at the place follow each
+  /// error.
   std::string report(std::size_t terminal_width = 0) const;
 
-  /// Adds an error; its position is that of the value at `pointer`, or of the nearest ancestor that was written.
-  void add_issue(const std::string& pointer, const std::string& message);
-  /// The same at the position of the key.
-  void add_issue_at_key(const std::string& pointer, const std::string& message);
+  const ModelSource& source() const { return source_; }
 
-  /// Where the value at `pointer` was written; pointer and message are left empty.
-  ModelIssue locate(const std::string& pointer, bool at_key = false) const;
+ private:
+  void add_at(const std::string& pointer, const std::string& message, bool at_key);
+
+  ModelSource source_;
+  std::vector<ModelIssue> issues_;
+};
+
+class ModelDocument {
+ public:
+  ModelDocument(nlohmann::json resolved, ModelIssues issues)
+      : resolved_(std::move(resolved)), issues_(std::move(issues)) {}
+
+  const nlohmann::json& resolved() const { return resolved_; }
+  const ModelIssues& issues() const { return issues_; }
+  const ModelSource& source() const { return issues_.source(); }
+
+  bool ok() const { return issues_.empty(); }
+  std::string report(std::size_t terminal_width = 0) const { return issues_.report(terminal_width); }
 
   /// The parameters that formulas of t may use.
   std::map<std::string, double, std::less<>> parameters() const;
 
-  /// The text and the values given with --set, for positions; set by the reader.
-  std::shared_ptr<const JsonSource> source;
-  bool is_json = false;  ///< whether the text has no errors of syntax
-  std::vector<std::string> overrides;
+ private:
+  nlohmann::json resolved_;
+  ModelIssues issues_;
 };
 
 /// Reads and checks a model. overrides: "/json/pointer=value", where value is JSON or a string without quotes. The

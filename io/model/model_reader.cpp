@@ -11,6 +11,7 @@
 #include "core/base/errors.hpp"
 #include "io/model/model_document.hpp"
 #include "io/model/model_spec.hpp"
+#include "io/model/reference_target.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -89,7 +90,9 @@ std::string set_value(json& root, const std::string& pointer, json value, std::s
   return path;
 }
 
-void apply_overrides(ModelDocument& document, json& root, const std::vector<std::string>& overrides) {
+/// Sets the values; notes in `source` those that could be set and returns what is wrong with the others.
+std::vector<ModelIssue> apply_overrides(ModelSource& source, json& root, const std::vector<std::string>& overrides) {
+  std::vector<ModelIssue> wrong;
   for (const std::string& text : overrides) {
     const std::size_t equals = text.find('=');
     const std::string pointer = text.substr(0, equals);
@@ -103,10 +106,11 @@ void apply_overrides(ModelDocument& document, json& root, const std::vector<std:
       if (message.empty()) path = set_value(root, pointer, std::move(value), message);
     }
     if (message.empty())
-      document.overrides.push_back(path + text.substr(equals));
+      source.overrides.push_back(path + text.substr(equals));
     else
-      document.issues.push_back({pointer.starts_with('/') ? pointer : "", message, 0, 0, "--set " + text});
+      wrong.push_back({pointer.starts_with('/') ? pointer : "", message, 0, 0, "--set " + text});
   }
+  return wrong;
 }
 
 // ---- Parameters
@@ -114,21 +118,19 @@ void apply_overrides(ModelDocument& document, json& root, const std::vector<std:
 /// The values of the model's parameters; a parameter is computed after the parameters in its formula.
 class ParameterValues {
  public:
-  ParameterValues(ModelDocument& document, const json& root) : document_(document) {
+  ParameterValues(ModelIssues& issues, const json& root) : issues_(issues) {
     if (!root.contains("parameters")) return;
     const json& object = root["parameters"];
     if (!object.is_object() || object.size() > max_parameters) {
-      document.add_issue("/parameters", object.is_object()
-                                            ? "more than " + std::to_string(max_parameters) + " parameters"
-                                            : "expected an object of names and numbers, got " + brief(object));
+      issues.add("/parameters", object.is_object() ? "more than " + std::to_string(max_parameters) + " parameters"
+                                                   : "expected an object of names and numbers, got " + brief(object));
       return;
     }
     for (const auto& [name, value] : object.items()) {
       if (Formula::is_valid_name(name) && name != "t") {
         entries_.emplace(name, &value);
       } else {
-        document.add_issue_at_key(pointer(name), name == "t"
-                                                     ? "expected another name than \"t\", the time"
+        issues.add_at_key(pointer(name), name == "t" ? "expected another name than \"t\", the time"
                                                      : "expected a name of letters, digits and _ that is no function "
                                                        "or constant of formulas, got " +
                                                            in_quotes(name));
@@ -172,7 +174,7 @@ class ParameterValues {
       }
     }
     spec::Outcome outcome = spec::resolve(spec::number(), value, values);
-    for (const spec::Problem& problem : outcome.problems) document_.add_issue(pointer(name), problem.message);
+    for (const spec::Problem& problem : outcome.problems) issues_.add(pointer(name), problem.message);
     if (outcome.problems.empty())
       values[name] = outcome.value.get<double>();
     else
@@ -186,13 +188,13 @@ class ParameterValues {
       std::string circle = "parameters refer to each other in a circle: ";
       for (std::size_t i = first; i < chain_.size() && i < first + shown; ++i) circle.append(chain_[i]).append(" -> ");
       if (chain_.size() > first + shown) circle.append("... -> ");
-      document_.add_issue(pointer(chain_[first]), circle.append(chain_[first]));
+      issues_.add(pointer(chain_[first]), circle.append(chain_[first]));
     }
     for (; !unbroken_.empty() && unbroken_.back() >= first; unbroken_.pop_back())
       broken[chain_[unbroken_.back()]] = 0.0;
   }
 
-  ModelDocument& document_;
+  ModelIssues& issues_;
   std::map<std::string, const json*> entries_;
   Formula::Parameters names_;
   std::vector<std::string> chain_;             // parameters in computation, each needed by the one before
@@ -204,13 +206,13 @@ class ParameterValues {
 
 /// A model's parameters, the values that result, and the parameters and references that these use.
 struct Resolution {
-  Resolution(ModelDocument& document, const json& root)
-      : parameters(document, root), values(spec::resolve(model_spec(), root, parameters.values, parameters.broken)) {
+  Resolution(ModelIssues& issues, const json& root)
+      : parameters(issues, root), values(spec::resolve(model_spec(), root, parameters.values, parameters.broken)) {
     used.parameters = parameters.used;
     used.parameters.insert(values.used_parameters.begin(), values.used_parameters.end());
     for (const spec::FoundReference& reference : values.references) {
-      if (reference.target == spec::Target::material) used.materials.insert(reference.text);
-      if (reference.target == spec::Target::section) used.sections.insert(reference.text);
+      if (target_of(reference) == Target::material) used.materials.insert(reference.text);
+      if (target_of(reference) == Target::section) used.sections.insert(reference.text);
     }
   }
 
@@ -248,57 +250,50 @@ std::string read_text(const std::string& path) {
 
 }  // namespace
 
-// ---- ModelDocument
+// ---- ModelSource, ModelIssues, ModelDocument
 
-ModelIssue ModelDocument::locate(const std::string& pointer, bool at_key) const {
+ModelIssue ModelSource::locate(const std::string& pointer, bool at_key) const {
   ModelIssue place;
   for (auto i = overrides.rbegin(); i != overrides.rend(); ++i) {
     const std::string set = i->substr(0, i->find('='));
     // Below a value given there, or on the way to one that the file has nothing of.
-    const bool is_new = set.starts_with(pointer + "/") && source && !source->has(pointer);
+    const bool is_new = set.starts_with(pointer + "/") && text && !text->has(pointer);
     if (pointer == set || pointer.starts_with(set + "/") || is_new) {
       place.origin = "--set " + *i;
       return place;
     }
   }
   place.origin = file;
-  if (source) {
-    const JsonSource::Place found = source->place(pointer, at_key);
+  if (text) {
+    const JsonSource::Place found = text->place(pointer, at_key);
     place.line = found.line;
     place.column = found.column;
   }
   return place;
 }
 
-void ModelDocument::add_issue(const std::string& pointer, const std::string& message) {
-  ModelIssue issue = locate(pointer);
+void ModelIssues::add_at(const std::string& pointer, const std::string& message, bool at_key) {
+  ModelIssue issue = source_.locate(pointer, at_key);
   issue.pointer = pointer;
   issue.message = message;
-  issues.push_back(std::move(issue));
-}
-
-void ModelDocument::add_issue_at_key(const std::string& pointer, const std::string& message) {
-  ModelIssue issue = locate(pointer, true);
-  issue.pointer = pointer;
-  issue.message = message;
-  issues.push_back(std::move(issue));
+  add(std::move(issue));
 }
 
 std::map<std::string, double, std::less<>> ModelDocument::parameters() const {
   std::map<std::string, double, std::less<>> values;
-  if (!resolved.is_object() || !resolved.contains("parameters")) return values;
-  for (const auto& [name, value] : resolved["parameters"].items())
+  if (!resolved_.is_object() || !resolved_.contains("parameters")) return values;
+  for (const auto& [name, value] : resolved_["parameters"].items())
     if (value.is_number()) values[name] = value.get<double>();
   return values;
 }
 
-std::string ModelDocument::report(std::size_t terminal_width) const {
-  if (issues.empty()) return {};
+std::string ModelIssues::report(std::size_t terminal_width) const {
+  if (empty()) return {};
   constexpr std::size_t most = 100;
 
   // sort in the order of the file; errors in values of --set come last
   std::vector<const ModelIssue*> sorted;
-  for (const ModelIssue& issue : issues) sorted.push_back(&issue);
+  for (const ModelIssue& issue : issues_) sorted.push_back(&issue);
   std::stable_sort(sorted.begin(), sorted.end(), [](const ModelIssue* a, const ModelIssue* b) {
     if ((a->line == 0) != (b->line == 0)) return b->line == 0;
     return std::pair(a->line, a->column) < std::pair(b->line, b->column);
@@ -319,78 +314,80 @@ std::string ModelDocument::report(std::size_t terminal_width) const {
     out += ": error" + (issue.pointer.empty() ? "" : " at " + printable(issue.pointer, 200)) + ": " +
            printable(issue.message);
     out += '\n';
-    if (terminal_width > 0 && issue.line > 0 && source)
-      out += source->excerpt({issue.line, issue.column}, terminal_width);
+    if (terminal_width > 0 && issue.line > 0 && source_.text)
+      out += source_.text->excerpt({issue.line, issue.column}, terminal_width);
   }
   if (sorted.size() > most) out += "... and " + std::to_string(sorted.size() - most) + " more\n";
-  out += std::to_string(issues.size()) + (issues.size() == 1 ? " error." : " errors.");
-  if (has_pointer || is_json) out += " See: carom schema" + section;
+  out += std::to_string(size()) + (size() == 1 ? " error." : " errors.");
+  if (has_pointer || source_.is_json) out += " See: carom schema" + section;
   return out + '\n';
 }
 
 // ---- Reading
 
 ModelDocument parse_model(std::string text, const std::string& file_name, const std::vector<std::string>& overrides) {
-  ModelDocument document;
-  document.file = file_name;
-  document.resolved = json::object();
-
   // Text.
-  auto source = std::make_shared<const JsonSource>(std::move(text));
-  document.source = source;
-  JsonSource::Result parsed = source->parse();
+  ModelSource source{file_name, std::make_shared<const JsonSource>(std::move(text)), false, {}};
+  JsonSource::Result parsed = source.text->parse();
   if (!parsed.errors.empty()) {
     const JsonError& error = parsed.errors[0];
-    const JsonSource::Place place = source->place(error.offset);
-    document.issues.push_back({"", error.message, place.line, place.column, file_name});
-    return document;
+    const JsonSource::Place place = source.text->place(error.offset);
+    ModelIssues issues(std::move(source));
+    issues.add({"", error.message, place.line, place.column, file_name});
+    return {json::object(), std::move(issues)};
   }
-  document.is_json = true;
-  for (const JsonDuplicate& duplicate : parsed.duplicates) {
-    const JsonSource::Place place = source->place(duplicate.offset);
-    document.issues.push_back({duplicate.pointer,
-                               "this key occurs a second time; it is first in line " +
-                                   std::to_string(source->place(duplicate.pointer, true).line),
-                               place.line, place.column, file_name});
-  }
+  source.is_json = true;
   json& root = parsed.value;
-  if (!root.is_object()) {
-    document.add_issue("", "expected an object with the keys of a model, got " + brief(root));
-    return document;
-  }
   const json written = overrides.empty() ? json() : root;
-  apply_overrides(document, root, overrides);
+  const bool is_object = root.is_object();
+  std::vector<ModelIssue> wrong;
+  if (is_object) wrong = apply_overrides(source, root, overrides);
+
+  ModelIssues issues(std::move(source));
+  const JsonSource& places = *issues.source().text;
+  for (const JsonDuplicate& duplicate : parsed.duplicates) {
+    const JsonSource::Place place = places.place(duplicate.offset);
+    issues.add({duplicate.pointer,
+                "this key occurs a second time; it is first in line " +
+                    std::to_string(places.place(duplicate.pointer, true).line),
+                place.line, place.column, file_name});
+  }
+  if (!is_object) {
+    issues.add("", "expected an object with the keys of a model, got " + brief(root));
+    return {json::object(), std::move(issues)};
+  }
+  for (ModelIssue& issue : wrong) issues.add(std::move(issue));
 
   // Values.
-  Resolution resolution(document, root);
+  Resolution resolution(issues, root);
   for (const spec::Problem& problem : resolution.values.problems) {
     if (problem.at_key)
-      document.add_issue_at_key(problem.pointer, problem.message);
+      issues.add_at_key(problem.pointer, problem.message);
     else
-      document.add_issue(problem.pointer, problem.message);
+      issues.add(problem.pointer, problem.message);
   }
-  document.resolved = std::move(resolution.values.value);
-  document.resolved.erase("$schema");  // for editors, and relative to this file
+  json resolved = std::move(resolution.values.value);
+  resolved.erase("$schema");  // for editors, and relative to this file
 
   // keep only parameters that formulas of t need
   std::set<std::string> defined;
   for (const auto& [name, value] : resolution.parameters.values) defined.insert(name);
   json kept = json::object();
   for (const std::string& name : resolution.values.time_parameters) kept[name] = resolution.parameters.values.at(name);
-  document.resolved["parameters"] = std::move(kept);
+  resolved["parameters"] = std::move(kept);
 
   // a parameter that the file uses is not an error, even if --set removed its use
   if (!overrides.empty()) {
-    ModelDocument ignored;
+    ModelIssues ignored;
     DefinedNames more = Resolution(ignored, written).used;
     resolution.used.parameters.merge(more.parameters);
     resolution.used.materials.merge(more.materials);
     resolution.used.sections.merge(more.sections);
   }
   // Nor is what stands where the reader did not come, as under an unknown key.
-  if (!document.ok()) note_names(root, resolution.parameters.values, resolution.used.parameters);
-  check_references(document, resolution.values.references, defined, resolution.used);
-  return document;
+  if (!issues.empty()) note_names(root, resolution.parameters.values, resolution.used.parameters);
+  check_references(resolved, resolution.values.references, defined, resolution.used, issues);
+  return {std::move(resolved), std::move(issues)};
 }
 
 ModelDocument load_model(const std::string& path, const std::vector<std::string>& overrides) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "io/model/model_spec.hpp"
+#include "io/model/reference_target.hpp"
 #include "io/model/sections.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
@@ -18,13 +19,12 @@ namespace carom {
 using nlohmann::json;
 using spec::FoundReference;
 using spec::suggestion;
-using spec::Target;
 
 namespace {
 
 class References {
  public:
-  explicit References(ModelDocument& document) : document_(document), model_(document.resolved) {
+  References(const json& model, ModelIssues& issues) : issues_(issues), model_(model) {
     for (const json& body : list_of(model_, "bodies")) bodies_.emplace(text_of(body, "name"), &body);
     bodies_.erase("");
     bodies_.erase("ground");  // a reserved name
@@ -34,7 +34,7 @@ class References {
   }
 
   void check(const FoundReference& reference) {
-    switch (reference.target) {
+    switch (target_of(reference)) {
       case Target::material:
         return check_name(reference, "material", materials_);
       case Target::section:
@@ -80,7 +80,7 @@ class References {
         if (!bodies[i].is_object() || !bodies[i].contains(key)) continue;
         const std::string file = text_of(bodies[i][key], "file"), pointer = here + "/" + key + "/file";
         if (file.empty() || is_broken(pointer)) continue;
-        const auto path = std::filesystem::path(document_.file).parent_path() / file;
+        const auto path = std::filesystem::path(issues_.source().file).parent_path() / file;
         std::error_code code;
         if (!std::filesystem::exists(path, code)) complain(pointer, path.string() + ": no such file");
       }
@@ -142,7 +142,7 @@ class References {
   void check_expectations() {
     const json none = json::object();
     const json& output = model_.contains("output") ? model_["output"] : none;
-    const bool known = std::none_of(document_.issues.begin(), document_.issues.end(), [](const ModelIssue& issue) {
+    const bool known = std::none_of(issues_.begin(), issues_.end(), [](const ModelIssue& issue) {
       return issue.pointer.empty() || issue.pointer.starts_with("/output");
     });
     if (!known) return;
@@ -158,8 +158,10 @@ class References {
     }
     const json& expectations = list_of(model_, "expect");
     for (std::size_t i = 0; i < expectations.size(); ++i) {
-      const std::string column = text_of(expectations[i], "probe");
-      if (!column.empty() && std::find(columns.begin(), columns.end(), column) == columns.end())
+      const json& e = expectations[i];
+      if (!e.is_object() || !e.contains("probe") || !e["probe"].is_string()) continue;
+      const std::string column = e["probe"].get<std::string>();
+      if (std::find(columns.begin(), columns.end(), column) == columns.end())
         complain("/expect/" + std::to_string(i) + "/probe",
                  "no probe with a column " + in_quotes(column) + suggest(column, columns));
     }
@@ -180,13 +182,13 @@ class References {
       check("section", "sections", used.sections);
     }
     // a formula with a wrong name may mean one of them
-    if (std::any_of(document_.issues.begin(), document_.issues.end(), [](const ModelIssue& issue) {
+    if (std::any_of(issues_.begin(), issues_.end(), [](const ModelIssue& issue) {
           return issue.pointer.empty() || issue.message.find(": unknown name '") != std::string::npos;
         }))
       return;
     for (const std::string& name : parameters)
       if (!used.parameters.contains(name))
-        document_.add_issue_at_key("/parameters/" + name, "parameter " + in_quotes(name) + " is not used");
+        issues_.add_at_key("/parameters/" + name, "parameter " + in_quotes(name) + " is not used");
   }
 
  private:
@@ -198,7 +200,7 @@ class References {
     while (i < sections.size() && text_of(sections[i], "name") != name) ++i;
     const std::string place = "/sections/" + std::to_string(i);
     if (name.empty() || i == sections.size() ||
-        std::any_of(document_.issues.begin(), document_.issues.end(), [&](const ModelIssue& issue) {
+        std::any_of(issues_.begin(), issues_.end(), [&](const ModelIssue& issue) {
           return issue.pointer == place || issue.pointer.starts_with(place + "/");
         }))
       return;
@@ -235,17 +237,17 @@ class References {
     return side == 0 ? kind->needs != JointType::Needs::nothing : kind->needs == JointType::Needs::two_frames;
   }
 
-  void complain(const std::string& pointer, const std::string& message) { document_.add_issue(pointer, message); }
+  void complain(const std::string& pointer, const std::string& message) { issues_.add(pointer, message); }
 
   /// True if a whole section could not be read.
   bool is_broken(const std::string& section) const {
-    return std::any_of(document_.issues.begin(), document_.issues.end(),
+    return std::any_of(issues_.begin(), issues_.end(),
                        [&](const ModelIssue& issue) { return issue.pointer == section; });
   }
 
   /// Searches the nearest name, but only for the first hundred errors, because each search compares all names.
   std::string suggest(const std::string& given, const std::vector<std::string>& names) const {
-    return document_.issues.size() < 100 ? suggestion(given, names) : std::string();
+    return issues_.size() < 100 ? suggestion(given, names) : std::string();
   }
 
   void check_name(const FoundReference& reference, const std::string& noun, const std::vector<std::string>& names) {
@@ -393,7 +395,7 @@ class References {
                             (names.empty() ? "; the model has no " + noun + "s" : suggest(name, names)));
   }
 
-  ModelDocument& document_;
+  ModelIssues& issues_;
   const json& model_;
   std::map<std::string, const json*> bodies_;
   std::vector<std::string> materials_, sections_, ground_;
@@ -402,9 +404,9 @@ class References {
 
 }  // namespace
 
-void check_references(ModelDocument& document, const std::vector<FoundReference>& references,
-                      const std::set<std::string>& parameters, const DefinedNames& used) {
-  References second_pass(document);
+void check_references(const json& model, const std::vector<FoundReference>& references,
+                      const std::set<std::string>& parameters, const DefinedNames& used, ModelIssues& issues) {
+  References second_pass(model, issues);
   for (const FoundReference& reference : references) second_pass.check(reference);
   second_pass.check_bodies();
   second_pass.check_materials_and_files();
@@ -413,9 +415,9 @@ void check_references(ModelDocument& document, const std::vector<FoundReference>
   second_pass.check_expectations();
 
   // A material that nothing uses may be the one that a wrong name or an unread body meant.
-  const bool bodies_are_right =
-      std::none_of(document.issues.begin(), document.issues.end(),
-                   [](const ModelIssue& issue) { return issue.pointer.empty() || issue.pointer.starts_with("/bod"); });
+  const bool bodies_are_right = std::none_of(issues.begin(), issues.end(), [](const ModelIssue& issue) {
+    return issue.pointer.empty() || issue.pointer.starts_with("/bod");
+  });
   second_pass.check_unused(parameters, used, bodies_are_right);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "io/model/reference_target.hpp"
 #include "io/model/sections.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"

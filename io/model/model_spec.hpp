@@ -30,16 +30,6 @@ const std::vector<Quantity>& quantities();
 /// The quantity of a probe's word, "position" for "position.y"; null for an unknown word.
 const Quantity* find_quantity(std::string_view word);
 
-/// The same as JSON Schema, draft 2020-12. Numbers may also be "=formula" strings.
-nlohmann::json json_schema();
-/// The text of data/schema/carom.schema.json.
-std::string json_schema_text();
-
-/// The manual of a key: "contacts/obstacle", "/integrator/step", "bodies/rigid/mass"; of the whole model for "".
-/// Numbers of list entries are passed over; a key of several types is shown for each. Throws ModelError with the
-/// nearest key for an unknown one.
-std::string manual(std::string_view key);
-
 /// Names of the model's definitions.
 struct DefinedNames {
   std::set<std::string> parameters, materials, sections;
@@ -47,7 +37,7 @@ struct DefinedNames {
 
 /// Second pass: what references name exists, has the right kind, and every definition is among those `used`. Adds
 /// issues.
-void check_references(ModelDocument& document, const std::vector<spec::FoundReference>& references,
-                      const std::set<std::string>& parameters, const DefinedNames& used);
+void check_references(const nlohmann::json& model, const std::vector<spec::FoundReference>& references,
+                      const std::set<std::string>& parameters, const DefinedNames& used, ModelIssues& issues);
 
 }  // namespace carom

@@ -54,7 +54,7 @@ void add_spread_force(BuildContext& context, const json& load, const std::string
   if (set.shares.empty())
     context.error(pointer + "/on", "expected a group with faces, lines or elements of the body, got " + in_quotes(on) +
                                        ", of which the body has only nodes");
-  if (!context.document.ok()) return;
+  if (!context.issues.empty()) return;
   share.value = context.time_functions(load["value"], pointer + "/value");
   for (std::size_t k = 0; k < set.points.size(); ++k) {
     if (set.shares[k] == 0) continue;

@@ -305,26 +305,27 @@ void remove_checkpoints(const fs::path& results, long keep) {
 
 // ---- restart
 
-void keep_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences,
-                 ModelDocument& document) {
-  if (!document.ok() || !only_outside(differences)) return;
-  const Scales& s = checkpoint.scales;
-  document.resolved["scales"] = {{"length", s.length}, {"speed", s.speed}, {"mass", s.mass}};
+std::optional<Scales> kept_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences) {
+  return only_outside(differences) ? std::optional(checkpoint.scales) : std::nullopt;
 }
 
 void check_restart(const Checkpoint& checkpoint, const Model& model, const std::vector<ModelDifference>& differences,
-                   ModelDocument& document) {
+                   const RunOptions& options, ModelIssues& issues) {
   const auto shown = [](const std::string& value) { return value.empty() ? "none" : value; };
   for (const ModelDifference& d : differences)
     if (d.pointer == "/integrator/type")
-      document.add_issue(d.pointer, fmt::format("a restart cannot change the integrator: each keeps a history of its "
-                                                "own (checkpoint: {}, now: {})",
-                                                shown(d.was), shown(d.now)));
+      issues.add(d.pointer, fmt::format("a restart cannot change the integrator: each keeps a history of its "
+                                        "own (checkpoint: {}, now: {})",
+                                        shown(d.was), shown(d.now)));
   const double end = model.state_at_start.t + model.simulation.duration;
-  if (end < checkpoint.state.t - 1e-9 * model.simulation.step)
-    document.add_issue("/integrator/duration", fmt::format("the run would end at t = {:.9g}, before the checkpoint's "
-                                                           "t = {:.9g}",
-                                                           end, checkpoint.state.t));
+  if (end < checkpoint.state.t - 1e-9 * model.simulation.step) {
+    const std::string message =
+        fmt::format("the run would end at t = {:.9g}, before the checkpoint's t = {:.9g}", end, checkpoint.state.t);
+    if (options.end_time)
+      issues.add_for_option(fmt::format("--until {}", *options.end_time), message);
+    else
+      issues.add("/integrator/duration", message);
+  }
 
   const bool same_structure = checkpoint.structure == structure_of(model);
   const State& start = model.state_at_start;
@@ -358,13 +359,13 @@ void check_restart(const Checkpoint& checkpoint, const Model& model, const std::
     for (const ModelDifference& d : differences) {
       const bool elsewhere = d.only_outside || d.pointer.starts_with("/gravity") || d.pointer == "/integrator/step";
       if ((narrow && !part(d.pointer)) || elsewhere || (!narrow && told)) continue;
-      document.add_issue(d.pointer, fmt::format("{} (checkpoint: {}, now: {})", what, shown(d.was), shown(d.now)));
+      issues.add(d.pointer, fmt::format("{} (checkpoint: {}, now: {})", what, shown(d.was), shown(d.now)));
       told = told || narrow;
     }
   told = told || std::any_of(differences.begin(), differences.end(), [](const auto& d) {
            return !d.only_outside && !d.pointer.starts_with("/gravity") && d.pointer != "/integrator/step";
          });
-  if (!told) document.add_issue("", std::string(what) + "; a file that the model names has changed");
+  if (!told) issues.add("", std::string(what) + "; a file that the model names has changed");
 }
 
 void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences, const RunParts& parts,

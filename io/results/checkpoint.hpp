@@ -61,15 +61,13 @@ struct ModelDifference {
 };
 std::vector<ModelDifference> model_differences(const nlohmann::json& was, const nlohmann::json& now);
 
-/// The scales that a model computes may depend on its duration; where nothing but what is outside differs, the run
-/// keeps those that it began with. For a document about to be built.
-void keep_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences,
-                 ModelDocument& document);
+/// The scales of the checkpoint if all differences are `only_outside`, otherwise nothing. The scales that a model
+/// computes may depend on its duration, and a run that goes on keeps the scales that it began with.
+std::optional<Scales> kept_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences);
 /// Whether the model can go on from the checkpoint: its nodes, equations, rows, initial state and integrator must be
-/// the same, and its end not before the checkpoint. What forbids it is added to the document, at the places that
-/// differ.
+/// the same, and its end not before the checkpoint. What forbids it is added to `issues`, at the places that differ.
 void check_restart(const Checkpoint& checkpoint, const Model& model, const std::vector<ModelDifference>& differences,
-                   ModelDocument& document);
+                   const RunOptions& options, ModelIssues& issues);
 /// Puts the run where the checkpoint was made. With differences that are not only outside, factorisations are made
 /// anew; another step begins a new grid of time. Throws FileError if the checkpoint does not fit.
 void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences, const RunParts& parts,

@@ -3,41 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/spelling.hpp"
 #include "io/results/atomic_file.hpp"
-#include "io/schema/json_source.hpp"
-#include "io/schema/spec.hpp"
 
 namespace carom {
 
 bool Expectation::met() const { return found && std::abs(*found - value) <= tolerance; }
 
-Expectations::Expectations(const Model& model, const std::vector<Probe>& probes, ModelDocument& document) {
-  const double start = model.state.t, end = start + model.simulation.duration;
-  std::vector<std::string> names;
-  for (const Probe& p : probes) names.insert(names.end(), p.columns.begin(), p.columns.end());
+Expectations::Expectations(const Model& model, const std::vector<Probe>& probes, ModelIssues& issues) {
   for (const ExpectationSettings& settings : model.output.expectations) {
-    Column column;
-    bool known = false;
+    if (settings.time < model.state.t) {
+      issues.add(settings.pointer + "/time", "expected a time not before the start of the run");
+      continue;
+    }
     for (const Probe& p : probes)
       for (std::size_t i = 0; i < p.columns.size(); ++i)
         if (p.columns[i] == settings.probe) {
-          column.probe = p;
-          column.component = i;
-          known = true;
+          expectations_.push_back(
+              {settings.probe, settings.pointer, settings.value, settings.tolerance, settings.time, std::nullopt});
+          columns_.push_back({p, i, std::nullopt, 0});
         }
-    if (!known) {
-      document.add_issue(settings.pointer + "/probe", "no probe with a column " + in_quotes(settings.probe) +
-                                                          spec::suggestion(settings.probe, names));
-      continue;
-    }
-    const double time = settings.time.value_or(end);
-    if (time < start) {
-      document.add_issue(settings.pointer + "/time", "expected a time not before the start of the run");
-      continue;
-    }
-    expectations_.push_back({settings.probe, settings.pointer, settings.value, settings.tolerance, time, std::nullopt});
-    columns_.push_back(std::move(column));
   }
 }
 

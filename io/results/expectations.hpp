@@ -22,8 +22,8 @@ struct Expectation {
 
 class Expectations final : public Observer {
  public:
-  /// Unknown columns and times outside the run are added to the document as errors.
-  Expectations(const Model& model, const std::vector<Probe>& probes, ModelDocument& document);
+  /// The probes are those of the model. Times before the run are added to `issues` as errors.
+  Expectations(const Model& model, const std::vector<Probe>& probes, ModelIssues& issues);
 
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;

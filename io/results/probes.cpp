@@ -242,7 +242,7 @@ Evaluate model_probe(const std::string& quantity, int component) {
 
 }  // namespace
 
-std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
+std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
   std::vector<Probe> probes;
   for (const ProbeSettings& settings : model.output.probes) {
     // quantity and component: "position.y", but "energy.kinetic" is one word
@@ -257,7 +257,7 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
     probe.meaning = settings.quantity + " " + settings.of;
     bool is_vector = true;
     const auto unknown = [&](const std::string& what) {
-      document.add_issue(settings.pointer + "/of", "no " + what + " named \"" + settings.of + "\"");
+      issues.add(settings.pointer + "/of", "no " + what + " named \"" + settings.of + "\"");
     };
     // a node that a mesh has not, or a group, which is no point
     const auto unknown_node = [&]() {
@@ -266,12 +266,12 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       if (body == nullptr || model.find_point(settings.of) || settings.of.substr(dot + 1).starts_with("element."))
         return false;
       const std::string point = settings.of.substr(dot + 1), last = std::to_string(body->nodes.size() - 1);
-      document.add_issue(settings.pointer + "/of", body->sets.contains(point) ? "expected one point, got \"" +
-                                                                                    settings.of + "\", which is several"
-                                                   : body->type != "solid" || point.starts_with("node.")
-                                                       ? body->unknown_point(point)
-                                                       : "body \"" + body->name + "\" has no point \"" + point +
-                                                             "\"; a probe takes its nodes, node.0 to node." + last);
+      issues.add(settings.pointer + "/of", body->sets.contains(point)
+                                               ? "expected one point, got \"" + settings.of + "\", which is several"
+                                           : body->type != "solid" || point.starts_with("node.")
+                                               ? body->unknown_point(point)
+                                               : "body \"" + body->name + "\" has no point \"" + point +
+                                                     "\"; a probe takes its nodes, node.0 to node." + last);
       return true;
     };
     if (quantity.starts_with("energy.") || quantity.starts_with("momentum.")) {
@@ -292,9 +292,8 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       if (bracket != std::string::npos) {
         const std::size_t k = std::strtoul(settings.of.c_str() + bracket + 1, nullptr, 10);
         if (k >= rows.size()) {
-          document.add_issue(settings.pointer + "/of", "expected a point of the contact, counted from 0 to " +
-                                                           std::to_string(rows.size() - 1) + ", got \"" + settings.of +
-                                                           "\"");
+          issues.add(settings.pointer + "/of", "expected a point of the contact, counted from 0 to " +
+                                                   std::to_string(rows.size() - 1) + ", got \"" + settings.of + "\"");
           continue;
         }
         rows = {rows[k]};
@@ -311,11 +310,11 @@ std::vector<Probe> make_probes(const Model& model, ModelDocument& document) {
       }
       probe.evaluate = joint_probe(quantity, component, *joint);
       if (!probe.evaluate) {
-        document.add_issue(settings.pointer + "/of", "joint \"" + settings.of + "\" has no " +
-                                                         (quantity.starts_with("driver_")       ? "driver of that kind"
-                                                          : quantity.starts_with("joint_angle") ? "angle"
-                                                                                                : "displacement") +
-                                                         " for \"" + quantity + "\"");
+        issues.add(settings.pointer + "/of", "joint \"" + settings.of + "\" has no " +
+                                                 (quantity.starts_with("driver_")       ? "driver of that kind"
+                                                  : quantity.starts_with("joint_angle") ? "angle"
+                                                                                        : "displacement") +
+                                                 " for \"" + quantity + "\"");
         continue;
       }
     } else if (const Quantity* known = find_quantity(settings.quantity);

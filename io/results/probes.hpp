@@ -21,8 +21,9 @@ struct Probe {
   std::function<void(const StepView&, double*)> evaluate;
 };
 
-/// Builds the probes of a model; unknown names are added to the document as errors.
-std::vector<Probe> make_probes(const Model& model, ModelDocument& document);
+/// Builds the probes of a model whose names are checked; what only the mechanics can tell, as the number of a node of a
+/// mesh, is added to `issues` as an error.
+std::vector<Probe> make_probes(const Model& model, ModelIssues& issues);
 
 /// Writes probes.csv: first column t, then one column per probe and component, with all digits of the values.
 class ProbeWriter final : public Observer {

@@ -1,10 +1,10 @@
-// The declarations of the model as JSON Schema, draft 2020-12, for editors and other programs. It accepts every model
-// that the reader accepts, and not the other way round: references, formulas and rules between values are the reader's.
+// Declarations as JSON Schema, draft 2020-12, for editors and other programs. The schema accepts every document that
+// resolve() accepts, and not the other way round: references, formulas and rules between values are not in it.
 
 #include <cmath>
 #include <limits>
 
-#include "io/model/model_spec.hpp"
+#include "io/schema/documentation.hpp"
 
 namespace carom {
 
@@ -141,10 +141,10 @@ json schema_of(const Node& node) {
 
 }  // namespace
 
-json json_schema() {
-  json schema = schema_of(model_spec());
+json json_schema(const Node& node, const std::string& title) {
+  json schema = schema_of(node);
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
-  schema["title"] = "carom model, format 1";
+  schema["title"] = title;
   schema["$defs"] = {
       {"formula", {{"type", "string"}, {"pattern", "^="}, {"description", "\"=\" and a formula of the parameters"}}},
       {"name", {{"type", "string"}, {"pattern", "^[A-Za-z_][A-Za-z0-9_-]*$"}, {"maxLength", 100}}},
@@ -155,7 +155,5 @@ json json_schema() {
   };
   return schema;
 }
-
-std::string json_schema_text() { return json_schema().dump(2) + "\n"; }
 
 }  // namespace carom

@@ -1,10 +1,10 @@
-// The declarations of the model as text for `carom schema KEY`.
+// Declarations as text for a terminal: `carom schema KEY`.
 
 #include <algorithm>
 #include <utility>
 
 #include "core/base/errors.hpp"
-#include "io/model/model_spec.hpp"
+#include "io/schema/documentation.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -142,8 +142,8 @@ std::string text_of(const Entry& entry) {
 
 }  // namespace
 
-std::string manual(std::string_view key) {
-  std::vector<Entry> entries = {{"", &model_spec()}};
+std::string manual(const Node& node, std::string_view key) {
+  std::vector<Entry> entries = {{"", &node}};
   std::string_view rest = key;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('/'), rest.size());
@@ -163,10 +163,10 @@ std::string manual(std::string_view key) {
     }
     if (next.empty()) {
       const std::string path = entries[0].path;
-      throw ModelError(std::string(key), names.empty()
-                                             ? path + " has no keys; see: carom schema " + path
-                                             : "no key " + in_quotes(segment) + " in " +
-                                                   (path.empty() ? "a model" : path) + suggestion(segment, names));
+      throw ModelError(std::string(key), names.empty() ? path + " has no keys; see: carom schema " + path
+                                                       : "no key " + in_quotes(segment) + " in " +
+                                                             (path.empty() ? with_article(node.what) : path) +
+                                                             suggestion(segment, names));
     }
     entries = std::move(next);
   }

@@ -93,7 +93,7 @@ Node tagged(std::string what, std::vector<Variant> variants) {
   return node;
 }
 
-Node reference(std::string what, Target target) {
+Node reference(std::string what, int target) {
   Node node = make(Kind::reference, std::move(what));
   node.target = target;
   return node;

@@ -42,22 +42,6 @@ enum class Kind {
   parameters
 };
 
-/// What a reference's string names; the reader checks that it exists.
-enum class Target {
-  none,
-  material,
-  section,
-  rotating_point,
-  sphere,
-  point,
-  point_or_ground,
-  point_or_points,
-  own_point,
-  own_points,
-  beam,
-  probed
-};
-
 /// A word of a choice.
 struct Word {
   std::string word, help;
@@ -92,7 +76,7 @@ struct Node {
   std::vector<Key> keys;            // object
   std::vector<KeyRule> rules;       // object
   std::vector<Variant> variants;    // tagged
-  Target target = Target::none;     // reference
+  int target = 0;                   // reference: see reference()
   Check check_value;
 
   // Ranges.
@@ -147,7 +131,9 @@ Node nonzero_vector3(const std::string& quantity);
 Node object(std::string what, std::vector<Key> keys);
 Node tagged(std::string what, std::vector<Variant> variants);
 Node time_function(std::string quantity);
-Node reference(std::string what, Target target);
+/// A string that names something. `target` says what, by a number of the caller's; resolve() returns the reference with
+/// it, for the caller to check.
+Node reference(std::string what, int target);
 Node parameters();
 /// The object form of a function of time.
 Node time_table(const std::string& quantity);
@@ -180,7 +166,7 @@ struct Problem {
 /// A string that names an object.
 struct FoundReference {
   std::string pointer, text;
-  Target target;
+  int target;  ///< of its node
 };
 
 /// The result of checking a document.

@@ -24,7 +24,7 @@ constexpr double fits_within = 1e-9;  // relative to the scales
 class ModelInspection {
  public:
   ModelInspection(const Model& model, const ModelDocument& document)
-      : model_(model), system_(model.system), state_(model.state), root_(document.resolved) {}
+      : model_(model), system_(model.system), state_(model.state), root_(document.resolved()) {}
 
   Inventory take() {
     if (root_.contains("title")) inventory_.title = text(root_["title"]);

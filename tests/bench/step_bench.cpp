@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-#include "io/model/model.hpp"
+#include "io/results/prepared_run.hpp"
 
 namespace {
 
@@ -29,15 +29,15 @@ void run(benchmark::State& state, const Case& c, double elements) {
   RunStatistics sum;
   long factorisations = 0, solves = 0, cg_iterations = 0, iterations = 0;
   for (auto _ : state) {
-    ModelDocument document = load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + c.model, c.overrides);
-    const std::unique_ptr<Model> model = build_model(document);
-    if (model == nullptr) {
-      state.SkipWithError(document.report().c_str());
+    const PreparedRun prepared =
+        prepare_run(load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + c.model, c.overrides));
+    if (!prepared.ok()) {
+      state.SkipWithError(prepared.issues.report().c_str());
       return;
     }
-    const std::unique_ptr<Integrator> integrator = model->make_integrator(model->system);
-    integrator->initialise(model->system, model->state, model->simulation.step);
-    Simulation simulation(model->system, *integrator, model->state, model->simulation);
+    Model& model = *prepared.model;
+    Integrator& integrator = *prepared.integrator;
+    Simulation simulation(model.system, integrator, model.state, model.simulation);
     if (simulation.run() != RunStatus::completed) {
       state.SkipWithError("the run failed");
       return;
@@ -49,9 +49,9 @@ void run(benchmark::State& state, const Case& c, double elements) {
     sum.step_seconds += s.step_seconds;
     sum.sampled_total += s.sampled_total;
     for (std::size_t i = 0; i < 3; ++i) sum.sampled_seconds[i] += s.sampled_seconds[i];
-    factorisations = integrator->linear_counters().factorisations;
-    solves = integrator->linear_counters().solves;
-    cg_iterations = integrator->linear_counters().cg_iterations;
+    factorisations = integrator.linear_counters().factorisations;
+    solves = integrator.linear_counters().solves;
+    cg_iterations = integrator.linear_counters().cg_iterations;
   }
   const double per_step = 1e6 * sum.step_seconds / static_cast<double>(sum.steps);
   state.counters["us_per_step"] = per_step;

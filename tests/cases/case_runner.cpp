@@ -57,22 +57,18 @@ Case Case::from_text(const std::string& text, const std::vector<std::string>& ov
   return Case(parse_model(text, "case.json", overrides));
 }
 
-Case::Case(ModelDocument document) {
-  model_ = build_model(document);
-  if (model_ == nullptr) throw std::runtime_error(document.report());
-  integrator_ = model_->make_integrator(model_->system);
-  if (!integrator_->initialise(model_->system, model_->state, model_->simulation.step))
-    throw std::runtime_error("the initial accelerations cannot be computed");
+Case::Case(ModelDocument document) : run_(prepare_run(std::move(document))) {
+  if (!run_.ok()) throw std::runtime_error(run_.issues.report());
 }
 
 RunStatus Case::run(const Callback& after_step, bool at_start) {
-  return run_for(model_->simulation.duration, after_step, at_start);
+  return run_for(run_.model->simulation.duration, after_step, at_start);
 }
 
 RunStatus Case::run_for(double duration, const Callback& after_step, bool at_start) {
-  SimulationOptions options = model_->simulation;
+  SimulationOptions options = run_.model->simulation;
   options.duration = duration;
-  Simulation simulation(model_->system, *integrator_, model_->state, options);
+  Simulation simulation(run_.model->system, *run_.integrator, run_.model->state, options);
   Watch watch(after_step, at_start);
   if (after_step) simulation.add_observer(watch);
   const RunStatus status = simulation.run();
@@ -81,10 +77,10 @@ RunStatus Case::run_for(double duration, const Callback& after_step, bool at_sta
   return status;
 }
 
-Vec3 Case::position(const std::string& point) const { return model_->place(find(*model_, point), state().q); }
+Vec3 Case::position(const std::string& point) const { return run_.model->place(find(*run_.model, point), state().q); }
 
 Vec3 Case::velocity(const std::string& point) const {
-  const AttachedPoint p = find(*model_, point);
+  const AttachedPoint p = find(*run_.model, point);
   if (p.node < 0) return Vec3::Zero();
   const DofMap& dofs = system().dofs();
   double v[6];
@@ -94,22 +90,22 @@ Vec3 Case::velocity(const std::string& point) const {
 }
 
 Mat3 Case::rotation(const std::string& body) const {
-  const int node = find(*model_, body).node;
+  const int node = find(*run_.model, body).node;
   const double* q = state().q.data() + system().dofs().configuration_offset(node);
   return so3::quaternion_to_matrix(Quaternion(q[3], q[4], q[5], q[6]));
 }
 
 Vec3 Case::angular_velocity(const std::string& body) const {
   double v[6];
-  node_velocity(system(), state().v, find(*model_, body).node, v);
+  node_velocity(system(), state().v, find(*run_.model, body).node, v);
   return {v[3], v[4], v[5]};
 }
 
 const std::vector<int>& Case::rows(const std::string& contact_or_joint) const {
-  for (const auto* groups : {&model_->contacts, &model_->stops})
+  for (const auto* groups : {&run_.model->contacts, &run_.model->stops})
     for (const RowGroup& group : *groups)
       if (group.name == contact_or_joint) return group.rows;
-  for (const JointInfo& joint : model_->joints)
+  for (const JointInfo& joint : run_.model->joints)
     if (joint.name == contact_or_joint) return joint.rows;
   throw std::runtime_error("no contact or joint named " + contact_or_joint);
 }

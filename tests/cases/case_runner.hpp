@@ -8,14 +8,13 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "integrators/common/simulation.hpp"
 #include "integrators/methods/nsga_decoupled.hpp"
-#include "io/model/model.hpp"
+#include "io/results/prepared_run.hpp"
 
 namespace carom::cases {
 
@@ -32,14 +31,14 @@ class Case {
   RunStatus run(const Callback& after_step = {}, bool at_start = false);
   RunStatus run_for(double duration, const Callback& after_step = {}, bool at_start = false);
 
-  Model& model() { return *model_; }
-  const System& system() const { return model_->system; }
-  const State& state() const { return model_->state; }
-  State& state() { return model_->state; }
-  double t() const { return model_->state.t; }
-  double h() const { return model_->simulation.step; }
-  const Scales& scales() const { return model_->scales; }
-  Integrator& integrator() { return *integrator_; }
+  Model& model() { return *run_.model; }
+  const System& system() const { return run_.model->system; }
+  const State& state() const { return run_.model->state; }
+  State& state() { return run_.model->state; }
+  double t() const { return run_.model->state.t; }
+  double h() const { return run_.model->simulation.step; }
+  const Scales& scales() const { return run_.model->scales; }
+  Integrator& integrator() { return *run_.integrator; }
   const RunStatistics& statistics() const { return statistics_; }
   const StepReport& last_report() const { return last_report_; }
 
@@ -66,8 +65,7 @@ class Case {
  private:
   explicit Case(ModelDocument document);
 
-  std::unique_ptr<Model> model_;
-  std::unique_ptr<Integrator> integrator_;
+  PreparedRun run_;
   RunStatistics statistics_;
   StepReport last_report_;
 };

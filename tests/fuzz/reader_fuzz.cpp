@@ -16,9 +16,8 @@
 #include <vector>
 
 #include "core/base/vector_ops.hpp"
-#include "io/model/model.hpp"
 #include "io/model/model_spec.hpp"
-#include "io/results/probes.hpp"
+#include "io/results/prepared_run.hpp"
 #include "io/schema/json_source.hpp"
 #include "tests/fuzz/model_mutator.hpp"
 #include "tests/fuzz/set_lines.hpp"
@@ -59,23 +58,24 @@ void read(std::string text) {
   std::string_view rest = text;
   const std::vector<std::string> overrides = take_set_lines(rest);
   ModelDocument document = parse_model(std::move(text), "data/models/model.json", overrides);
+  ModelIssues issues = document.issues();
   if (document.ok()) {
     // one input in four, because this check takes as long as all the rest
-    const std::string resolved = resolved_text(document);
+    const std::string resolved = model_text(document.resolved());
     if (resolved.size() % 4 == 0) {
       const ModelDocument again = parse_model(resolved, "data/models/model.json");
       require(again.ok(), "a resolved model is valid", resolved + again.report());
-      require(again.resolved == document.resolved, "a resolved model resolves to itself", resolved);
+      require(again.resolved() == document.resolved(), "a resolved model resolves to itself", resolved);
     }
-    if (is_small(document.resolved))
-      if (const auto model = build_model(document)) {
-        make_probes(*model, document);
-        check_model(*model);
-        if (document.ok()) return;
-      }
+    if (is_small(document.resolved())) {
+      const PreparedRun run = prepare_run(std::move(document));
+      if (run.model != nullptr) check_model(*run.model);
+      if (run.ok()) return;
+      issues = run.issues;
+    }
   }
-  const std::string report = document.report();
-  require(document.ok() || !report.empty(), "a wrong model has a message");
+  const std::string report = issues.report();
+  require(issues.empty() || !report.empty(), "a wrong model has a message");
   require(is_utf8(report), "a report is UTF-8", report);
 }
 

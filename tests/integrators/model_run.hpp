@@ -6,11 +6,12 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/simulation.hpp"
-#include "io/model/model.hpp"
+#include "io/results/prepared_run.hpp"
 
 namespace carom::test {
 
@@ -67,11 +68,10 @@ class ModelRun {
 
  private:
   ModelRun(ModelDocument document, int threads) {
-    model = build_model(document, threads);
-    if (model == nullptr) throw std::runtime_error(document.report());
-    integrator = model->make_integrator(model->system);
-    if (!integrator->initialise(model->system, model->state, model->simulation.step))
-      throw std::runtime_error("no initial acceleration");
+    PreparedRun run = prepare_run(std::move(document), {.threads = threads});
+    if (!run.ok()) throw std::runtime_error(run.issues.report());
+    model = std::move(run.model);
+    integrator = std::move(run.integrator);
   }
 };
 

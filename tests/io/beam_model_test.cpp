@@ -22,7 +22,7 @@ std::unique_ptr<Model> build(const std::string& keys, const std::string& more = 
   const std::string shape =
       section.empty() ? R"({"name": "s", "type": "rectangle", "width": 0.1, "height": 0.2})" : section;
   const std::string material = section.find("general") == std::string::npos ? R"("material": "m", )" : "";
-  ModelDocument document = parse_model(
+  const ModelDocument document = parse_model(
       R"({"format": 1, )" + more +
           (material.empty()
                ? ""
@@ -30,8 +30,9 @@ std::unique_ptr<Model> build(const std::string& keys, const std::string& more = 
           R"("sections": [)" + shape + R"(], "bodies": [{"name": "arm", "type": "beam", "section": "s", )" + material +
           keys + R"(}], "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}})",
       "test.json", {});
-  auto model = build_model(document);
-  INFO(document.report());
+  ModelIssues issues = document.issues();
+  auto model = build_model(document, {}, issues);
+  INFO(issues.report());
   REQUIRE(model != nullptr);
   return model;
 }

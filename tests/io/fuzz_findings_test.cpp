@@ -13,8 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/model/model.hpp"
-#include "io/results/probes.hpp"
+#include "io/results/prepared_run.hpp"
 #include "io/schema/json_source.hpp"
 #include "tests/fuzz/set_lines.hpp"
 
@@ -42,10 +41,9 @@ std::string repeated(int n, const std::string& item) {
 /// Processor time in seconds for reading, building and reporting.
 double seconds(const std::string& text, std::size_t& errors) {
   const std::clock_t begin = std::clock();
-  ModelDocument document = carom::parse_model(text, "model.json");
-  const auto model = carom::build_model(document);
-  (void)document.report();
-  errors = document.issues.size();
+  const carom::PreparedRun run = carom::prepare_run(carom::parse_model(text, "model.json"));
+  (void)run.issues.report();
+  errors = run.issues.size();
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
@@ -66,15 +64,13 @@ TEST_CASE("reader: every finding of the fuzzer is read without a crash, and acce
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     std::string_view rest = text;
     const std::vector<std::string> overrides = carom::fuzz::take_set_lines(rest);
-    ModelDocument document = carom::parse_model(text, file.string(), overrides);
-    const std::unique_ptr<carom::Model> model = carom::build_model(document);
-    if (model != nullptr) carom::make_probes(*model, document);
-    const std::string report = document.report();
+    const carom::PreparedRun run = carom::prepare_run(carom::parse_model(text, file.string(), overrides));
+    const std::string report = run.issues.report();
     CAPTURE(report);
-    CHECK(document.ok() == is_valid);
+    CHECK(run.ok() == is_valid);
     CHECK(report.empty() == is_valid);
     CHECK(carom::is_utf8(report));
-    CHECK((is_valid ? model != nullptr : true));
+    CHECK((is_valid ? run.integrator != nullptr : true));
   }
 }
 
@@ -117,7 +113,7 @@ TEST_CASE("reader: the time for a wrong model grows with its size, not with its 
 TEST_CASE("reader: keys and repeated keys are bounded, since every message names their path") {
   const auto message = [](const std::string& text) {
     const ModelDocument document = carom::parse_model(text, "model.json");
-    return document.ok() ? std::string() : document.issues[0].message;
+    return document.ok() ? std::string() : document.issues()[0].message;
   };
   CHECK(message("{\"" + std::string(1001, 'k') + "\": 1}") == "a key of more than 1000 characters");
   CHECK(message("{\"a\":0," + repeated(1001, "\"a\":0") + "}") == "more than 1000 keys occur a second time");
@@ -131,20 +127,21 @@ TEST_CASE("reader: more elements than memory bears are an error of the body that
   const std::string parts = R"(,"materials":[{"name":"m","type":"linear_elastic","young":1,"density":1}],)"
                             R"("sections":[{"name":"s","type":"area","area":1}])";
   const ModelDocument document = carom::parse_model(model_with(parts, repeated(3, bar)), "model.json");
-  REQUIRE(document.issues.size() == 1);
-  CHECK(document.issues[0].pointer == "/bodies/2/elements");
-  CHECK(document.issues[0].message == "expected at most 1000000 elements in all bodies, got 1200000 up to this one");
+  REQUIRE(document.issues().size() == 1);
+  CHECK(document.issues()[0].pointer == "/bodies/2/elements");
+  CHECK(document.issues()[0].message == "expected at most 1000000 elements in all bodies, got 1200000 up to this one");
 }
 
 TEST_CASE("builder: more pairs of spheres than memory bears are an error of the contact") {
   const int n = 2001;  // 2001000 pairs
   const std::string spheres =
       repeated(n, R"({"name":"b#","type":"point_mass","mass":1,"radius":1,"position":[#,0,0]})");
-  ModelDocument document = carom::parse_model(
+  const ModelDocument document = carom::parse_model(
       model_with(R"(,"contacts":[{"name":"all","between":[)" + repeated(n, "\"b#\"") + "]}]", spheres), "model.json");
-  CHECK(carom::build_model(document) == nullptr);
-  REQUIRE(document.issues.size() == 1);
-  CHECK(document.issues[0].pointer == "/contacts/0");
-  CHECK(document.issues[0].message ==
+  carom::ModelIssues issues = document.issues();
+  CHECK(carom::build_model(document, {}, issues) == nullptr);
+  REQUIRE(issues.size() == 1);
+  CHECK(issues[0].pointer == "/contacts/0");
+  CHECK(issues[0].message ==
         "expected at most 2000000 points and pairs that may touch, got 2001000 up to this contact");
 }

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "elements/solid/solid.hpp"
-#include "io/model/model.hpp"
+#include "io/results/prepared_run.hpp"
 
 namespace {
 
@@ -230,11 +230,10 @@ TEST_CASE("gmsh: pieces without a common node are remarked, with what holds them
                "bodies": [{"name": "s", "type": "solid", "material": "m",
                            "mesh": {"type": "gmsh", "file": "pieces.msh"}, "fixed": [)"
         << fixed << R"(]}], "integrator": {"type": "nsga_decoupled", "step": 1, "duration": 1}})";
-    ModelDocument document = load_model((file.path.parent_path() / "model.json").string(), {});
-    const auto model = build_model(document);
-    REQUIRE_MESSAGE(model != nullptr, document.report());
-    REQUIRE(model->warnings.size() == 1);
-    return model->warnings[0];
+    const PreparedRun run = prepare_run(load_model((file.path.parent_path() / "model.json").string()));
+    REQUIRE_MESSAGE(run.ok(), run.issues.report());
+    REQUIRE(run.model->warnings.size() == 1);
+    return run.model->warnings[0];
   };
   const std::string start =
       "the elements of s form 2 pieces without a common node; the smallest is s.element.0 (element 1 of the mesh)";
@@ -247,10 +246,9 @@ TEST_CASE("gmsh: pieces without a common node are remarked, with what holds them
 // Same elements, different order.
 TEST_CASE("gmsh: the cube from a .geo has the mass, stiffness and weight of the built-in box") {
   const auto build = [](const std::string& name) {
-    ModelDocument document = load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + name, {});
-    auto model = build_model(document);
-    REQUIRE_MESSAGE(model != nullptr, document.report());
-    return model;
+    PreparedRun run = prepare_run(load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + name));
+    REQUIRE_MESSAGE(run.ok(), run.issues.report());
+    return std::move(run.model);
   };
   const auto box = build("cube.json"), gmsh = build("cube_gmsh.json");
   CHECK(gmsh->system.size() == box->system.size());

@@ -9,6 +9,7 @@
 
 #include "core/lie/so3.hpp"
 #include "core/mechanics/element_frequency.hpp"
+#include "io/results/prepared_run.hpp"
 
 using namespace carom;
 
@@ -16,12 +17,12 @@ namespace {
 
 Inventory inventory_of(const std::string& bodies, const std::string& rest = R"("gravity": [0, 0, 0])",
                        const std::string& integrator = R"("step": 1e-3, "duration": 1)") {
-  ModelDocument document = parse_model(R"({"format": 1, "bodies": [)" + bodies + "], " + rest +
-                                           R"(, "integrator": {"type": "nsga_decoupled", )" + integrator + "}}",
-                                       "test.json");
-  const auto model = build_model(document);
-  REQUIRE_MESSAGE(document.ok(), document.report());
-  return inspect_model(*model, document);
+  const PreparedRun run =
+      prepare_run(parse_model(R"({"format": 1, "bodies": [)" + bodies + "], " + rest +
+                                  R"(, "integrator": {"type": "nsga_decoupled", )" + integrator + "}}",
+                              "test.json"));
+  REQUIRE_MESSAGE(run.ok(), run.issues.report());
+  return inspect_model(*run.model, run.document);
 }
 
 std::string steel_bar(const std::string& keys) {
@@ -232,7 +233,7 @@ TEST_CASE("stiffest element: a uniform bar has twice the speed of sound over the
 
 TEST_CASE("stiffest element: the highest frequency of the model with lumped masses is just below the estimate") {
   // a bar and springs of very different stiffness on common nodes
-  ModelDocument document = parse_model(
+  const PreparedRun run = prepare_run(parse_model(
       R"({"format": 1, "materials": [{"name": "m", "type": "linear_elastic", "young": 200, "density": 8}],
           "sections": [{"name": "s", "type": "area", "area": 0.5}],
           "bodies": [{"name": "bar", "type": "bar", "material": "m", "section": "s", "from": [0, 0, 0], "to": [3, 1, 2],
@@ -245,9 +246,9 @@ TEST_CASE("stiffest element: the highest frequency of the model with lumped mass
                       {"name": "s3", "of": ["bar.end", "r.p"], "stiffness": 2000},
                       {"name": "s4", "of": ["bar.end", "a"], "stiffness": 10, "natural_length": 0.5}],
           "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}})",
-      "test.json");
-  const auto model = build_model(document);
-  REQUIRE_MESSAGE(document.ok(), document.report());
+      "test.json"));
+  REQUIRE_MESSAGE(run.ok(), run.issues.report());
+  const Model* const model = run.model.get();
   const System& system = model->system;
   const int n = system.size();
   const SparsePattern& pattern = system.saddle_pattern();

@@ -287,7 +287,7 @@ const std::vector<WrongValue> wrong_values = {
 
 std::string errors_of(const ModelDocument& document) {
   std::string out;
-  for (const carom::ModelIssue& issue : document.issues)
+  for (const carom::ModelIssue& issue : document.issues())
     out += (out.empty() ? "" : "\n") + issue.pointer + ": " + issue.message;
   return out;
 }

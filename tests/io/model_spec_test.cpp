@@ -16,13 +16,13 @@
 #include "core/base/spelling.hpp"
 #include "core/formula/formula.hpp"
 #include "io/model/model_document.hpp"
+#include "io/model/model_reference.hpp"
 #include "io/model/model_spec.hpp"
-#include "io/schema/schema_markdown.hpp"
+#include "io/schema/documentation.hpp"
 
 namespace {
 
 using carom::load_model;
-using carom::manual;
 using carom::ModelDocument;
 using carom::parse_model;
 using nlohmann::json;
@@ -47,9 +47,11 @@ std::string first_line(const ModelDocument& document) {
 
 std::string error_of_text(const std::string& text) {
   const ModelDocument document = parse_model(text, "m.json");
-  CHECK(document.issues.size() == 1);
+  CHECK(document.issues().size() == 1);
   return first_line(document);
 }
+
+std::string manual(const std::string& key) { return carom::manual(carom::model_spec(), key); }
 
 std::string error_of_set(const std::string& set) { return first_line(parse_model(ball, "m.json", {set})); }
 
@@ -58,7 +60,7 @@ std::string error_of_set(const std::string& set) { return first_line(parse_model
 TEST_CASE("model: defaults are filled in and formulas of parameters evaluated") {
   const ModelDocument document = parse_model(ball, "m.json");
   REQUIRE(document.report() == "");
-  const json& model = document.resolved;
+  const json& model = document.resolved();
   CHECK(model["gravity"] == json({0, 0, 0}));
   CHECK(model["bodies"][0]["mass"] == 0.5);
   CHECK(model["bodies"][0]["velocity"] == json({0, -0.25, 8}));
@@ -80,9 +82,9 @@ TEST_CASE("model: defaults are filled in and formulas of parameters evaluated") 
 
 TEST_CASE("model: the completed model gives itself again") {
   const ModelDocument first = parse_model(ball, "m.json");
-  const ModelDocument again = parse_model(first.resolved.dump(), "run.json");
+  const ModelDocument again = parse_model(first.resolved().dump(), "run.json");
   CHECK(again.report() == "");
-  CHECK(again.resolved == first.resolved);
+  CHECK(again.resolved() == first.resolved());
 }
 
 TEST_CASE("model: a report has all errors, in the order of the file, with places and where to read on") {
@@ -184,12 +186,12 @@ TEST_CASE("model: hostile texts are errors, never crashes") {
 
   // replace every value by a value of another kind
   const ModelDocument right = parse_model(ball, "m.json");
-  const json flat = right.resolved.flatten();
+  const json flat = right.resolved().flatten();
   for (const auto& [pointer, value] : flat.items()) {
     for (std::size_t end = pointer.size(); end != std::string::npos && end > 0; end = pointer.rfind('/', end - 1)) {
       for (const char* other : {"null", "true", "-1e300", "\"=\"", "\"=(\"", "[]", "{}", "[[]]", "{\"name\":{}}"}) {
         const ModelDocument document =
-            parse_model(right.resolved.dump(), "m.json", {pointer.substr(0, end) + "=" + other});
+            parse_model(right.resolved().dump(), "m.json", {pointer.substr(0, end) + "=" + other});
         CHECK(document.ok() == document.report().empty());
       }
     }
@@ -218,11 +220,11 @@ TEST_CASE("model: --set changes, adds and appends before anything is checked") {
                    "/bodies/-={\"name\": \"other\", \"type\": \"point_mass\", \"mass\": 1}", "/bodies/1/mass=3",
                    "/parameters/a=0.5"});
   REQUIRE(document.report() == "");
-  CHECK(document.resolved["integrator"]["step"] == 0.005);
-  CHECK(document.resolved["title"] == "free text");
-  CHECK(document.resolved["output"]["vtu"]["every"] == 5);
-  CHECK(document.resolved["bodies"][0]["velocity"] == json({0, -0.5, 9}));
-  CHECK(document.resolved["bodies"][1]["mass"] == 3);
+  CHECK(document.resolved()["integrator"]["step"] == 0.005);
+  CHECK(document.resolved()["title"] == "free text");
+  CHECK(document.resolved()["output"]["vtu"]["every"] == 5);
+  CHECK(document.resolved()["bodies"][0]["velocity"] == json({0, -0.5, 9}));
+  CHECK(document.resolved()["bodies"][1]["mass"] == 3);
 }
 
 TEST_CASE("model: errors of --set name it") {
@@ -325,22 +327,23 @@ TEST_CASE("model: more parameters than allowed are one error") {
   for (int i = 0; i < 1000; ++i) model["parameters"]["p" + std::to_string(i)] = i;
   const ModelDocument document = parse_model(model.dump(), "m.json");
   REQUIRE(!document.ok());
-  CHECK(document.issues[0].message == "more than 1000 parameters");
+  CHECK(document.issues()[0].message == "more than 1000 parameters");
 }
 
 TEST_CASE("model: a broken parameter is one error, not one per use") {
   const ModelDocument document = parse_model(ball, "m.json", {"/parameters/a=\"=1/c\""});
-  REQUIRE(document.issues.size() == 1);
-  CHECK(document.issues[0].message == "in \"=1/c\" at character 4: unknown name 'c'; known are pi e and functions");
+  REQUIRE(document.issues().size() == 1);
+  CHECK(document.issues()[0].message == "in \"=1/c\" at character 4: unknown name 'c'; known are pi e and functions");
 }
 
 TEST_CASE("model: the builder's errors are placed at values, or at the nearest ancestor that was written") {
-  ModelDocument document = parse_model(ball, "m.json", {"/gravity=[0,0,1]"});
+  const ModelDocument document = parse_model(ball, "m.json", {"/gravity=[0,0,1]"});
   REQUIRE(document.ok());
-  document.add_issue("/gravity/2", "upwards");
-  document.add_issue("/integrator/newton/tolerance", "too small");
-  document.add_issue("/bodies/0/mass", "too light");
-  CHECK(document.report() ==
+  carom::ModelIssues issues = document.issues();
+  issues.add("/gravity/2", "upwards");
+  issues.add("/integrator/newton/tolerance", "too small");
+  issues.add("/bodies/0/mass", "too light");
+  CHECK(issues.report() ==
         "m.json:4:61: error at /bodies/0/mass: too light\n"
         "m.json:10:17: error at /integrator/newton/tolerance: too small\n"
         "--set /gravity=[0,0,1]: error at /gravity/2: upwards\n"
@@ -356,7 +359,7 @@ TEST_CASE("model: files that cannot be read") {
 }
 
 TEST_CASE("schema: declares a key with its range, default and help, and numbers may be formulas") {
-  const json schema = carom::json_schema();
+  const json schema = carom::json_schema(carom::model_spec(), "a model");
   CHECK(schema["$schema"] == "https://json-schema.org/draft/2020-12/schema");
   CHECK(schema["required"] == json({"format", "bodies", "integrator"}));
   CHECK(schema["additionalProperties"] == false);
@@ -371,7 +374,7 @@ TEST_CASE("schema: the file in data/schema is that of the declarations") {
   REQUIRE_MESSAGE(file, "write it with: ./carom build release reference");
   std::stringstream text;
   text << file.rdbuf();
-  const bool is_current = text.str() == carom::json_schema_text();
+  const bool is_current = text.str() == carom::model_schema_text();
   CHECK_MESSAGE(is_current, "write it again with: ./carom build release reference");
 }
 
@@ -399,7 +402,7 @@ TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong
 }
 
 TEST_CASE("declarations: every key has help that fits its sentence, and every default is valid") {
-  const std::string text = carom::json_schema_text();
+  const std::string text = carom::model_schema_text();
   CHECK(text.find("\"description\": \"\"") == std::string::npos);
   // Every quantity of a probe is found again by its words.
   for (const carom::Quantity& q : carom::quantities()) {
@@ -425,7 +428,7 @@ TEST_CASE("the reference page has a table of every object that a model may hold,
   // the first cells of its tables
   std::set<std::vector<std::string>> tables;
   std::vector<std::string> keys;
-  std::istringstream page(carom::schema_markdown());
+  std::istringstream page(carom::model_reference());
   for (std::string line; std::getline(page, line);) {
     if (line.starts_with("| `")) {
       keys.push_back(line.substr(3, line.find('`', 3) - 3));

@@ -16,6 +16,7 @@
 #include "elements/joints/joint.hpp"
 #include "elements/joints/joint_coordinate.hpp"
 #include "io/model/build_context.hpp"
+#include "io/model/reference_target.hpp"
 #include "io/schema/spec.hpp"
 
 namespace carom {

@@ -185,9 +185,7 @@ ShapeData cylinder_shape(const json& shape) {
 
 ShapeData mesh_shape(BuildContext& context, const json& shape, const std::string& pointer, bool mass_wanted) {
   ShapeData data;
-  const auto file = std::filesystem::path(context.document.file).parent_path() / text(shape["file"]);
-  // run.json may lie elsewhere and must find the file too
-  context.document.resolved[json::json_pointer(pointer + "/file")] = std::filesystem::absolute(file).string();
+  const std::filesystem::path file = context.file(text(shape["file"]), pointer + "/file");
   try {
     data.mesh = read_stl(file, shape["scale"].get<double>());
     if (!mass_wanted) return data;

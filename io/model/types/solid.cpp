@@ -132,11 +132,9 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 
 Mesh read_mesh(BuildContext& context, const json& mesh, const std::string& pointer) {
   if (text(mesh["type"]) == "gmsh") {
-    const auto file = std::filesystem::path(context.document.file).parent_path() / text(mesh["file"]);
+    const std::filesystem::path file = context.file(text(mesh["file"]), pointer + "/file");
     const double scale = mesh["scale"].get<double>();
     const auto volume = mesh.contains("volume") ? std::optional(text(mesh["volume"])) : std::nullopt;
-    // run.json may lie elsewhere and must find the file too
-    context.document.resolved[json::json_pointer(pointer + "/file")] = std::filesystem::absolute(file).string();
     try {
       return read_gmsh(file, volume, scale);
     } catch (const UnknownVolume& e) {

@@ -1,10 +1,10 @@
-#include "io/schema/schema_markdown.hpp"
+// Declarations as Markdown: a table of keys for every object, and of every type.
 
 #include <map>
 #include <set>
 #include <vector>
 
-#include "io/model/model_spec.hpp"
+#include "io/schema/documentation.hpp"
 
 namespace carom {
 
@@ -24,13 +24,6 @@ std::string presence(const Key& key) {
   return key.preset ? "`" + key.preset->dump() + "`" : "";
 }
 
-// "|" would end a cell of a table.
-std::string cell(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
-  return out;
-}
-
 // What a value may be, in a cell.
 std::string value_text(const Node& node) {
   const Node& n = inner(node);
@@ -38,7 +31,7 @@ std::string value_text(const Node& node) {
   if (n.kind == Kind::time_function)
     return node.item.empty() ? "a function of time" : std::to_string(node.counts.front()) + " functions of time";
   if (node.item.empty() && (!n.keys.empty() || !n.variants.empty())) return "an object";
-  return cell(describe(node));
+  return markdown_cell(describe(node));
 }
 
 std::string rule_text(const KeyRule& rule) {
@@ -60,18 +53,9 @@ std::string rule_text(const KeyRule& rule) {
 
 class Writer {
  public:
-  std::string text() {
-    out_ =
-        "# Model reference\n\n"
-        "This page is printed by `carom schema --markdown`; a test keeps it in step with the program. "
-        "`carom schema KEY` shows one key of it, `carom schema` the same as JSON Schema. The "
-        "[user guide](user_guide.md) explains names of points, formulas and functions of time.\n\n"
-        "A key without a default may be left out unless it is required. A name consists of letters, digits, `_` and "
-        "`-` and begins with a letter or `_`. A number may also be a formula of the "
-        "parameters, `\"=2*radius\"`. Units are SI when `gravity` and materials are given in SI; any other "
-        "consistent system will do.\n";
-    object("", model_spec(), 2);
-    for (const Key& key : model_spec().keys) {
+  std::string text(const Node& root) {
+    object("", root, 2);
+    for (const Key& key : root.keys) {
       if (!has_keys(key.value)) continue;
       heading(2, "/" + key.name);
       out_ += sentence(key.help) + "\n";
@@ -80,11 +64,6 @@ class Writer {
     heading(2, "Functions of time");
     out_ += "A number, a formula of `t` in a string, `\"0.1*sin(2*pi*t)\"`, or a table of points:\n";
     table(time_table("value"));
-    heading(2, "Quantities of probes");
-    out_ += "| quantity | of | unit | what |\n|---|---|---|---|\n";
-    for (const Quantity& q : quantities())
-      out_ += "| `" + q.name + "`" + (q.is_vector ? ", `.x`, `.y`, `.z`" : "") + " | " + owner(q.of) + " | " + q.unit +
-              " | " + cell(q.help) + " |\n";
     return out_;
   }
 
@@ -97,26 +76,6 @@ class Writer {
     help[0] = static_cast<char>(help[0] >= 'a' && help[0] <= 'z' ? help[0] - 'a' + 'A' : help[0]);
     return help + ".";
   }
-  static std::string owner(Quantity::Of of) {
-    switch (of) {
-      case Quantity::Of::nothing:
-        return "the model";
-      case Quantity::Of::point:
-        return "a point";
-      case Quantity::Of::rotating_point:
-        return "a rigid body or a node of a beam";
-      case Quantity::Of::element:
-        return "an element";
-      case Quantity::Of::element_node:
-        return "a node of a solid";
-      case Quantity::Of::contact:
-        return "a contact";
-      case Quantity::Of::joint:
-        return "a joint";
-    }
-    return "";
-  }
-
   void heading(int level, const std::string& words) {
     out_ += "\n" + std::string(static_cast<std::size_t>(level), '#') + " " + words + "\n\n";
   }
@@ -125,13 +84,13 @@ class Writer {
     out_ += "\n| key | value | unit | default | what |\n|---|---|---|---|---|\n";
     for (const Key& key : node.keys)
       out_ += "| `" + key.name + "` | " + value_text(key.value) + " | " + unit_of(inner(key.value).what) + " | " +
-              cell(presence(key)) + " | " + cell(key.help + words(key.value)) + " |\n";
+              markdown_cell(presence(key)) + " | " + markdown_cell(key.help + words(key.value)) + " |\n";
     if (!node.rules.empty()) out_ += "\n";
     for (std::size_t i = 0; i < node.rules.size(); ++i)
       out_ += rule_text(node.rules[i]) + (i + 1 < node.rules.size() ? " " : "\n");
   }
 
-  // The meaning of each word of a choice; those of quantities have a table of their own.
+  // The meaning of each word of a choice; a long list needs a table of its own, beside these.
   static std::string words(const Node& node) {
     const Node& choice = inner(node);
     if (choice.words.empty() || choice.words.size() > 12) return "";
@@ -181,6 +140,13 @@ class Writer {
 
 }  // namespace
 
-std::string schema_markdown() { return Writer().text(); }
+std::string markdown_tables(const Node& node) { return Writer().text(node); }
+
+// "|" would end the cell.
+std::string markdown_cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
 
 }  // namespace carom

@@ -1,0 +1,33 @@
+// What the references of a model name: the meaning of spec::Node::target.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "io/schema/spec.hpp"
+
+namespace carom {
+
+/// model_references.cpp checks for each that what a reference names exists and fits.
+enum class Target {
+  none,
+  material,
+  section,
+  rotating_point,
+  sphere,
+  point,
+  point_or_ground,
+  point_or_points,
+  own_point,
+  own_points,
+  beam,
+  probed
+};
+
+inline spec::Node reference(std::string what, Target target) {
+  return spec::reference(std::move(what), static_cast<int>(target));
+}
+
+inline Target target_of(const spec::FoundReference& reference) { return static_cast<Target>(reference.target); }
+
+}  // namespace carom
