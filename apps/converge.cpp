@@ -193,7 +193,7 @@ class Converge final : public Command {
     return out;
   }
 
-  /// The probes that are asked for.
+  /// The requested probes.
   std::vector<StudyQuantity> quantities_of(const PreparedRun& run) const {
     std::vector<std::string> names;
     for (const ProbeSettings& p : run.model->output.probes) names.push_back(p.name);
@@ -216,7 +216,7 @@ class Converge final : public Command {
     overrides.push_back(varied.pointer + "=" + word);
     PreparedRun run = prepare_run(load_model(model_, overrides), {.threads = threads_});
     if (run.ok()) return run;
-    // an interrupt reaches Gmsh too
+    // an interrupt also reaches Gmsh
     if (interrupted == 0) fmt::print(stderr, "{}", run.issues.report(width_of_stderr()));
     return std::nullopt;
   }

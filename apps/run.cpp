@@ -93,7 +93,8 @@ class Run final : public Command {
         if (checkpoint->version != CAROM_VERSION)
           fmt::print(stderr, "note: it was written by carom {}: the last digits may differ\n", checkpoint->version);
         for (const ModelDifference& d : run.differences)
-          if (!d.pointer.starts_with("/expect/") || !d.was.empty())  // --until gives expectations the model's end
+          if (!d.pointer.starts_with("/expect/") ||
+              !d.was.empty())  // --until changes the end time of expectations, which the user did not edit
             fmt::print(stderr, "note: {} is now {}, was {}\n", d.pointer, d.now.empty() ? "absent" : d.now,
                        d.was.empty() ? "absent" : d.was);
       }

@@ -54,7 +54,7 @@ class ModelIssues {
 
   /// Adds an error at the value at `pointer`.
   void add(const std::string& pointer, const std::string& message) { add_at(pointer, message, false); }
-  /// The same at the position of the key.
+  /// Adds an error at the position of the key.
   void add_at_key(const std::string& pointer, const std::string& message) { add_at(pointer, message, true); }
   /// Adds an error of an option of the command line, as it was given: "--until 3".
   void add_for_option(const std::string& option, const std::string& message) { add({"", message, 0, 0, option}); }

@@ -256,7 +256,7 @@ ModelIssue ModelSource::locate(const std::string& pointer, bool at_key) const {
   ModelIssue place;
   for (auto i = overrides.rbegin(); i != overrides.rend(); ++i) {
     const std::string set = i->substr(0, i->find('='));
-    // Below a value given there, or on the way to one that the file has nothing of.
+    // below a value set by --set, or on the path to a value that the file does not contain
     const bool is_new = set.starts_with(pointer + "/") && text && !text->has(pointer);
     if (pointer == set || pointer.starts_with(set + "/") || is_new) {
       place.origin = "--set " + *i;
@@ -326,7 +326,7 @@ std::string ModelIssues::report(std::size_t terminal_width) const {
 // ---- Reading
 
 ModelDocument parse_model(std::string text, const std::string& file_name, const std::vector<std::string>& overrides) {
-  // Text.
+  // read the text
   ModelSource source{file_name, std::make_shared<const JsonSource>(std::move(text)), false, {}};
   JsonSource::Result parsed = source.text->parse();
   if (!parsed.errors.empty()) {
@@ -358,7 +358,7 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
   }
   for (ModelIssue& issue : wrong) issues.add(std::move(issue));
 
-  // Values.
+  // resolve the values
   Resolution resolution(issues, root);
   for (const spec::Problem& problem : resolution.values.problems) {
     if (problem.at_key)
@@ -384,7 +384,7 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
     resolution.used.materials.merge(more.materials);
     resolution.used.sections.merge(more.sections);
   }
-  // Nor is what stands where the reader did not come, as under an unknown key.
+  // neither is a parameter in a part that the reader did not visit, for instance below an unknown key
   if (!issues.empty()) note_names(root, resolution.parameters.values, resolution.used.parameters);
   check_references(resolved, resolution.values.references, defined, resolution.used, issues);
   return {std::move(resolved), std::move(issues)};

@@ -181,7 +181,7 @@ class References {
       check("material", "materials", used.materials);
       check("section", "sections", used.sections);
     }
-    // a formula with a wrong name may mean one of them
+    // a formula with an unknown name may have been meant for one of these
     if (std::any_of(issues_.begin(), issues_.end(), [](const ModelIssue& issue) {
           return issue.pointer.empty() || issue.message.find(": unknown name '") != std::string::npos;
         }))
@@ -414,7 +414,7 @@ void check_references(const json& model, const std::vector<FoundReference>& refe
   second_pass.check_probes();
   second_pass.check_expectations();
 
-  // A material that nothing uses may be the one that a wrong name or an unread body meant.
+  // an unused material may have been meant by a wrong name or by a body that could not be read
   const bool bodies_are_right = std::none_of(issues.begin(), issues.end(), [](const ModelIssue& issue) {
     return issue.pointer.empty() || issue.pointer.starts_with("/bod");
   });

@@ -35,8 +35,8 @@ struct DefinedNames {
   std::set<std::string> parameters, materials, sections;
 };
 
-/// Second pass: what references name exists, has the right kind, and every definition is among those `used`. Adds
-/// issues.
+/// Second check: every reference names an existing object of the right kind, and every definition is among `used`. Adds
+/// errors to the document.
 void check_references(const nlohmann::json& model, const std::vector<spec::FoundReference>& references,
                       const std::set<std::string>& parameters, const DefinedNames& used, ModelIssues& issues);
 

@@ -68,8 +68,8 @@ std::optional<Scales> kept_scales(const Checkpoint& checkpoint, const std::vecto
 /// the same, and its end not before the checkpoint. What forbids it is added to `issues`, at the places that differ.
 void check_restart(const Checkpoint& checkpoint, const Model& model, const std::vector<ModelDifference>& differences,
                    const RunOptions& options, ModelIssues& issues);
-/// Puts the run where the checkpoint was made. With differences that are not only outside, factorisations are made
-/// anew; another step begins a new grid of time. Throws FileError if the checkpoint does not fit.
+/// Sets the run to the state of the checkpoint. If the mechanics differ, factorisations are computed anew; another step
+/// begins a new grid of time. Throws FileError if the checkpoint does not fit.
 void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences, const RunParts& parts,
             double t_end, bool same_files);
 

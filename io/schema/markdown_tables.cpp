@@ -24,7 +24,7 @@ std::string presence(const Key& key) {
   return key.preset ? "`" + key.preset->dump() + "`" : "";
 }
 
-// What a value may be, in a cell.
+// The allowed values in a cell.
 std::string value_text(const Node& node) {
   const Node& n = inner(node);
   if (n.kind == Kind::name) return "a name";
