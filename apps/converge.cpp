@@ -210,7 +210,7 @@ class Converge final : public Command {
 
   // ---- runs
 
-  /// The model with the varied number; nullopt if it is wrong, which is printed.
+  /// The model with the varied number; nullopt, after a message, if the model is wrong.
   std::optional<PreparedRun> prepare(const Varied& varied, const std::string& word) const {
     std::vector<std::string> overrides = overrides_;
     overrides.push_back(varied.pointer + "=" + word);

@@ -88,10 +88,10 @@ json resolved_model(const ModelDocument& document, const RunOptions& options) {
   if (!options.end_time) return model;
   json& integrator = model["integrator"];
   const auto start = integrator["start_time"].get<double>();
-  // what is expected at the model's own end stays there
+  // expectations without time refer to the model's own end
   for (json& e : model["expect"])
     if (!e.contains("time")) e["time"] = start + integrator["duration"].get<double>();
-  // so do the loads of a static run
+  // so does the load ramp of a static run
   if (text(integrator["type"]) == "static" && !integrator.contains("ramp")) integrator["ramp"] = integrator["duration"];
   integrator["duration"] = *options.end_time - start;
   return model;

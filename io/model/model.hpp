@@ -123,13 +123,13 @@ struct OutputSettings {
   std::vector<ExpectationSettings> expectations;
 };
 
-/// What a run is given beside its model file.
+/// The inputs of a run in addition to its model file.
 struct RunOptions {
-  /// Instead of the model's end, to which its expectations and its ramp of loads still refer.
+  /// Replaces the end of the run. The model's expectations and load ramp still refer to the model's own end.
   std::optional<double> end_time = std::nullopt;
-  /// Instead of the model's: a run that goes on keeps those that it began with.
+  /// Replaces the model's scales: a restarted run keeps the scales of its first start.
   std::optional<Scales> scales = std::nullopt;
-  int threads = 1;  ///< of the assembly; results do not depend on them
+  int threads = 1;  ///< threads of the assembly; results do not depend on this number
 };
 
 struct Model {
@@ -162,22 +162,22 @@ struct Model {
   std::string pointer_of_row(int row) const;
 
   std::map<std::string, Vec3> ground_points;
-  std::map<std::string, std::string> files;  ///< absolute path of every file that the model names, by its pointer
+  std::map<std::string, std::string> files;  ///< absolute paths of the model's files, by pointer
 };
 
-/// The resolved model with the end time of a run: what checkpoints hold and restarts compare.
+/// The resolved model with the end time of a run, which checkpoints store and restarts compare.
 nlohmann::json resolved_model(const ModelDocument& document, const RunOptions& options);
-/// The same with the files of the model by their absolute paths: run.json, which may lie elsewhere than the model.
+/// The same model with absolute paths of its files, for run.json, which may lie in another directory than the model.
 nlohmann::json repeatable_model(nlohmann::json resolved, const Model& model);
-/// The text of a file that holds such a model.
+/// The text of a file with such a model.
 std::string model_text(const nlohmann::json& model);
 
-/// Builds the mechanics. Errors that only building shows are added to `issues`; null is returned then, and when there
-/// are some already.
+/// Builds the mechanics. Adds errors that appear only during building to `issues`. Returns null if `issues` has errors,
+/// earlier errors included.
 std::unique_ptr<Model> build_model(const ModelDocument& document, const RunOptions& options, ModelIssues& issues);
 
-/// The integrator of a model, with the initial accelerations computed if `initialise`; where that cannot be done
-/// `issues` gets an error and null is returned.
+/// Makes the integrator of a model. initialise: also computes the initial accelerations. If that fails, adds an error
+/// to `issues` and returns null.
 std::unique_ptr<Integrator> start_integrator(Model& model, bool initialise, ModelIssues& issues);
 
 }  // namespace carom

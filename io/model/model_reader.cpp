@@ -90,7 +90,7 @@ std::string set_value(json& root, const std::string& pointer, json value, std::s
   return path;
 }
 
-/// Sets the values; notes in `source` those that could be set and returns what is wrong with the others.
+/// Sets the values, stores the applied overrides in `source`, and returns the errors of the others.
 std::vector<ModelIssue> apply_overrides(ModelSource& source, json& root, const std::vector<std::string>& overrides) {
   std::vector<ModelIssue> wrong;
   for (const std::string& text : overrides) {
@@ -367,7 +367,7 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
       issues.add(problem.pointer, problem.message);
   }
   json resolved = std::move(resolution.values.value);
-  resolved.erase("$schema");  // for editors, and relative to this file
+  resolved.erase("$schema");  // serves editors only, and is relative to this file
 
   // keep only parameters that formulas of t need
   std::set<std::string> defined;

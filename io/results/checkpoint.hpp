@@ -61,11 +61,11 @@ struct ModelDifference {
 };
 std::vector<ModelDifference> model_differences(const nlohmann::json& was, const nlohmann::json& now);
 
-/// The scales of the checkpoint if all differences are `only_outside`, otherwise nothing. The scales that a model
-/// computes may depend on its duration, and a run that goes on keeps the scales that it began with.
+/// The scales of the checkpoint if all differences are `only_outside`, otherwise nullopt. The computed scales of a
+/// model may depend on its duration, but a restarted run keeps the scales of its first start.
 std::optional<Scales> kept_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences);
-/// Whether the model can go on from the checkpoint: its nodes, equations, rows, initial state and integrator must be
-/// the same, and its end not before the checkpoint. What forbids it is added to `issues`, at the places that differ.
+/// Checks that the model can continue from the checkpoint: nodes, equations, rows, initial state and integrator must be
+/// the same, and the end time must not lie before the checkpoint. Adds errors to `issues` at the places that differ.
 void check_restart(const Checkpoint& checkpoint, const Model& model, const std::vector<ModelDifference>& differences,
                    const RunOptions& options, ModelIssues& issues);
 /// Sets the run to the state of the checkpoint. If the mechanics differ, factorisations are computed anew; another step

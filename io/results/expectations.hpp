@@ -22,7 +22,7 @@ struct Expectation {
 
 class Expectations final : public Observer {
  public:
-  /// The probes are those of the model. Times before the run are added to `issues` as errors.
+  /// probes: the probes of the model. Times before the run are added to `issues` as errors.
   Expectations(const Model& model, const std::vector<Probe>& probes, ModelIssues& issues);
 
   void start(const StepView& view) override;

@@ -1,5 +1,5 @@
 // Declarations as JSON Schema, draft 2020-12, for editors and other programs. The schema accepts every document that
-// resolve() accepts, and not the other way round: references, formulas and rules between values are not in it.
+// resolve() accepts, and more: it contains no references, formulas and rules between values.
 
 #include <cmath>
 #include <limits>

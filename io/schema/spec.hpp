@@ -131,8 +131,8 @@ Node nonzero_vector3(const std::string& quantity);
 Node object(std::string what, std::vector<Key> keys);
 Node tagged(std::string what, std::vector<Variant> variants);
 Node time_function(std::string quantity);
-/// A string that names something. `target` says what, by a number of the caller's; resolve() returns the reference with
-/// it, for the caller to check.
+/// A string that names an object. target: a number of the caller for the kind of object. resolve() returns the
+/// reference with this number, and the caller checks the reference.
 Node reference(std::string what, int target);
 Node parameters();
 /// The object form of a function of time.
@@ -166,7 +166,7 @@ struct Problem {
 /// A string that names an object.
 struct FoundReference {
   std::string pointer, text;
-  int target;  ///< of its node
+  int target;  ///< target of the reference's node
 };
 
 /// The result of checking a document.
