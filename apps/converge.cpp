@@ -33,7 +33,7 @@ extern "C" void on_converge_interrupt(int signal) {
   interrupted = 1;
 }
 
-/// The command line asks for something impossible.
+/// The request of the command line is impossible.
 struct CommandLineError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

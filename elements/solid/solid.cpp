@@ -280,7 +280,7 @@ class Block final : public SolidBlock {
       for (int i = 0; i < 3; ++i) f[3 * n + i] += c * sum[i];
     }
   }
-  /// A += c_M M + c_C C. The damping uses the mass matrix of the options, even if `lumped` asks for the other one.
+  /// A += c_M M + c_C C. The damping uses the mass matrix of the options, even if `lumped` differs.
   void add_mass(int e, double c_M, double c_C, bool lumped, double* A) const {
     const bool damping_lumped = options_.mass == MassKind::lumped;
     if (lumped || damping_lumped)
