@@ -334,7 +334,7 @@ void check_restart(const Checkpoint& checkpoint, const Model& model, const std::
   if (same_structure && same_start) return;
   const char* const what = same_structure ? "a restart cannot change the initial state"
                                           : "a restart cannot change bodies, joints or contacts in number or kind";
-  // keep the important differences: parts that were added, removed or changed their kind, and positions and velocities
+  // report the decisive differences: parts that were added, removed or changed their kind, and positions and velocities
   const auto part = [&](const std::string& pointer) {
     const std::size_t last = pointer.rfind('/'), second = pointer.find('/', 1);
     const std::string key = pointer.substr(last + 1),
@@ -401,7 +401,7 @@ void CheckpointWriter::start(const StepView& view) {
   std::error_code error;
   fs::create_directories(folder_of(results_), error);
   if (error) throw FileError("cannot create " + folder_of(results_).string() + ": " + error.message());
-  // Checkpoints of another continuation. All tables can be continued, so the run is possible.
+  // Remove checkpoints of another continuation: all tables have been continued, so the run is possible.
   remove_checkpoints(results_, view.state.step);
   written_ = checkpoints_in(results_);
   // remove unfinished files of a killed process

@@ -96,7 +96,7 @@ RawMesh read(const std::string& file, bool is_mesh) {
   std::vector<std::size_t> tags;
   std::vector<double> parameters;
 
-  // mesh a geometry, but not a file that already has elements
+  // mesh a geometry; a mesh file without volume elements stays as it is
   const auto has_elements = [](int dimension) {
     std::vector<int> types;
     std::vector<std::vector<std::size_t>> element_tags, node_tags;
