@@ -3,9 +3,8 @@
 // A coordinate s(q) depends on two nodes, each with a point or a joint frame attached. Either node may be ground.
 //   displacement   s = (R_A alpha) . (x_B - x_A)        alpha is fixed in A
 //   distance       s = |x_B - x_A|                      the points must not coincide
-//   angle          s = 2 atan2(r_z, r_w),  r = f_A* q_A* q_B f_B    q: unit quaternions of the nodes, f: joint frames
-//   in
-//                  the bodies; the third axis of a joint frame is the joint's axis
+//   angle          s = 2 atan2(r_z, r_w),  r = f_A* q_A* q_B f_B    q: unit quaternions of the nodes, f: joint
+//                  frames in the bodies; the third axis of a joint frame is the joint's axis
 // For r = exp(s e_z) the angle is the rotation of B relative to A about the axis; for any other r the angle is the
 // twist of r about e_z. The quaternions of a state turn continuously and may pass from q to -q. The angle is a function
 // of the state alone and has values in (-2 pi, 2 pi]; beyond this interval it jumps by 4 pi. The angle is undefined if

@@ -30,7 +30,8 @@ bool is_one_of(const std::filesystem::path& file, const std::filesystem::path& d
 /// Appends the shortest text that converts back to exactly the same number.
 void append_number(std::string& text, double value);
 
-/// Renames a table to NAME.before.csv, NAME.before2.csv and so on. Does nothing if the table does not exist.
+/// Keeps a table under the additional name NAME.before.csv, NAME.before2.csv and so on, so that a new table can replace
+/// it. Does nothing if the table does not exist.
 void keep_table(const std::filesystem::path& path);
 
 /// A file that can be written at any position.
