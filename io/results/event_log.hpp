@@ -3,8 +3,7 @@
 // An impact is the step in which an open row gets an impulse. A release is the first step without an impulse. In
 // between the contact is closed. Times are interpolated inside steps:
 //   impact   the gap of the smooth motion falls through zero; the gap is the cubic through gaps and gap velocities at
-//   both
-//            ends of the step
+//            both ends of the step
 //   release  the contact force vanishes. The gap's acceleration without this force is -dg'/h in the last closed step
 //            (dg': the jump of the gap velocity), (g'_{n+1} - g'_n)/h in the following step, and linear between the
 //            middles of the two steps. A contact that was closed in one step only, or bounced off in its last step,

@@ -2,8 +2,7 @@
 //
 //   state.cbor      the last valid state, a checkpoint for a restart
 //   report.json     time and step of the failure, all attempts with their residuals per iteration, the largest
-//   residuals
-//                   with the names of the model, hints, the command that repeats the failure
+//                   residuals with the names of the model, hints, the command that repeats the failure
 //   report.txt      the same as text
 //   residual.pvd    the last valid state with the residual of the failed attempt: residual_force and residual_moment on
 //                   bodies, constraint_residual on contacts
