@@ -1,16 +1,10 @@
 // System: all questions that an integrator asks about the mechanics.
 //
-// System owns the blocks, the DofMap and the sparsity pattern. All results are pure functions of (q, v, t), so a step
-// may use several states at the same time. Assembly sums contributions in the order of blocks and elements, so the bits
-// do not depend on the number of threads. Assembly and products allocate nothing after finalize().
-//
-// Array lengths: configurations q have dofs().configuration_size() entries; velocities v, accelerations a, increments d
-// and forces f have size() entries, one per equation. Row arrays (gaps, rates, biases, multipliers) are indexed by the
-// global row: bilateral rows are [0, bilateral()), unilateral rows [bilateral(), rows()). A function for
-// RowSet::bilateral needs row arrays of bilateral() entries, a function for any other set rows() entries.
-//
-// Threads: the const functions share one workspace. Only one thread may call them at a time; inside a call System
-// itself uses threads() threads.
+// It owns the blocks, the DofMap and the sparsity, and is a pure function of (q, v, t): several states live side by
+// side in one step. Rows: bilateral rows first, [0, bilateral()), then those on condition, [bilateral(), rows()); see
+// rows.hpp. Arrays over rows have rows() entries, whichever rows are selected.
+// Every assembly sums contributions in the order of blocks and elements, so the bits do not depend on the number of
+// threads. After finalize() nothing allocates.
 #pragma once
 
 #include <memory>
@@ -32,31 +26,26 @@ struct TangentOperators {
   std::vector<Mat3> frames;
 };
 
-enum class RowSet { bilateral, unilateral, all };
-
-/// The linearisation of one sub-problem: the saddle-point matrix [[S, -k F_b^T], [-k G_b, 0]] of order size() +
-/// bilateral(),
-///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(F^T s)] T      derivatives at (q, v, t)
-///   rows: G + c_rate D(G v + g_t) T, or G T if rows_through_T
-/// Units: S x has the unit of the residual r for an unknown x. So c_M has the unit of r/(M x), c_C of r/(df/dv x), c_K
-/// of r/(Df x), and c_s s has the unit of c_K times a force. The position correction with step h has r in mass times
-/// length, x in length, c_M = 1, c_K = h^2, c_s = 1 and s in force times time^2. All pointers refer to arrays of the
-/// caller, which must stay valid and unchanged during the call.
+/// The saddle-point matrix [[S, -k G_b^T], [-k G_b, 0]] of one sub-problem (THEORY section 4), n + bilateral() square:
+///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(G^T s)] T      derivatives at (q, v, t)
+///   rows: G + c_rate D(G v + g_t) T, or G T when rows_through_T
 struct Linearisation {
   double c_M = 0, c_C = 0, c_K = 0, c_s = 0;
-  const double* q_M = nullptr;          ///< configuration of M; needed if c_M != 0
-  const double* q = nullptr;            ///< configuration of all derivatives and of the rows
-  const double* v = nullptr;            ///< velocity, size() entries; needed if a block or c_rate depends on v
-  double t = 0;                         ///< time of all derivatives and of the rows
-  const double* a = nullptr;            ///< acceleration in D(M a), size() entries; null: zero
-  const double* s = nullptr;            ///< multipliers in D(F^T s), rows() entries; null: no such term
+  const double* q_M = nullptr;
+  const double* q = nullptr;
+  const double* v = nullptr;
+  double t = 0;
+  const double* a = nullptr;            ///< accelerations of D(M a), per equation; null: zero
+  const double* s = nullptr;            ///< multipliers of D(G^T s), per row; null: none
   const TangentOperators* T = nullptr;  ///< null: identity
   double c_rate = 0;                    ///< dq/dx of rows at velocity level: a time if x is a velocity
   bool rows_through_T = false;
-  double loads = 1;                      ///< factor of gravity and of blocks that only contain loads, within c_K
-  MassKind mass = MassKind::consistent;  ///< the matrix M of c_M
-  double row_scale = 1;                  ///< k: the unknowns of the rows are multipliers over k
-  bool symmetrised = false;              ///< replaces unsymmetric element matrices by their symmetric parts
+  double loads = 1;  ///< factor of gravity and of the blocks that only have loads, in c_K
+  MassKind mass = MassKind::consistent;
+  double row_scale = 1;              ///< k
+  const StepStart* start = nullptr;  ///< for rows that refer to the start of the step
+  In frame_blocks;  ///< added to the rotation blocks of S, 3 x 3 row-major for every rotating frame; empty: none
+  bool symmetrised = false;  ///< of elements without symmetric matrices the symmetric parts
 };
 
 struct FrameColumn;
@@ -92,7 +81,7 @@ class System {
   const DofMap& dofs() const { return dofs_; }
   int size() const { return dofs_.equations(); }  ///< number of equations, one per free velocity component
   int bilateral() const { return bilateral_; }
-  int unilateral() const { return rows_ - bilateral_; }
+  int conditional() const { return rows_ - bilateral_; }  ///< rows behind the bilateral ones
   int rows() const { return rows_; }
   const Vector& initial_configuration() const { return initial_configuration_; }
   /// Replaces the initial configuration, for instance by the result of a projection.
@@ -107,6 +96,10 @@ class System {
     int block, item, row;
   };
   RowPlace row_place(int row) const { return places_[static_cast<std::size_t>(row)]; }
+  RowKind row_kind(int row) const {
+    const RowPlace& p = places_[static_cast<std::size_t>(row)];
+    return constraints_[static_cast<std::size_t>(p.block)]->row_kind(p.row);
+  }
   int first_row(int constraint_block) const { return first_row_[static_cast<std::size_t>(constraint_block)]; }
   std::string row_name(int row) const;  ///< name of item and component, such as "pivot x"
   std::string row_component(int row) const;
@@ -159,23 +152,29 @@ class System {
   /// The force whose relative rounding error estimates the roundoff of the internal forces.
   double roundoff_force(double length_scale) const;
 
-  // Constraints. Row arrays are indexed by the global row; rows outside of the set are left unchanged.
-  /// g(q, t), a length or an angle.
-  void gaps(In q, double t, RowSet set, Out g) const;
-  void rates(In q, In v, double t, RowSet set, Out rate) const;  ///< G v + g_t
-  /// h of g'' = G v' + h.
-  void biases(In q, In v, double t, RowSet set, Out h) const;
-  /// f += F^T s over the rows of the set. f has size() entries. Items whose multipliers are all zero are not evaluated.
-  void add_reactions(In q, double t, In s, RowSet set, Out f) const;
-  /// Gap and rate of a single row.
-  double row_gap(int row, In q, double t) const;
-  double row_rate(int row, In q, In v, double t) const;
-  /// G of a row, or G T if T is not null; fixed components have no entry.
-  void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G) const;
-  /// F of a row; equal to G unless the block defines its own direction.
-  void row_direction(int row, In q, double t, SparseRow& F) const;
-  /// Where the row acts and in which direction, in inertial axes.
+  // Constraints.
+  // Arrays over rows are indexed by global row; blocks without selected rows leave their entries alone. `start` is for
+  // rows that refer to the start of the step.
+  void gaps(In q, double t, RowSelection set, Out g, const StepStart* start = nullptr) const;
+  /// G v + g_t
+  void rates(In q, In v, double t, RowSelection set, Out rate, const StepStart* start = nullptr) const;
+  /// h of g'' = G v' + h
+  void biases(In q, In v, double t, RowSelection set, Out h, const StepStart* start = nullptr) const;
+  /// f += G^T s over the selected rows; rows with s = 0 cost nothing.
+  void add_reactions(In q, double t, In s, RowSelection set, Out f, const StepStart* start = nullptr) const;
+  /// Gap, rate (0 without v) and gradient of single rows.
+  double row_gap(int row, In q, double t, const StepStart* start = nullptr) const;
+  double row_rate(int row, In q, In v, double t, const StepStart* start = nullptr) const;
+  /// G of a row, or G T; only free equations are listed.
+  void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G,
+                    const StepStart* start = nullptr) const;
   ConstraintBlock::Place row_contact_place(int row, In q, In v, double t) const;
+
+  /// Lets every searching block bind its items to the nodes that they may touch within a step of size h from the state
+  /// (q, v) at t. Rows keep number, name and slave point. Entries of D(G^T s) outside the pattern are left out of the
+  /// matrix, so that Newton's method converges linearly there; left_out() counts them.
+  void find_candidates(In q, In v, double t, double h);
+  long left_out() const { return left_out_; }
 
   // Matrices.
   const SparsePattern& saddle_pattern() const {
@@ -183,9 +182,6 @@ class System {
   }  ///< order size() + bilateral(); contains the diagonal
   /// Overwrites `values`, which has saddle_pattern().nonzeros() entries.
   void assemble(const Linearisation& request, Out values) const;
-  /// y = (c_M M + c_C (-df/dv) + c_K (D(M a) - Df) T) x, computed element by element without assembling a matrix.
-  /// Constraint terms are left out. x and y have size() entries and must not overlap.
-  void tangent_times(const Linearisation& request, In x, Out y) const;
 
   // Energies and momenta.
   Energies energies(In q, In v, double t) const;  ///< potential includes gravity, which is zero at the origin
@@ -200,7 +196,8 @@ class System {
   template <class Kernel>
   void assemble_vector(const Kernel& kernel, Out f) const;
   template <class Visit>
-  void for_blocks(RowSet set, const Visit& visit) const;
+  void for_blocks(RowSelection set, const Visit& visit) const;
+  void locate_rows(std::size_t block);
   void add_gravity(In q, Out f) const;
   /// a += c gamma for the translations of the items' nodes; scalar coordinates are not affected by gravity.
   void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;
@@ -240,7 +237,8 @@ class System {
        massless_ = false;
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
-  bool driven_ = false;
+  bool driven_ = false, searching_ = false;
+  long left_out_ = 0;
   bool parallel_ = false;
   bool uses_T_ = false, has_gravity_ = false;
 };

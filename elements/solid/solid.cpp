@@ -222,7 +222,7 @@ class Block final : public SolidBlock {
           for (int k = 0; k < 3; ++k) row[3 * b + k] = entry(a, b, i, k);
         for (int j = 0; j < local; j += lane_count) {
           transpose(row[j], row[j + 1], row[j + 2], row[j + 3]);
-          for (int l = 0; l < group.count; ++l) *reinterpret_cast<LooseLanes*>(out[l] + j) += row[j + l];
+          for (int l = 0; l < group.count; ++l) lanes_at(out[l] + j) += row[j + l];
         }
         for (double*& to : out) to += local;
       }

@@ -12,7 +12,7 @@
 
 #include <limits>
 
-#include "elements/solid/lanes.hpp"
+#include "core/base/simd4.hpp"
 
 namespace carom::solid {
 

@@ -53,8 +53,8 @@ AttachedPoint JointBuilder::read_end(const JointSource& joint, int side) {
   return context_.point(of, joint.pointer + "/of/" + std::to_string(side));
 }
 
-// A frame without mass at the centre of the points, which are held as if they were fixed in it. It starts with the
-// velocities of the rigid motion nearest to theirs.
+// A massless frame at the centre of the points; constraints hold the points fixed in this frame. The frame starts with
+// the rigid velocity that fits the velocities of the points best.
 AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, const PointSet& set) {
   const std::string pointer = joint.pointer + "/of/" + std::to_string(side),
                     reference = text((*joint.json)["of"][static_cast<std::size_t>(side)]);
@@ -98,7 +98,7 @@ AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, con
   return {frame, Vec3::Zero()};
 }
 
-// Where the ends are at the start; false after a complaint.
+// Reads the initial positions of both ends. Returns false after an error.
 bool JointBuilder::read_ends(JointSource& joint, const JointType& kind) {
   const json& of = (*joint.json)["of"];
   const std::string pointer = joint.pointer + "/of";
@@ -157,7 +157,7 @@ void JointBuilder::add_blocks() {
   add_coordinates(linear_coordinates, rows_.linear_coordinates, "joints", {.linear = true});
   add_coordinates(coordinates, rows_.coordinates, "joints", {});
   add_coordinates(drivers, rows_.drivers, "drivers", {.moving = true});
-  add_coordinates(stops, rows_.stops, "stops", {.unilateral = true});
+  add_coordinates(stops, rows_.stops, "stops", {.kind = RowKind::unilateral});
   if (!rows_.springs.empty())
     system.add(std::make_unique<CoordinateSpringBlock>("joint springs", std::move(rows_.springs)));
 }

@@ -70,7 +70,7 @@ class References {
         complain("/bodies/" + std::to_string(i) + "/name", "\"ground\" is the inertial frame; choose another name");
   }
 
-  /// What depends on a beam's section, and files that must be there.
+  /// Checks the sections of beams and the existence of files.
   void check_materials_and_files() {
     const json& bodies = list_of(model_, "bodies");
     for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -192,7 +192,8 @@ class References {
   }
 
  private:
-  /// A section by its shape needs a material, one by matrices has it in them; not each suits a beam.
+  /// A beam whose section is a shape needs a material; if the section is given by matrices, the beam must not have a
+  /// material.
   void check_beam_section(const json& body, const std::string& pointer) {
     const std::string name = text_of(body, "section");
     const json& sections = list_of(model_, "sections");
@@ -214,7 +215,7 @@ class References {
                "expected no material: the section " + in_quotes(name) + " says stiffness and mass itself");
   }
 
-  /// A joint may hold a set of a solid's nodes as one.
+  /// True if a joint may hold this set of a solid's nodes.
   bool may_be_set(const FoundReference& reference) const {
     const auto body = bodies_.find(reference.text.substr(0, reference.text.find('.')));
     return reference.pointer.starts_with("/joints/") && body != bodies_.end() &&

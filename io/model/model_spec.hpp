@@ -18,8 +18,8 @@ const spec::Node& model_spec();
 
 /// What a probe can record.
 struct Quantity {
-  /// Of an element: a field of its block (ElementBlock::output_fields) by the quantity's first word; of a node of
-  /// elements: a nodal one.
+  /// element: a field of the element's block (ElementBlock::output_fields) with the quantity's first word as name;
+  /// element_node: a nodal field at a node of elements.
   enum class Of { nothing, point, rotating_point, element, element_node, contact, joint };
   std::string name;  ///< without component
   bool is_vector;
@@ -27,7 +27,7 @@ struct Quantity {
   std::string unit, help;
 };
 const std::vector<Quantity>& quantities();
-/// The quantity of a probe's word, "position" for "position.y"; null for an unknown word.
+/// The quantity of a probe's word, such as "position" for "position.y"; null for an unknown word.
 const Quantity* find_quantity(std::string_view word);
 
 /// Names of the model's definitions.

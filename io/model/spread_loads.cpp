@@ -17,7 +17,7 @@ void add_line_load(BuildContext& context, const json& load, const std::string& p
   share.value = context.time_functions(load["value"], pointer + "/value");
   const PointSet& nodes = body->sets.at("nodes");
 
-  // a node between two elements of the same section axes takes both halves at once
+  // a node between two elements with the same section axes carries both halves in one load
   const auto* block = static_cast<const BeamBlock*>(body->elements.front().block);
   for (int e = 0; e < block->topology().items; ++e) {
     for (int end = 0; end < 2; ++end) {

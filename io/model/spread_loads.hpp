@@ -10,8 +10,9 @@
 
 namespace carom {
 
-/// Appends the nodal loads of a "line_force" or "line_torque": per element half of its length at each node, which is
-/// the work-equivalent of an even load on linearly interpolated positions. In body axes each node turns its share.
+/// Appends the nodal loads of a "line_force" or "line_torque": for each element half of its length at each node. These
+/// loads are work-equivalent to an even load for linearly interpolated positions. In body axes each load rotates with
+/// its node.
 void add_line_load(BuildContext& context, const nlohmann::json& load, const std::string& pointer,
                    std::vector<Load>& loads);
 

@@ -195,7 +195,7 @@ bool only_outside(const std::vector<ModelDifference>& differences) {
 
 void check_sizes(const State& state, const System& system, const State& start, bool has_history) {
   const std::size_t n = static_cast<std::size_t>(system.size()), rows = static_cast<std::size_t>(system.rows()),
-                    unilateral = static_cast<std::size_t>(system.unilateral());
+                    unilateral = static_cast<std::size_t>(system.conditional());
   bool fits = state.q.size() == start.q.size() && state.active.size() == unilateral &&
               state.closed.size() == unilateral && state.history.empty() != has_history;
   for (const Vector* x : {&state.v, &state.acceleration}) fits = fits && x->size() == n;
@@ -373,7 +373,7 @@ void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& di
   const bool same_grid = std::none_of(differences.begin(), differences.end(),
                                       [](const auto& d) { return d.pointer == "/integrator/step"; });
   try {
-    check_sizes(checkpoint.state, parts.model.system, parts.model.state_at_start, !parts.integrator.is_static());
+    check_sizes(checkpoint.state, parts.model.system, parts.model.state_at_start, parts.integrator.info().dynamic);
     parts.state = checkpoint.state;
     if (only_outside(differences)) parts.integrator.restore(checkpoint.integrator);
     parts.simulation.restore(checkpoint.simulation, same_grid, t_end);

@@ -89,11 +89,7 @@ Evaluate contact_probe(const std::string& quantity, const std::vector<int>& rows
   const bool force = quantity == "contact_force";
   return [rows, force](const StepView& v, double* out) {
     double sum = 0;
-    for (int row : rows) sum += v.state.impulse[at(row)];
-    // force: the smooth multiplier and the impulse over the step
-    if (force) sum /= v.state.last_h;
-    if (force)
-      for (int row : rows) sum += v.state.lambda[at(row)];
+    for (int row : rows) sum += force ? v.integrator.row_force(v.state, row) : v.state.impulse[at(row)];
     out[0] = sum;
   };
 }
@@ -113,7 +109,7 @@ std::pair<Vec3, Vec3> joint_reaction(const StepView& v, const JointInfo& joint) 
       const Topology& t = block.topology();
       if (t.node(place.item, 0) != joint.a.node || t.node(place.item, 1) != joint.point.node) continue;
       std::array<double, 3> s{};
-      s[at(place.row)] = v.state.lambda[at(row)] + v.state.impulse[at(row)] / v.state.last_h;
+      s[at(place.row)] = v.integrator.row_force(v.state, row);
       block.add_reaction({place.item, place.item + 1}, {v.state.q.data(), nullptr, v.state.t}, s.data(), f.data());
     }
   const PointState node = state_of(system, {side.node, Vec3::Zero()}, v.state.q);
@@ -143,9 +139,7 @@ Evaluate coordinate_probe(const JointCoordinate& c, bool rate) {
 }
 
 Evaluate row_force_probe(int row) {
-  return [row](const StepView& v, double* out) {
-    out[0] = v.state.lambda[at(row)] + v.state.impulse[at(row)] / v.state.last_h;
-  };
+  return [row](const StepView& v, double* out) { out[0] = v.integrator.row_force(v.state, row); };
 }
 
 Evaluate joint_probe(const std::string& quantity, int component, const JointInfo& joint) {

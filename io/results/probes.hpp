@@ -13,7 +13,7 @@
 
 namespace carom {
 
-/// One probe: what it is called and how it is read off a step. `width` values, 1 or 3.
+/// A probe: its columns and the function that evaluates it after a step. `width`: number of values, 1 or 3.
 struct Probe {
   std::vector<std::string> columns;
   std::string meaning;  ///< quantity and observed object

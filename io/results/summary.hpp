@@ -85,6 +85,8 @@ struct RunAccount {
 
 /// The text of summary.json as documented in docs/user_guide.md; residuals are divided by the model's length and speed.
 std::string summary_text(const Model& model, const RunAccount& account);
+/// "position sub-problem: no convergence".
+std::string failure_words(const StepReport& report);
 /// Name of the row, equation or element that prevented convergence; empty if unknown.
 std::string worst_row(const Model& model, const StepReport& report);
 /// Remarks about a finished run that needs a smaller step: large rotations, obstacles that bodies may cross undetected.

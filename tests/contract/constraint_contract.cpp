@@ -97,11 +97,6 @@ void at_random_states(const ConstraintCase& c, const Check& check) {
   for (int i = 0; i < states; ++i) check(f, f.motion());
 }
 
-Vector slice(const Vector& x, std::size_t first, std::size_t count) {
-  const auto begin = x.begin() + static_cast<std::ptrdiff_t>(first);
-  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
-}
-
 }  // namespace
 
 void check_gradient(const ConstraintCase& c) {
@@ -190,7 +185,7 @@ void check_constraint_traits(const ConstraintCase& c) {
       CHECK(largest(f.evaluate(s.q, rest, s.t).bias) == 0);
     }
     // System::driven() is true if a bilateral block is moving
-    CHECK(f.system.driven() == (f.traits().moving && !f.traits().unilateral));
+    CHECK(f.system.driven() == (f.traits().moving && (f.traits().kind == RowKind::bilateral)));
     for (int item = 0; item < f.items(); ++item)
       for (int row = 0; row < f.rows(); ++row) {
         const ContactParameters law = f.block().law(item, row);
@@ -198,7 +193,7 @@ void check_constraint_traits(const ConstraintCase& c) {
         CHECK(law.restitution <= 1);
         CHECK(law.friction >= 0);
         CHECK(law.scale > 0);
-        if (!f.traits().unilateral) CHECK(law.restitution == 0);
+        if (f.traits().kind == RowKind::bilateral) CHECK(law.restitution == 0);
         CHECK_FALSE(f.block().item_name(item).empty());
       }
   });

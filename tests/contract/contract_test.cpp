@@ -186,7 +186,7 @@ void coordinate_rows(System& s, Coordinate kind, const MakeA& a, const MakeB& b,
     row.coordinate = c;
     row.value = traits.moving ? TimeFunction::formula("0.2 + 0.4*sin(1.5*t)") : TimeFunction::constant(0.3);
     row.sign = rows.empty() ? -1 : 1;
-    row.restitution = traits.unilateral ? 0.4 : 0;
+    row.restitution = traits.kind != RowKind::bilateral ? 0.4 : 0;
     rows.push_back(row);
   }
   s.add(std::make_unique<CoordinateBlock>("coordinates", rows, traits));
@@ -367,7 +367,7 @@ void parallels(System& s, bool to_ground) {
 void make_orthogonal(const System& s, Random&, Motion& m) {
   for (int iteration = 0; iteration < 30; ++iteration) {
     Vector g(at(s.rows())), dx(at(s.size()), 0.0);
-    s.gaps(m.q, m.t, RowSet::all, g);
+    s.gaps(m.q, m.t, all_rows, g);
     Matrix G = Matrix::Zero(s.rows(), s.size());
     for (int row = 0; row < s.rows(); ++row) {
       SparseRow r;
@@ -510,19 +510,20 @@ std::vector<ConstraintCase> constraints() {
       {"displacement, ground to point", [](System& s) { coordinate_rows(s, along, ground, point, {.linear = true}); },
        contact},
       {"driven displacement", [](System& s) { coordinate_rows(s, along, frame, frame, {.moving = true}); }, contact},
-      {"stop of a displacement", [](System& s) { coordinate_rows(s, along, frame, frame, {.unilateral = true}); },
-       contact},
+      {"stop of a displacement",
+       [](System& s) { coordinate_rows(s, along, frame, frame, {.kind = RowKind::unilateral}); }, contact},
       {"distance, frame to frame", [](System& s) { coordinate_rows(s, apart, frame, frame, {}); }, contact},
       {"distance, point to frame", [](System& s) { coordinate_rows(s, apart, point, frame, {}); }, contact},
       {"distance, ground to point", [](System& s) { coordinate_rows(s, apart, ground, point, {}); }, contact},
       {"driven distance", [](System& s) { coordinate_rows(s, apart, frame, point, {.moving = true}); }, contact},
-      {"stop of a distance", [](System& s) { coordinate_rows(s, apart, point, point, {.unilateral = true}); }, contact},
+      {"stop of a distance", [](System& s) { coordinate_rows(s, apart, point, point, {.kind = RowKind::unilateral}); },
+       contact},
       {"angle, frame to frame", [](System& s) { coordinate_rows(s, about, frame, frame, {}); }, none, near_start},
       {"angle, frame to ground", [](System& s) { coordinate_rows(s, about, frame, ground, {}); }, none, near_start},
       {"angle, ground to frame", [](System& s) { coordinate_rows(s, about, ground, frame, {}); }, none, near_start},
       {"driven angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.moving = true}); }, none, near_start},
-      {"stop of an angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.unilateral = true}); }, none,
-       near_start},
+      {"stop of an angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.kind = RowKind::unilateral}); },
+       none, near_start},
       {"parallel frames", [](System& s) { parallels(s, false); }, Reaction::none},
       {"parallel frames, one of them ground", [](System& s) { parallels(s, true); }, Reaction::none},
       {"spheres, frame against frame", [](System& s) { sphere_pairs(s, F, F); }, contact, {}, true},

@@ -260,7 +260,7 @@ TEST_CASE("saddle point: conjugate gradients and factors give a solid with conta
   cg.analyse(system, {true, true}, &scratch);
   direct.analyse(system, {true, true});
   std::vector<int> active;
-  for (int i = 0; i < system.unilateral(); i += 2) active.push_back(i);
+  for (int i = 0; i < system.conditional(); i += 2) active.push_back(i);
   const Vector c = random_vector(static_cast<int>(active.size()), random);
   for (int repeat = 0; repeat < 3; ++repeat) {
     // positive definite; indefinite; indefinite with indefinite blocks of nodes

@@ -215,20 +215,6 @@ inline Vector unit_vector(int n, int i) {
   return x;
 }
 
-inline Matrix dense(const System& s, const Vector& values) {
-  const SparsePattern& p = s.saddle_pattern();
-  Matrix A = Matrix::Zero(p.rows, p.cols);
-  for (int i = 0; i < p.rows; ++i)
-    for (int k = p.row_start[at(i)]; k < p.row_start[at(i + 1)]; ++k) A(i, p.column[at(k)]) = values[at(k)];
-  return A;
-}
-inline Matrix assembled(const System& s, const Linearisation& request) {
-  // fill with other values: assemble() must overwrite them
-  Vector values(at(s.saddle_pattern().nonzeros()), 1e9);
-  s.assemble(request, values);
-  return dense(s, values);
-}
-
 inline Vector forces(const System& s, const Vector& q, const Vector& v, double t, unsigned parts = force_all) {
   Vector f(at(s.size()), 1e9);
   s.forces(q, v, t, parts, f);
@@ -244,12 +230,12 @@ inline Matrix mass_matrix(const System& s, const Vector& q) {
   for (int i = 0; i < s.size(); ++i) M.col(i) = column(mass_times(s, q, unit_vector(s.size(), i)));
   return M;
 }
-inline Vector gaps(const System& s, const Vector& q, double t, RowSet set = RowSet::all) {
+inline Vector gaps(const System& s, const Vector& q, double t, RowSelection set = all_rows) {
   Vector g(at(s.rows()), 0.0);
   s.gaps(q, t, set, g);
   return g;
 }
-inline Vector rates(const System& s, const Vector& q, const Vector& v, double t, RowSet set = RowSet::all) {
+inline Vector rates(const System& s, const Vector& q, const Vector& v, double t, RowSelection set = all_rows) {
   Vector g(at(s.rows()), 0.0);
   s.rates(q, v, t, set, g);
   return g;
@@ -259,7 +245,7 @@ inline Matrix directions(const System& s, const Vector& q, double t, int rows) {
   Matrix F(s.size(), rows);
   for (int j = 0; j < rows; ++j) {
     Vector f(at(s.size()), 0.0);
-    s.add_reactions(q, t, unit_vector(s.rows(), j), RowSet::all, f);
+    s.add_reactions(q, t, unit_vector(s.rows(), j), all_rows, f);
     F.col(j) = column(f);
   }
   return F;

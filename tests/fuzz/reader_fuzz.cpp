@@ -50,8 +50,8 @@ void check_model(const Model& model) {
   system.energies(model.state.q, model.state.v, model.state.t);
   system.momenta(model.state.q, model.state.v);
   Vector g(static_cast<std::size_t>(system.rows())), rate(g);
-  system.gaps(model.state.q, model.state.t, RowSet::all, g);
-  system.rates(model.state.q, model.state.v, model.state.t, RowSet::all, rate);
+  system.gaps(model.state.q, model.state.t, all_rows, g);
+  system.rates(model.state.q, model.state.v, model.state.t, all_rows, rate);
 }
 
 void read(std::string text) {

@@ -127,7 +127,7 @@ Axes axes_of(const Vec3& axis) {
   return axes;
 }
 
-// The axis of A stays perpendicular to two directions of B: rotations about the axis are free.
+// Holds the axis of A perpendicular to two directions of B; rotations about the axis stay free.
 void add_common_axis(const JointSource& joint, const Axes& axes, JointRows& rows) {
   for (int i = 0; i < 2; ++i)
     rows.axes.push_back({.name = joint.name,
@@ -158,7 +158,7 @@ JointCoordinate angle(const JointSource& joint, const Vec3& axis) {
   return c;
 }
 
-// B's point keeps its place across a direction of A.
+// Holds B's point perpendicular to a direction of A.
 void hold_displacement(const JointSource& joint, const Vec3& direction, const std::string& name, JointRows& rows) {
   CoordinateRow row;
   row.name = joint.name;
@@ -223,7 +223,7 @@ void build_fixed(BuildContext&, const JointSource& joint, JointRows& rows) {
 
 void build_spherical(BuildContext&, const JointSource& joint, JointRows& rows) { add_coincidence(joint, rows); }
 
-// The link is part of a frame at one of its ends, or of the inertial axes between two points.
+// The link is rigidly attached to a frame at one of its ends; between two points it keeps the inertial axes.
 void build_rigid_link(BuildContext&, const JointSource& joint, JointRows& rows) {
   JointSource link = joint;
   const Vec3 span = joint.x_b - joint.x_a;

@@ -76,7 +76,6 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
   options.newton.test = text(newton["test"]) == "paper" ? ConvergenceTest::paper : ConvergenceTest::scaled;
   options.newton.predictor = text(newton["predictor"]) == "zero" ? Predictor::zero : Predictor::previous;
   options.scales = model.scales;
-  options.weight = model.weight;
   return [options](const System& system) { return std::make_unique<NsgaDecoupled>(system, options); };
 }
 
@@ -86,7 +85,7 @@ IntegratorType nsga_decoupled_type() {
   return {"nsga_decoupled",
           "decoupled nonsmooth generalized-alpha: smooth motion, position correction and velocity jump one after the "
           "other",
-          nsga_spec, build};
+          NsgaDecoupled::method_info(), nsga_spec, build};
 }
 
 }  // namespace carom

@@ -61,7 +61,7 @@ std::vector<ObstacleSurface> build_cylinder(const json& obstacle, double size, S
   const Mat3 R = Eigen::Quaterniond::FromTwoVectors(Vec3::UnitZ(), axis).toRotationMatrix();
   for (Vec3& p : mesh.points) p = center + R * p;
 
-  // a closed container is a mantle and two lids, which may be touched together
+  // a closed container consists of a mantle and two lids, which may be touched at the same time
   std::vector<ObstacleSurface> surfaces = {{make_cylinder(center, axis, radius, given, inside), ""}};
   if (inside && finite) {
     surfaces[0].suffix = ".mantle";

@@ -30,4 +30,6 @@ const std::vector<IntegratorType>& integrator_types() {
   return kinds;
 }
 
+const MethodInfo& method_of(const nlohmann::json& integrator) { return find_type(integrator_types(), integrator).info; }
+
 }  // namespace carom

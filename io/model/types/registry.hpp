@@ -1,7 +1,6 @@
-// Registries: the kinds of bodies, joints, obstacles and integrators a model file may name.
-//
-// A type declares its keys and reads them; both stand in one file, io/model/types/<name>.cpp. Adding one: that file,
-// and a line in registry.cpp.
+// Registries: the types of bodies, joints, obstacles and integrators in model files.
+// A type declares its keys and reads them in one file, io/model/types/<name>.cpp. A new type needs this file and one
+// line in registry.cpp.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +43,7 @@ struct BodyType {
   spec::Node (*keys)();
   /// Builds all bodies of the type: nodes, fixed components, elements.
   void (*build)(BuildContext& context, const std::vector<BodySource>& bodies);
-  /// What is wrong with "body.point", null for a bare "body"; empty when nothing is, or when only building can tell.
+  /// The error in "body.point"; null means "body" alone. Empty if the reference is correct or only building can tell.
   /// The body's other keys may be missing or wrong.
   std::string (*point_error)(const nlohmann::json& body, const std::string* point, PointUse use);
 };
@@ -74,16 +73,16 @@ const BodyType* find_body_type(const std::string& type);
 
 // ---- joints
 
-/// The rows and springs of joints, collected so that those of a kind form one block.
+/// The rows and springs of all joints; equal kinds are collected to form one block.
 struct JointRows {
   std::vector<Coincidence> points, linear_points;
   std::vector<Orthogonality> axes;
   std::vector<CoordinateRow> coordinates, linear_coordinates, drivers, stops;
   std::vector<CoordinateSpring> springs;
-  std::optional<JointCoordinate> angle, displacement;  ///< what the joint that is built leaves free, for probes
+  std::optional<JointCoordinate> angle, displacement;  ///< free coordinates of the present joint, for probes
 };
 
-/// Two points to be joined, and where they are at the start.
+/// Two joined points and their initial positions.
 struct JointSource {
   const nlohmann::json* json = nullptr;
   std::string pointer, name;
@@ -103,7 +102,7 @@ struct JointType {
   enum class Needs { nothing, first_frame, two_frames };  ///< sides that must be frames or ground
   std::string type, help;
   Needs needs;
-  std::vector<spec::Key> (*keys)();  ///< beside its name and points
+  std::vector<spec::Key> (*keys)();  ///< keys other than name and points
   void (*build)(BuildContext& context, const JointSource& joint, JointRows& rows);
 };
 std::vector<JointType> rigid_joint_types();
@@ -119,7 +118,7 @@ struct ObstacleSurface {
 struct ObstacleType {
   std::string type, help;
   std::vector<spec::Key> (*keys)();
-  /// The surfaces, and the mesh by which the obstacle is drawn; `size` is that of what is infinite.
+  /// The surfaces, and the drawn mesh of the obstacle; `size` is the drawn size of infinite obstacles.
   std::vector<ObstacleSurface> (*build)(const nlohmann::json& obstacle, double size, SurfaceMesh& mesh);
 };
 std::vector<ObstacleType> analytic_obstacle_types();  ///< plane, sphere, cylinder
@@ -129,6 +128,7 @@ const std::vector<ObstacleType>& obstacle_types();
 
 struct IntegratorType {
   std::string type, help;
+  MethodInfo info;  ///< of the method with its default options
   spec::Node (*keys)();
   /// Reads the options. Precondition: scales and weight of the model are known.
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
@@ -136,5 +136,7 @@ struct IntegratorType {
 IntegratorType nsga_decoupled_type();
 IntegratorType static_type();
 const std::vector<IntegratorType>& integrator_types();
+/// What the method of a checked "integrator" section takes and gives.
+const MethodInfo& method_of(const nlohmann::json& integrator);
 
 }  // namespace carom

@@ -51,7 +51,6 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
   options.tolerance = newton["tolerance"].get<double>();
   options.constraint_tolerance = newton["constraint_tolerance"].get<double>();
   options.scales = model.scales;
-  options.weight = model.weight;
   return [options](const System& system) { return std::make_unique<StaticEquilibrium>(system, options); };
 }
 
@@ -59,7 +58,7 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
 
 IntegratorType static_type() {
   return {"static", "static equilibria along a path of loads, without inertia: nothing moves but by its loads",
-          static_spec, build};
+          StaticEquilibrium::method_info(), static_spec, build};
 }
 
 }  // namespace carom
