@@ -79,7 +79,7 @@ void System::finalize() {
   for (const DofMap::Frame& f : dofs_.rotating_frames())
     for (int c = 0; c < 3; ++c) is_rotation_[at(f.equation + c)] = 1;
 
-  // rows: bilateral blocks first, then unilateral ones
+  // rows: bilateral blocks first, then the others
   std::stable_partition(constraints_.begin(), constraints_.end(),
                         [](const auto& block) { return block->traits().kind == RowKind::bilateral; });
   rows_ = bilateral_ = 0;
@@ -172,7 +172,7 @@ void System::finalize() {
   }
   saddle_ = builder.build();
 
-  // where every local matrix entry goes
+  // positions of all local matrix entries in the global matrix
   for (std::size_t b = 0; b < elements_.size(); ++b) {
     ElementTables& tables = *element_tables_[b];
     tables.contributes_matrix = elements_[b]->traits().has_mass || elements_[b]->traits().has_stiffness ||
@@ -215,7 +215,7 @@ void System::finalize() {
   if (count > 0) mean_nodal_mass_ = sum / count;
 }
 
-// Where the geometric terms of a block, and of bilateral blocks the rows and columns, go in the saddle-point matrix.
+// Positions of a block's geometric terms in the saddle-point matrix; for bilateral blocks also of rows and columns.
 void System::locate_rows(std::size_t b) {
   ConstraintTables& tables = *constraint_tables_[b];
   const ConstraintBlock& block = *constraints_[b];

@@ -1,10 +1,16 @@
 // System: all questions that an integrator asks about the mechanics.
 //
-// It owns the blocks, the DofMap and the sparsity, and is a pure function of (q, v, t): several states live side by
-// side in one step. Rows: bilateral rows first, [0, bilateral()), then those on condition, [bilateral(), rows()); see
-// rows.hpp. Arrays over rows have rows() entries, whichever rows are selected.
-// Every assembly sums contributions in the order of blocks and elements, so the bits do not depend on the number of
-// threads. After finalize() nothing allocates.
+// System owns the blocks, the DofMap and the sparsity pattern. All results are pure functions of (q, v, t), so a step
+// may use several states at the same time. Assembly sums contributions in the order of blocks and elements, so the bits
+// do not depend on the number of threads. Assembly and products allocate nothing after finalize().
+//
+// Array lengths: configurations q have dofs().configuration_size() entries; velocities v, accelerations a, increments d
+// and forces f have size() entries, one per equation. Row arrays (gaps, rates, biases, multipliers) are indexed by the
+// global row and have rows() entries, whichever rows are selected; if only bilateral rows are selected, bilateral()
+// entries suffice. Bilateral rows are [0, bilateral()), conditional rows [bilateral(), rows()); see rows.hpp.
+//
+// Threads: the const functions share one workspace. Only one thread may call them at a time; inside a call System
+// itself uses threads() threads.
 #pragma once
 
 #include <memory>
@@ -26,26 +32,31 @@ struct TangentOperators {
   std::vector<Mat3> frames;
 };
 
-/// The saddle-point matrix [[S, -k G_b^T], [-k G_b, 0]] of one sub-problem (THEORY section 4), n + bilateral() square:
+/// The linearisation of one sub-problem: the saddle-point matrix [[S, -k G_b^T], [-k G_b, 0]] of order size() +
+/// bilateral(),
 ///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(G^T s)] T      derivatives at (q, v, t)
-///   rows: G + c_rate D(G v + g_t) T, or G T when rows_through_T
+///   rows: G + c_rate D(G v + g_t) T, or G T if rows_through_T
+/// Units: S x has the unit of the residual r for an unknown x. So c_M has the unit of r/(M x), c_C of r/(df/dv x), c_K
+/// of r/(Df x), and c_s s has the unit of c_K times a force. The position correction with step h has r in mass times
+/// length, x in length, c_M = 1, c_K = h^2, c_s = 1 and s in force times time^2. All pointers refer to arrays of the
+/// caller, which must stay valid and unchanged during the call.
 struct Linearisation {
   double c_M = 0, c_C = 0, c_K = 0, c_s = 0;
-  const double* q_M = nullptr;
-  const double* q = nullptr;
-  const double* v = nullptr;
-  double t = 0;
-  const double* a = nullptr;            ///< accelerations of D(M a), per equation; null: zero
-  const double* s = nullptr;            ///< multipliers of D(G^T s), per row; null: none
+  const double* q_M = nullptr;          ///< configuration of M; needed if c_M != 0
+  const double* q = nullptr;            ///< configuration of all derivatives and of the rows
+  const double* v = nullptr;            ///< velocity, size() entries; needed if a block or c_rate depends on v
+  double t = 0;                         ///< time of all derivatives and of the rows
+  const double* a = nullptr;            ///< acceleration in D(M a), size() entries; null: zero
+  const double* s = nullptr;            ///< multipliers in D(G^T s), rows() entries; null: no such term
   const TangentOperators* T = nullptr;  ///< null: identity
   double c_rate = 0;                    ///< dq/dx of rows at velocity level: a time if x is a velocity
   bool rows_through_T = false;
-  double loads = 1;  ///< factor of gravity and of the blocks that only have loads, in c_K
-  MassKind mass = MassKind::consistent;
-  double row_scale = 1;              ///< k
-  const StepStart* start = nullptr;  ///< for rows that refer to the start of the step
-  In frame_blocks;  ///< added to the rotation blocks of S, 3 x 3 row-major for every rotating frame; empty: none
-  bool symmetrised = false;  ///< of elements without symmetric matrices the symmetric parts
+  double loads = 1;                      ///< factor of gravity and of blocks that only contain loads, within c_K
+  MassKind mass = MassKind::consistent;  ///< the matrix M of c_M
+  double row_scale = 1;                  ///< k: the unknowns of the rows are multipliers over k
+  const StepStart* start = nullptr;      ///< for rows that depend on the start of the step
+  In frame_blocks;  ///< added to the rotation blocks of S: 3 x 3, row-major, for every rotating frame; empty: none
+  bool symmetrised = false;  ///< replaces unsymmetric element matrices by their symmetric parts
 };
 
 struct FrameColumn;
@@ -81,7 +92,7 @@ class System {
   const DofMap& dofs() const { return dofs_; }
   int size() const { return dofs_.equations(); }  ///< number of equations, one per free velocity component
   int bilateral() const { return bilateral_; }
-  int conditional() const { return rows_ - bilateral_; }  ///< rows behind the bilateral ones
+  int conditional() const { return rows_ - bilateral_; }  ///< number of rows after the bilateral rows
   int rows() const { return rows_; }
   const Vector& initial_configuration() const { return initial_configuration_; }
   /// Replaces the initial configuration, for instance by the result of a projection.
@@ -107,16 +118,13 @@ class System {
   const std::string& node_name(int node) const { return node_names_[static_cast<std::size_t>(node)]; }
   int equation_node(int equation) const { return equation_nodes_[static_cast<std::size_t>(equation)]; }
 
-  bool linear() const { return linear_; }        ///< elements and bilateral rows are linear, M is constant
-  bool symmetric() const { return symmetric_; }  ///< S is symmetric if T = 1 and no curved contact is active
-  bool symmetrisable() const {
-    return symmetrisable_;
-  }  ///< symmetric(), or S is unsymmetric only by elements on points
+  bool linear() const { return linear_; }                ///< elements and bilateral rows are linear, M is constant
+  bool symmetric() const { return symmetric_; }          ///< S is symmetric if T = 1 and no curved contact is active
+  bool symmetrisable() const { return symmetrisable_; }  ///< symmetric(), or only elements on points are unsymmetric
   bool velocity_dependent() const { return velocity_dependent_; }
   bool constant_mass() const { return constant_mass_; }
-  bool has_forces(unsigned parts) const {
-    return (force_parts_ & parts) != 0;
-  }                                                         ///< any block may have one of the parts
+  /// True if a block may have one of the force parts.
+  bool has_forces(unsigned parts) const { return (force_parts_ & parts) != 0; }
   bool driven() const { return driven_; }                   ///< a bilateral row depends on time
   bool has_massless_equation() const { return massless_; }  ///< an equation has no mass
   /// Mean diagonal mass of the translational equations with mass; 0 if no equation has mass.
@@ -152,34 +160,34 @@ class System {
   /// The force whose relative rounding error estimates the roundoff of the internal forces.
   double roundoff_force(double length_scale) const;
 
-  // Constraints.
-  // Arrays over rows are indexed by global row; blocks without selected rows leave their entries alone. `start` is for
-  // rows that refer to the start of the step.
+  // Constraints. Row arrays are indexed by the global row; entries of blocks without selected rows do not change.
+  // start: needed by rows that depend on the start of the step.
+  /// g(q, t), a length or an angle.
   void gaps(In q, double t, RowSelection set, Out g, const StepStart* start = nullptr) const;
   /// G v + g_t
   void rates(In q, In v, double t, RowSelection set, Out rate, const StepStart* start = nullptr) const;
   /// h of g'' = G v' + h
   void biases(In q, In v, double t, RowSelection set, Out h, const StepStart* start = nullptr) const;
-  /// f += G^T s over the selected rows; rows with s = 0 cost nothing.
+  /// f += G^T s over the selected rows. f has size() entries. Items whose multipliers are all zero are not evaluated.
   void add_reactions(In q, double t, In s, RowSelection set, Out f, const StepStart* start = nullptr) const;
-  /// Gap, rate (0 without v) and gradient of single rows.
+  /// Gap and rate of a single row.
   double row_gap(int row, In q, double t, const StepStart* start = nullptr) const;
   double row_rate(int row, In q, In v, double t, const StepStart* start = nullptr) const;
-  /// G of a row, or G T; only free equations are listed.
+  /// G of a row, or G T if T is not null; fixed components have no entry.
   void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G,
                     const StepStart* start = nullptr) const;
+  /// Where the row acts and in which direction, in inertial axes.
   ConstraintBlock::Place row_contact_place(int row, In q, In v, double t) const;
 
-  /// Lets every searching block bind its items to the nodes that they may touch within a step of size h from the state
-  /// (q, v) at t. Rows keep number, name and slave point. Entries of D(G^T s) outside the pattern are left out of the
-  /// matrix, so that Newton's method converges linearly there; left_out() counts them.
+  /// Every searching block binds its items to the nodes that they may touch within a step of size h from the state
+  /// (q, v) at t. Rows keep number, name and slave point. The matrix omits entries of D(G^T s) outside of the pattern,
+  /// so Newton's method converges linearly there; left_out() counts these entries.
   void find_candidates(In q, In v, double t, double h);
   long left_out() const { return left_out_; }
 
   // Matrices.
-  const SparsePattern& saddle_pattern() const {
-    return saddle_;
-  }  ///< order size() + bilateral(); contains the diagonal
+  /// Pattern of order size() + bilateral(); contains the diagonal.
+  const SparsePattern& saddle_pattern() const { return saddle_; }
   /// Overwrites `values`, which has saddle_pattern().nonzeros() entries.
   void assemble(const Linearisation& request, Out values) const;
 

@@ -248,7 +248,7 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
       const std::size_t first_row = at(first_row_[b]) + at(i) * rows;
       ConstraintInput in{r.q, nullptr, r.t, r.start};
 
-      // -c_s D(G^T s) T into S
+      // add -c_s D(G^T s) T to S
       const double* s = r.s == nullptr ? nullptr : r.s + first_row;
       if (geometric && std::any_of(s, s + rows, [](double x) { return x != 0; })) {
         std::fill_n(A.data(), m * m, 0.0);
@@ -260,7 +260,7 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
       }
       if (traits.kind != RowKind::bilateral) continue;
 
-      // -k G^T into the columns of the multipliers, -k (G + c_rate D(G v + g_t) T) into the rows
+      // add -k G^T to the columns of the multipliers, -k (G + c_rate D(G v + g_t) T) to the rows
       ConstraintValues wanted;
       wanted.gradient = A.data();
       double* rate_gradient = A.data() + rows * m;
