@@ -90,7 +90,7 @@ class NsgaDecoupled final : public Integrator {
   bool forces_known_ = false;            // f_smooth_ belongs to (q~, v~)
   bool correction_known_ = false;        // f_correction_ belongs to (q, v)
   bool mass_changes_ = false;
-  const TangentOperators* T_ = nullptr;  // T(U) at the present iterate
+  const TangentOperators* T_ = nullptr;                 // T(U) at the present iterate
   Vector a_star_, a_n_, vd_, v_smooth_, d_, q_smooth_;  // smooth state (tilde in the paper)
   Vector U_, q_, W_, v_, reflected_, s_;                // corrected state; e (G_n v_n + g_t,n) per row
   Vector f_smooth_, reaction_smooth_, f_, f_correction_, reaction_, Mx_, mass_change_, dv_;
