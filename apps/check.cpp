@@ -1,4 +1,4 @@
-// carom check: validates a model and takes stock of it, without a step.
+// carom check: validates a model and prints its inventory, without a step.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The subcommands of carom and what they share. Every command returns an exit code.
+// The subcommands of carom and their shared functions. Every command returns an exit code.
 #pragma once
 
 #include <cstddef>
@@ -30,13 +30,13 @@ struct Command {
   CLI::App* subcommand = nullptr;
 };
 
-/// For options: what is wrong with an empty value, as of a shell's variable that is not set; empty for any other.
+/// For options: a message for an empty value, for instance from an unset shell variable; empty for any other value.
 std::string reject_empty(const std::string& value);
 
-/// For --set: what is wrong with a text that is not /json/pointer=value; empty for any other.
+/// For --set: a message for a text that is not /json/pointer=value; empty for any other text.
 std::string reject_malformed_override(const std::string& text);
 
-/// Columns of the terminal that stderr is; 0 when it is none.
+/// Number of columns of the terminal on stderr; 0 if stderr is not a terminal.
 std::size_t width_of_stderr();
 
 Command& run_command();

@@ -1,4 +1,4 @@
-// carom converge: one model over a list of steps, or of another number of it; errors and orders of its probes.
+// carom converge: solves a model for a list of steps or of another number; errors and orders of its probes.
 
 #include <fmt/format.h>
 
@@ -26,14 +26,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler can reach
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler can reach nothing else
 volatile std::sig_atomic_t interrupted = 0;
 extern "C" void on_converge_interrupt(int signal) {
   if (interrupted != 0) std::_Exit(128 + signal);
   interrupted = 1;
 }
 
-/// What the command line asks for that cannot be.
+/// The request of the command line is impossible.
 struct CommandLineError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -59,10 +59,10 @@ std::string optional_text(const std::optional<double>& x, const char* format) {
   return x ? fmt::format(fmt::runtime(format), *x) : "-";
 }
 
-/// The number that is changed from run to run: what people call it and where it stands in the model.
+/// The number that varies from run to run: its name for users and its pointer.
 struct Varied {
   std::string label, pointer;
-  std::vector<std::string> words;  ///< values as they were given
+  std::vector<std::string> words;  ///< values as given by the user
   std::vector<double> values;
 };
 
@@ -113,7 +113,7 @@ class Converge final : public Command {
   }
 
  private:
-  // ---- what is asked for
+  // ---- the request
 
   Varied varied() const {
     Varied out;
@@ -149,7 +149,7 @@ class Converge final : public Command {
     if (out.values.size() < 2)
       throw CommandLineError(
           fmt::format("{}: expected two values or more, separated by commas, got {}", option, in_quotes(list)));
-    // steps in any order; other numbers say by their order which way is finer
+    // steps may come in any order; the order of other numbers defines the finer direction
     if (!steps_.empty()) {
       std::vector<std::size_t> order(out.values.size());
       for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -193,7 +193,7 @@ class Converge final : public Command {
     return out;
   }
 
-  /// The probes that are asked for.
+  /// The requested probes.
   std::vector<StudyQuantity> quantities_of(const PreparedRun& run) const {
     std::vector<std::string> names;
     for (const ProbeSettings& p : run.model->output.probes) names.push_back(p.name);
@@ -210,18 +210,18 @@ class Converge final : public Command {
 
   // ---- runs
 
-  /// The model with the varied number; nullopt if it is wrong, which is printed.
+  /// The model with the varied number; nullopt, after a message, if the model is wrong.
   std::optional<PreparedRun> prepare(const Varied& varied, const std::string& word) const {
     std::vector<std::string> overrides = overrides_;
     overrides.push_back(varied.pointer + "=" + word);
     PreparedRun run = prepare_run(load_model(model_, overrides), {.threads = threads_});
     if (run.ok()) return run;
-    // an interrupt reaches Gmsh too
+    // an interrupt also reaches Gmsh
     if (interrupted == 0) fmt::print(stderr, "{}", run.issues.report(width_of_stderr()));
     return std::nullopt;
   }
 
-  /// nullopt: the model is wrong, which has been said, or the study was interrupted while it was built.
+  /// nullopt: the model is wrong, which has been reported, or the study was interrupted during set-up.
   std::optional<StudyRun> solve(const Varied& varied, const std::string& word, double value) {
     const auto begin = Clock::now();
     std::optional<PreparedRun> run = prepare(varied, word);
@@ -236,7 +236,7 @@ class Converge final : public Command {
     result.word = word;
     result.value = value;
     result.status = simulation.run();
-    // a run that had ended when the signal came is whole
+    // a run that ended before the signal is complete
     result.statistics = simulation.statistics();
     result.samples = std::move(recorder.samples());
     result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -259,7 +259,7 @@ class Converge final : public Command {
     std::fflush(stderr);
   }
 
-  /// Whether the model has the parameter that is varied; a wrong model is left to its reader.
+  /// Reports an unknown parameter; the reader reports other errors of the model.
   void check_parameter(const Varied& varied) const {
     if (parameter_.empty()) return;
     const ModelDocument document = load_model(model_, overrides_);
@@ -279,7 +279,7 @@ class Converge final : public Command {
   int study() {
     const Varied varied = this->varied();
     check_parameter(varied);
-    // the first model, before anything long begins
+    // build the first model before the long computations begin
     std::vector<StudyQuantity> quantities;
     {
       const std::optional<PreparedRun> run = prepare(varied, varied.words.front());
@@ -288,7 +288,7 @@ class Converge final : public Command {
     }
     const std::vector<Expected> expected = expected_orders(quantities);
 
-    // the reference
+    // read or choose the reference
     std::string reference_word, reference_text;
     std::optional<Samples> reference;
     bool reference_in_list = false;
@@ -325,7 +325,7 @@ class Converge final : public Command {
                                            directory.string(), file));
     prepare_study(directory);
 
-    // runs; the reference last, since it takes longest
+    // the runs; the reference comes last, because it takes longest
     std::vector<StudyRun> results;
     const std::size_t count = varied.values.size() + (reference || reference_in_list ? 0 : 1);
     const std::size_t listed = varied.values.size() - (reference_in_list ? 1 : 0);
@@ -350,7 +350,7 @@ class Converge final : public Command {
       }
     }
 
-    // errors and orders
+    // compute errors and orders
     if (reference)
       for (StudyRun& r : results) {
         if (r.status != RunStatus::completed) continue;
@@ -398,7 +398,7 @@ class Converge final : public Command {
   std::filesystem::path directory_;
   int threads_ = 1;
   bool quiet_ = false;
-  std::vector<std::string> names_;  // of the sub-problems
+  std::vector<std::string> names_;  // names of the sub-problems
 };
 
 }  // namespace

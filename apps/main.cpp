@@ -22,7 +22,7 @@
 
 namespace {
 
-/// CLI11's message, where it is one for programmers in words for users.
+/// CLI11's message; a message for programmers is replaced by a sentence for users.
 std::string sentence_of(const CLI::ParseError& e) {
   const std::string text = e.what();
   if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch) && text.ends_with(" missing"))
@@ -48,14 +48,14 @@ std::string sentence_of(const CLI::ParseError& e) {
   return text == "A subcommand is required" ? "expected a command" : text;
 }
 
-/// What is wrong with the command line, and where to read on.
+/// What is wrong with the command line, and the place of the explanation.
 std::string failure_text(const CLI::App& app, const CLI::ParseError& e) {
   const std::vector<const CLI::App*> commands =
       app.get_subcommands([](const CLI::App* command) { return command->parsed(); });
   const CLI::App& command = commands.empty() ? app : *commands.front();
   const std::string name = commands.empty() ? "carom" : "carom " + command.get_name();
 
-  // Words that nobody expects come first: a misspelt option may be why something else is missing.
+  // unknown words come first: a misspelt option may be the reason for a missing one
   const std::vector<std::string> extras = app.remaining(true);
   const auto is_option = [](const std::string& word) { return word.size() > 1 && word[0] == '-'; };
   const bool has_option = std::any_of(extras.begin(), extras.end(), is_option);
@@ -98,7 +98,7 @@ int dispatch(int argc, char** argv) {
     e.command.subcommand = app.add_subcommand(e.name, e.help);
     e.command.declare(*e.command.subcommand);
   }
-  // CLI11 would only say that a command is missing
+  // CLI11 would only report a missing command
   const std::string first = argc > 1 ? argv[1] : "", named = first == "help" && argc > 2 ? argv[2] : first;
   const bool known =
       std::any_of(std::begin(entries), std::end(entries), [&](const Entry& e) { return named == e.name; });
@@ -120,7 +120,7 @@ int dispatch(int argc, char** argv) {
     app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
-      app.exit(e);  // help or version
+      app.exit(e);  // prints help or version
       return carom::exit_done;
     }
     std::fputs(failure_text(app, e).c_str(), stderr);

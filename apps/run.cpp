@@ -32,14 +32,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler can reach
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): a signal handler can reach nothing else
 volatile std::sig_atomic_t begun = 0;
 volatile std::sig_atomic_t interrupted = 0;
 volatile std::sig_atomic_t snapshot_wanted = 0;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" void on_interrupt(int signal) {
-  // before a run, as while a geometry is meshed, there is nothing to complete; in it the first one lets the step
-  // finish, a second one ends the program at once
+  // Before the run, for instance while Gmsh meshes a geometry, there is nothing to complete. During the run the first
+  // signal lets the step finish, and the second ends the program at once.
   if (begun == 0) std::_Exit(exit_interrupted);
   if (interrupted != 0) std::_Exit(128 + signal);
   interrupted = 1;
@@ -93,7 +93,8 @@ class Run final : public Command {
         if (checkpoint->version != CAROM_VERSION)
           fmt::print(stderr, "note: it was written by carom {}: the last digits may differ\n", checkpoint->version);
         for (const ModelDifference& d : run.differences)
-          if (!d.pointer.starts_with("/expect/") || !d.was.empty())  // --until gives expectations the model's end
+          if (!d.pointer.starts_with("/expect/") ||
+              !d.was.empty())  // --until changes the end time of expectations, which the user did not edit
             fmt::print(stderr, "note: {} is now {}, was {}\n", d.pointer, d.now.empty() ? "absent" : d.now,
                        d.was.empty() ? "absent" : d.was);
       }
@@ -114,7 +115,7 @@ class Run final : public Command {
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
     std::signal(SIGUSR1, on_snapshot);
-    // a file above the limit of its size is an error of writing, not the end at once
+    // a file above the size limit is a write error and must not kill the process
     std::signal(SIGXFSZ, SIG_IGN);
   }
 
@@ -142,7 +143,7 @@ class Run final : public Command {
     fmt::print(stderr, "scales: length {:.4g}, speed {:.4g}, mass {:.4g}\n", s.length, s.speed, s.mass);
   }
 
-  /// Whether the model lies where the run writes. A run's own run.json may, as long as it remains what it is.
+  /// True if the run would overwrite the model file. A run may repeat its own run.json if the file stays the same.
   bool would_overwrite_model(const std::filesystem::path& directory, const std::string& name,
                              const std::string& run_text) const {
     if (is_one_of(model_, directory, {"run.json"})) {
@@ -168,7 +169,7 @@ class Run final : public Command {
     const double t_end = model.state.t + model.simulation.duration;
     Simulation simulation(model.system, integrator, model.state, model.simulation);
 
-    // observers, those that others read first
+    // observers; an observer that others read comes before them
     std::vector<Observer*> observers;
     std::vector<std::unique_ptr<Observer>> owned;
     const auto own = [&](auto observer) {
@@ -180,7 +181,7 @@ class Run final : public Command {
     const OutputSettings& output = model.output;
     const EnergyLedger* ledger = nullptr;
     const EnergyWatch* energy = nullptr;
-    // without inertia there are no impacts, and what loads and ramp give is not followed
+    // a static run has no impacts and no energy balance
     const bool moves = integrator.info().dynamic;
     if (output.energy && moves) {
       ledger = own(std::make_unique<EnergyLedger>());
@@ -204,14 +205,14 @@ class Run final : public Command {
 
     bool same_files = false;
     if (task.checkpoint) {
-      // results are continued in the directory that the checkpoint lies in
+      // results are continued only in the directory of the checkpoint
       std::error_code code;
       const std::filesystem::path home = task.checkpoint->file.parent_path() / "..";
       same_files = std::filesystem::equivalent(home, directory, code) && !code;
       resume(*task.checkpoint, task.run.differences, parts, t_end, same_files);
       account.restarted_from = task.checkpoint->file.string();
     }
-    // other files by these names are not ours
+    // without run.json, files with these names belong to the user
     const bool replaces = !same_files && std::filesystem::exists(directory / "run.json");
     prepare(directory, task.run.run_text(), same_files);
     if (replaces) remove_unwritten(directory, task.name, observers, picture != nullptr);
@@ -238,8 +239,8 @@ class Run final : public Command {
     return met ? exit_done : exit_expectation;
   }
 
-  /// The directory of the results, without what an earlier run left and this one does not go on from: how it ended and,
-  /// of another run, its checkpoints. Nothing is touched before the run is known to be possible.
+  /// Prepares the directory of the results: removes the end reports of an earlier run and, if that was another run, its
+  /// checkpoints. Called only when the run is known to be possible.
   static void prepare(const std::filesystem::path& directory, const std::string& run_text, bool same_files) {
     std::error_code code;
     std::filesystem::create_directories(directory, code);
@@ -249,7 +250,7 @@ class Run final : public Command {
     std::filesystem::remove(directory / "summary.json", code);
   }
 
-  /// Tables and pictures of an earlier run that this one does not write.
+  /// Removes tables and pictures of an earlier run that this run does not write.
   static void remove_unwritten(const std::filesystem::path& directory, const std::string& name,
                                const std::vector<Observer*>& observers, bool pictures) {
     std::error_code code;
@@ -261,7 +262,7 @@ class Run final : public Command {
     if (!pictures) remove_series(directory, name);
   }
 
-  /// The account of a run, and summary.json.
+  /// Prints the summary of a run and writes summary.json.
   void finish(RunAccount& account, const Simulation& simulation, const Task& task, Integrator& integrator,
               const EnergyLedger* ledger, const EnergyWatch* energy) const {
     const Model& model = *task.run.model;
@@ -291,7 +292,7 @@ class Run final : public Command {
     write_atomically(task.directory / "summary.json", summary_text(model, account));
   }
 
-  /// False if one was missed.
+  /// Returns false if an expectation was missed.
   bool report_expectations(const RunAccount& account) const {
     bool met = true;
     for (const Expectation& e : account.expectations) {

@@ -1,5 +1,5 @@
-// carom schema: the JSON Schema of model files, the manual of one key, or the reference of all keys as Markdown; all
-// from the one declaration of the keys.
+// carom schema: the JSON Schema of model files, the manual of one key, or the reference of all keys as Markdown; all of
+// them follow from the declaration of the keys.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// What the commands know of the terminal.
+// Properties of the terminal.
 
 #include <sys/ioctl.h>
 #include <unistd.h>

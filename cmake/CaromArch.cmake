@@ -1,4 +1,4 @@
-# CAROM_ARCH: the value of -march=. Bits of results differ between values, never between runs of one value.
+# CAROM_ARCH: the value of -march=. The bits of results depend on this value, but never differ between runs.
 
 set(default_arch "")
 if(EXISTS /proc/cpuinfo)

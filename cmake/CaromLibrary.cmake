@@ -2,8 +2,8 @@
 # carom_library(NAME name FOLDERS folders... PUBLIC targets... PRIVATE targets...)
 #
 # The static library carom_<folder> of all .cpp files of the calling folder; with FOLDERS, the library NAME of these
-# sub-folders, which the calling folder's own library, declared after it, leaves out. A folder without sources becomes
-# an interface library, so that the tree configures at any time. Adding a file pair needs no edit.
+# sub-folders. The calling folder's own library must be declared later and leaves these sub-folders out. A folder without
+# sources becomes an interface library, so CMake always configures. A new file pair needs no edit.
 
 function(carom_library)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "FOLDERS;PUBLIC;PRIVATE")
@@ -34,7 +34,7 @@ function(carom_library)
   carom_precompile(${name})
 endfunction()
 
-# The common headers, compiled once for all targets with the same flags.
+# The common headers, precompiled once for all targets with the same flags.
 function(carom_precompile target)
   if(CAROM_PCH)
     target_precompile_headers(${target} REUSE_FROM carom_pch)

@@ -1,4 +1,4 @@
-# SuiteSparse as Debian packages it: no CMake configuration, headers in a folder of their own.
+# SuiteSparse from Debian's packages, which have no CMake configuration and keep headers in a separate folder.
 #
 #   find_package(SuiteSparse REQUIRED COMPONENTS klu umfpack cholmod amd colamd suitesparseconfig)
 #

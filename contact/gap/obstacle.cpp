@@ -7,7 +7,8 @@ namespace carom {
 
 namespace {
 
-// Distance from a point whose offset r has already been projected: |r|, its direction and the projector across it.
+// Distance from a point or axis, after projection of the offset r: |r|, the direction of r and the projector normal to
+// it.
 struct Radial {
   double length;
   Vec3 direction;
@@ -56,7 +57,7 @@ class Cylinder final : public Obstacle {
   Cylinder(const Vec3& center, const Vec3& axis, double radius, double length, bool inside)
       : center_(center),
         axis_(axis.normalized()),
-        // any direction across the axis, for points on it
+        // direction for points on the axis: any unit vector normal to the axis
         across_(axis_.unitOrthogonal()),
         radius_(radius),
         half_length_(length > 0 ? 0.5 * length : std::numeric_limits<double>::infinity()),
@@ -77,7 +78,7 @@ class Cylinder final : public Obstacle {
     const double z = axis_.dot(r);
     const Radial rho = radial(r - z * axis_, across_);
     const double mantle = rho.length - radius_, cap = std::abs(z) - half_length_;
-    // Hessian of rho: the circumferential direction
+    // Hessian of rho: curvature along the circumference
     const Vec3 around = axis_.cross(rho.direction);
     Mat3 H_rho = Mat3::Zero();
     if (rho.length > 0) H_rho = around * around.transpose() / rho.length;
@@ -91,7 +92,7 @@ class Cylinder final : public Obstacle {
     }
     const Vec3 outward = z < 0 ? Vec3(-axis_) : axis_;
     if (mantle > 0 && cap > 0) {
-      // distance from the rim, a circle
+      // distance from the rim, which is a circle
       d.value = std::hypot(mantle, cap);
       d.gradient = (mantle * rho.direction + cap * outward) / d.value;
       d.hessian = (rho.direction * rho.direction.transpose() + outward * outward.transpose() -

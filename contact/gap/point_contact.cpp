@@ -56,7 +56,7 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
     }
     if (in.v == nullptr) continue;
 
-    // velocity relative to the obstacle's material point at x_P
+    // velocity relative to the obstacle's material point that coincides with x_P
     const double* v = in.v + 6 * local;
     const Vec3 r = p.x - pose.origin;
     const Vec3 w = point_velocity(p, c.offset, v) - pose.velocity - pose.omega.cross(r);
@@ -67,7 +67,7 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
           w.dot(d.hessian * w) + n.dot(point_centripetal(p, c.offset, v) - carried - 2 * pose.omega.cross(w));
     }
     if (values.rate_gradient != nullptr) {
-      // D(n . w) = w . H J + n . D(w);  w follows x_P through -omega x, and R through the offset's velocity
+      // D(n . w) = w . H J + n . D(w); w depends on x_P through -omega x, and on R through the velocity of the offset
       const Eigen::RowVector3d along = w.transpose() * d.hessian - n.cross(pose.omega).transpose();
       Eigen::Map<Eigen::Matrix<double, 1, 6>> D(values.rate_gradient + 6 * local);
       D = along * point_jacobian(p, c.offset);

@@ -1,6 +1,6 @@
-// Points and spheres of nodes against one obstacle, fixed or moving.
+// Contact of points and spheres, which are attached to nodes, with one obstacle, which is fixed or moves.
 //
-//   g(q, t) = phi(y) - r,   y = b + Q^T (x_P - c - b)                THEORY section 11; r = 0 for a point
+//   g(q, t) = phi(y) - r,   y = b + Q^T (x_P - c - b)                r = 0 for a point
 //   G = n^T J_P,  n = Q grad phi,   g_t = -n . (velocity of the obstacle at x_P)
 //   D(G^T s) = s (J_P^T H J_P + dJ_P^T n),  H = Q (Hess phi) Q^T
 //   h = w . H w + n . (J' v) - n . (acceleration of the obstacle at x_P) - 2 n . (omega x w),
@@ -21,14 +21,14 @@ namespace carom {
 struct ContactPoint {
   std::string name;  ///< for messages, events and probes
   int node = 0;
-  Vec3 offset = Vec3::Zero();  ///< body axes
+  Vec3 offset = Vec3::Zero();  ///< in body axes
   double radius = 0;           ///< r
   double restitution = 0;      ///< e
 };
 
 class PointContactBlock final : public ConstraintBlock {
  public:
-  /// rotating: whether any node is a frame. motion may be null (fixed obstacle).
+  /// rotating: true if any node is a frame. motion: null for a fixed obstacle.
   PointContactBlock(std::string name, std::vector<ContactPoint> points, std::shared_ptr<const Obstacle> obstacle,
                     std::shared_ptr<const PrescribedMotion> motion, bool rotating);
 

@@ -1,9 +1,9 @@
-// The prescribed motion of an obstacle: a translation c(t) and a rotation by the angle theta(t) about a fixed axis
-// through the point `about` (which moves with the translation).
+// The prescribed motion of an obstacle: a translation c(t) and a rotation by the angle theta(t) about a fixed axis. The
+// axis passes through the point `about`, which moves with the translation.
 //
 //   x = c + b + Q (y - b),   Q = exp(theta a),   omega = theta' a          y: obstacle frame, b: about
 //
-// Rates are exact, from the derivatives of the formulas.
+// Velocities and accelerations use the exact derivatives of the formulas.
 #pragma once
 
 #include <array>

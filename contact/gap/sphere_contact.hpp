@@ -1,4 +1,4 @@
-// Spheres of two nodes against each other.
+// Contact between two spheres, each attached to a node.
 //
 //   g = |x_B - x_A| - (r_A + r_B),  n = (x_B - x_A)/|x_B - x_A|,  G = n^T [-J_A, J_B]
 //   D(G^T s) = s ([-J_A, J_B]^T H [-J_A, J_B] + geometric terms of J_A, J_B),  H = (1 - n n^T)/|x_B - x_A|
@@ -15,7 +15,7 @@ namespace carom {
 struct SpherePair {
   std::string name;
   int node_a = 0, node_b = 0;
-  Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< centres, body axes
+  Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< centres in body axes
   double radius_a = 0, radius_b = 0;
   double restitution = 0;
 };

@@ -1,4 +1,4 @@
-// Errors that cross folder borders. Non-convergence is no exception: see StepReport.
+// Exceptions that cross folder borders. A step that does not converge is not an exception: see StepReport.
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +7,7 @@
 
 namespace carom {
 
-/// The user's model is wrong. `pointer` is the JSON pointer of the place ("/joints/0/of/1"), as far as it is known.
+/// The user's model is wrong. `pointer` is the JSON pointer of the wrong value ("/joints/0/of/1"), as far as known.
 class ModelError : public std::runtime_error {
  public:
   ModelError(std::string pointer, const std::string& message)

@@ -1,11 +1,11 @@
-// at(i): an int index as the standard containers take it.
+// at(i): converts an int index to the index type of the standard containers.
 #pragma once
 
 #include <cstddef>
 
 namespace carom {
 
-/// i >= 0.
+/// Precondition: i >= 0.
 constexpr std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace carom

@@ -1,7 +1,7 @@
 #pragma once
 
-// Headers that nearly every file needs, precompiled once for all targets. A convenience of the build only: every file
-// still includes what it uses, and the build with -DCAROM_PCH=OFF keeps it so.
+// Precompiled headers that nearly every file needs. They only speed up the build: every file still includes the headers
+// it uses, and a build with -DCAROM_PCH=OFF checks this.
 
 #include <Eigen/Core>
 #include <Eigen/Dense>

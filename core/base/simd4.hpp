@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-// passing 32-byte vectors by value needs AVX for a stable binary interface; here everything is inlined
+// g++ warns that 32-byte vector arguments need AVX for a stable binary interface; all functions here are inlined
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace carom {
@@ -31,7 +31,7 @@ inline Lanes sqrt(const Lanes& x) { return Lanes{std::sqrt(x[0]), std::sqrt(x[1]
 [[gnu::always_inline]] inline Lanes max(Lanes x, Lanes y) { return x > y ? x : y; }
 [[gnu::always_inline]] inline double sum(Lanes x) { return (x[0] + x[2]) + (x[1] + x[3]); }
 
-/// Rows become columns: entry l of what was x_i is entry i of what becomes x_l.
+/// Transposes four vectors: entry l of x_i and entry i of x_l are exchanged.
 inline void transpose(Lanes& x0, Lanes& x1, Lanes& x2, Lanes& x3) {
   const Lanes a = __builtin_shufflevector(x0, x1, 0, 4, 2, 6), b = __builtin_shufflevector(x0, x1, 1, 5, 3, 7);
   const Lanes c = __builtin_shufflevector(x2, x3, 0, 4, 2, 6), d = __builtin_shufflevector(x2, x3, 1, 5, 3, 7);

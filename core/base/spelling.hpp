@@ -1,6 +1,6 @@
-// The name a user most likely meant: smallest edit distance (insertion, deletion, substitution and exchange of
-// neighbours count one), ignoring case, at most a third of the length; otherwise a name that begins like the given one,
-// or has the same stem.
+// Suggests the name that a user most likely meant: the candidate with the smallest edit distance (insertion, deletion,
+// substitution or exchange of neighbours count one), ignoring case, if the distance is at most a third of the length;
+// otherwise a candidate with the same beginning or the same stem.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-/// The first of the nearest candidates; empty when none is near.
+/// The first of the nearest candidates; empty if no candidate is near.
 inline std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest = 64;
   const auto normal = [](std::string_view s) {
@@ -39,7 +39,7 @@ inline std::string nearest_name(std::string_view name, const std::vector<std::st
   if (name.empty() || name.size() > longest) return {};
   const std::string given = normal(name);
 
-  // Few changes.
+  // few changes
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, given.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
@@ -52,14 +52,14 @@ inline std::string nearest_name(std::string_view name, const std::vector<std::st
   }
   if (!best.empty()) return best;
 
-  // The same beginning: "youngs_modulus" for "young", "rho" for "rho_infinity".
+  // the same beginning: "youngs_modulus" for "young", "rho" for "rho_infinity"
   for (const std::string& candidate : candidates) {
     const std::string other = normal(candidate);
     const std::size_t shorter = std::min(other.size(), given.size());
     if (shorter >= 3 && other.compare(0, shorter, given, 0, shorter) == 0) return candidate;
   }
 
-  // The same stem: "gravitation" for "gravity".
+  // the same stem: "gravitation" for "gravity"
   for (const std::string& candidate : candidates) {
     const std::string other = normal(candidate);
     const auto end = std::mismatch(other.begin(), other.end(), given.begin(), given.end()).first;

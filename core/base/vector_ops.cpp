@@ -6,7 +6,7 @@ namespace carom {
 
 namespace {
 
-// Four interleaved partial sums: a fixed order that the compiler can vectorise.
+// Four interleaved partial sums: the order is fixed, and the compiler can vectorise the loop.
 template <class Term>
 double ordered_sum(std::size_t n, Term term) {
   double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -41,7 +41,7 @@ double max_abs(In x) {
 }
 
 bool all_finite(In x) {
-  // a sum of x * 0 is NaN exactly when an entry is not finite
+  // x * 0 is NaN if x is infinite or NaN, otherwise 0: the sum is 0 exactly if all entries are finite
   return ordered_sum(x.size(), [&](std::size_t i) { return x[i] * 0.0; }) == 0.0;
 }
 

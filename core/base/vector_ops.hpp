@@ -1,5 +1,5 @@
-// The vector operations integrators are written with. Reductions run in a fixed order: the same bits on every run
-// and for any number of threads.
+// Vector operations for integrators. Sums run in a fixed order, so they have the same bits on every run and for any
+// number of threads.
 #pragma once
 
 #include "core/base/types.hpp"

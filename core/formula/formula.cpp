@@ -20,7 +20,7 @@ namespace {
 
 using TimeJet = Jet<1, 2>;
 
-/// Loads slots with unit seeds: direction d is slot first[d / block] + d % block.
+/// Loads variables with unit seeds: direction d differentiates with respect to slot first[d / block] + d % block.
 template <int N, int Order>
 struct UnitSeeds {
   const double* x;
@@ -35,7 +35,7 @@ struct UnitSeeds {
   }
 };
 
-/// Writes the derivatives in N directions to the places of their variables.
+/// Computes derivatives in N directions and writes them to the entries of their variables.
 template <int N, int Order>
 double derive(std::span<const Instruction> code, std::span<const std::size_t> used, std::span<const double> x,
               std::array<std::size_t, 2> first, std::size_t block, std::span<double> gradient,
@@ -55,8 +55,8 @@ double derive(std::span<const Instruction> code, std::span<const std::size_t> us
   return f.v;
 }
 
-/// All directions at once for up to eight variables, which is nearly always; else in blocks of eight, or of four and
-/// four for the second derivatives.
+/// Formulas of up to eight variables (nearly all) need one pass. More variables are treated in blocks of eight, or for
+/// second derivatives in pairs of blocks of four.
 template <int Order>
 double derive_all(std::span<const Instruction> code, std::span<const std::size_t> used, std::span<const double> x,
                   std::span<double> gradient, std::span<double> hessian) {
@@ -97,7 +97,7 @@ FormulaError::FormulaError(std::size_t offset, std::string message, std::string 
 
 Formula::Formula(std::string_view text, std::span<const std::string> variables, const Parameters& parameters)
     : text_(text.substr(0, max_length + 1)), variable_count_(variables.size()) {
-  // The names given.
+  // check the names of variables and parameters
   const auto check_name = [](const std::string& name, const char* kind) {
     if (!is_identifier(name))
       throw std::invalid_argument(quoted(name) + " cannot be the name of a " + kind +
@@ -121,7 +121,7 @@ Formula::Formula(std::string_view text, std::span<const std::string> variables, 
 
   code_ = parse(text, variables, parameters);
 
-  // Number the variables that occur.
+  // number the variables that occur in the code
   for (const Instruction& in : code_)
     if (in.op == Op::variable) used_.push_back(static_cast<std::size_t>(in.index));
   std::sort(used_.begin(), used_.end());

@@ -6,12 +6,12 @@
 //   Formula gap("hypot(x, y) - r", {"x", "y"}, {{"r", 0.5}});
 //   double g = gap.hessian(q, gradient, hessian);         // spans of 2 and 4 numbers
 //
-// The text is parsed once (recursive descent) into postfix code, constants are folded, and the code runs on a stack of
-// numbers that carry their derivatives (forward mode): no finite differences, no allocation, no state. A const Formula
-// may be evaluated by several threads at once.
+// The text is parsed once (recursive descent) into postfix code, and constants are folded. The code runs on a stack of
+// numbers that carry their derivatives (forward mode): no finite differences, no allocation, no state. Several threads
+// may evaluate a const Formula at the same time.
 //
-// Grammar, from loose to tight binding:
-//   c ? a : b                      only the chosen branch is evaluated, and only its derivatives count
+// Grammar, from lowest to highest precedence:
+//   c ? a : b                      only the chosen branch and its derivatives are evaluated
 //   ||   &&                        short circuit; results are 0 or 1
 //   <  <=  >  >=  ==  !=           results are 0 or 1; cannot be chained (a < b < c is an error)
 //   +  -
@@ -25,10 +25,11 @@
 // smoothstep(a,b,x): 0 before a, 1 after b, u^3 (10 - 15 u + 6 u^2) between with u = (x-a)/(b-a), twice differentiable.
 //
 // Conventions and limits:
-// - Where a function has a kink or a jump (abs, sign, floor, step, mod, min, max, comparisons) the derivatives are
-//   those of one side; abs and sign have derivative 0 at 0; min and max take the first argument of equal ones.
-// - An inner derivative that is exactly zero gives zero, also where the outer one is infinite: max(0,-x)^1.5 has zero
-//   derivatives for x > 0. Otherwise a derivative that does not exist (sqrt at 0, hypot at (0,0)) is not finite.
+// - Where a function has a kink or a jump (abs, sign, floor, step, mod, min, max, comparisons), the derivatives are
+//   one-sided. abs and sign have derivative 0 at 0; min and max choose the first of equal arguments.
+// - In the chain rule an inner derivative of exactly zero gives zero, even if the outer derivative is infinite:
+//   max(0,-x)^1.5 has zero derivatives for x > 0. Other derivatives that do not exist (sqrt at 0, hypot at (0,0)) are
+//   not finite.
 // - Outside a function's domain the value is NaN; a constant part that is not finite (1/0) is an error when parsed.
 // - At most max_length characters, max_depth nested levels and max_depth intermediate values.
 #pragma once
@@ -52,19 +53,19 @@ struct TimeValue {
   double acceleration = 0.0;
 };
 
-/// A text that is no formula. what() is "offset 10: " + message().
+/// The text is not a valid formula. what() is "offset 10: " + message().
 class FormulaError : public std::runtime_error {
  public:
   FormulaError(std::size_t offset, std::string message, std::string found, std::string expected);
 
-  /// Where in the text, in bytes from 0; the length of the text when it ends too early.
+  /// Position of the error in the text, in bytes from 0; the length of the text if the text ends too early.
   std::size_t offset() const { return offset_; }
-  /// The complaint without the offset, e.g. "unknown name 'tme'; did you mean 't'?".
+  /// The message without the offset, e.g. "unknown name 'tme'; did you mean 't'?".
   const std::string& message() const { return message_; }
-  /// What stands there, e.g. "')'" or "the end of the formula".
+  /// The text found at this position, e.g. "')'" or "the end of the formula".
   const std::string& found() const { return found_; }
-  /// What may stand there, e.g. "a value"; the suggested name, without quotes, for an unknown one (empty if none is
-  /// near).
+  /// The text allowed at this position, e.g. "a value". For an unknown name: the suggested name without quotes, or
+  /// empty if no known name is near.
   const std::string& expected() const { return expected_; }
 
  private:
@@ -79,30 +80,30 @@ class Formula {
   static constexpr std::size_t max_length = 65536;
   static constexpr int max_depth = 100;
 
-  /// Parses `text`. `variables` gives the order of the arguments of the evaluations; parameters are replaced by their
-  /// values. Throws FormulaError for a wrong text; std::invalid_argument for a variable or parameter whose name is no
-  /// identifier, is given twice or is a name of the language, and for a parameter that is not finite.
+  /// Parses `text`. `variables` defines the order of the arguments of the evaluations; parameters are replaced by their
+  /// values. Throws FormulaError for an invalid text. Throws std::invalid_argument for a parameter that is not finite,
+  /// and for a name of a variable or parameter that is not an identifier, is given twice or belongs to the language.
   Formula(std::string_view text, std::span<const std::string> variables, const Parameters& parameters = {});
   Formula(std::string_view text, std::initializer_list<std::string> variables, const Parameters& parameters = {});
 
-  /// Whether `name` may be a variable or a parameter: letter or underscore, then also digits, and neither a function
-  /// nor a constant of the language.
+  /// True if `name` may be a variable or a parameter: a letter or underscore, then letters, digits or underscores, and
+  /// neither a function nor a constant of the language.
   static bool is_valid_name(std::string_view name);
 
   const std::string& text() const { return text_; }
   std::size_t variable_count() const { return variable_count_; }
-  /// Whether the value depends on no variable.
+  /// True if the value depends on no variable.
   bool is_constant() const;
-  /// Whether variable `i` occurs (after folding).
+  /// True if variable `i` occurs in the code (after folding of constants).
   bool depends_on(std::size_t i) const;
 
-  /// f(x). x has variable_count() entries, here and below.
+  /// f(x). x has variable_count() entries, here and in the functions below.
   double value(std::span<const double> x) const;
-  /// f(x) and gradient[i] = df/dx_i; variable_count() entries.
+  /// f(x) and gradient[i] = df/dx_i; gradient has variable_count() entries.
   double gradient(std::span<const double> x, std::span<double> gradient) const;
-  /// f(x), its gradient and hessian[i*n + j] = d2f/dx_i dx_j; n*n entries, all written, exactly symmetric.
+  /// f(x), its gradient and hessian[i*n + j] = d2f/dx_i dx_j. hessian has n*n entries and is exactly symmetric.
   double hessian(std::span<const double> x, std::span<double> gradient, std::span<double> hessian) const;
-  /// f, df/ds and d2f/ds2 along a curve x(s) with x' = v and x'' = a; three spans of variable_count() entries.
+  /// f, df/ds and d2f/ds2 along a curve x(s) with x' = v and x'' = a; each span has variable_count() entries.
   TimeValue along(std::span<const double> x, std::span<const double> v, std::span<const double> a) const;
 
   /// f(t), for a formula of one variable.

@@ -1,6 +1,7 @@
-// Internal to core/formula: numbers that carry derivatives, on which the code of a formula runs.
+// Internal to core/formula: numbers with derivatives, on which the code of a formula runs.
 //
-// A plain double stands for a number without derivatives: the code that runs is written once, for it and for every Jet.
+// A plain double is a number without derivatives. The code that runs formulas is written once, for double and for every
+// Jet.
 // Reference: A. Griewank, A. Walther, Evaluating Derivatives, SIAM 2008, chapters 3 and 13.
 #pragma once
 
@@ -18,11 +19,12 @@ void for_each_pair(F f) {
     for (std::size_t j = 0; j <= i; ++j, ++k) f(i, j, k);
 }
 
-/// a b, where a zero wins against an infinity: what does not vary has no derivative, however steep the function is.
+/// a b, but 0 if a or b is zero, even if the other factor is infinite: a constant argument has derivative zero under
+/// any function.
 inline double zero_wins(double a, double b) { return a == 0.0 || b == 0.0 ? 0.0 : a * b; }
 
-/// A value with its gradient and, for Order 2, the lower triangle of its Hessian, row by row, in N directions.
-/// Left uninitialised on purpose: the stack of an evaluation consists of many of them.
+/// A value with its gradient in N directions and, for Order 2, the lower triangle of its Hessian, row by row. Jets are
+/// left uninitialised on purpose, because the stack of an evaluation consists of many of them.
 template <int N, int Order>
 struct Jet {
   static constexpr int hessian_size = Order == 2 ? N * (N + 1) / 2 : 0;
@@ -30,7 +32,7 @@ struct Jet {
   std::array<double, static_cast<std::size_t>(N)> g;
   std::array<double, static_cast<std::size_t>(hessian_size)> h;
 
-  /// A constant.
+  /// Assigns a constant: all derivatives are zero.
   Jet& operator=(double c) {
     v = c;
     g.fill(0.0);
@@ -104,7 +106,7 @@ struct Slopes {
   double f1, f2;
 };
 
-/// Replaces x by f(x), given the value f and a callable for the derivatives (not called for plain numbers).
+/// Replaces x by f(x). f: the value; the callable returns the derivatives and is not called for plain numbers.
 template <class Derivatives>
 static void chain(double& x, double f, Derivatives) {
   x = f;

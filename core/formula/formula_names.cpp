@@ -64,7 +64,7 @@ std::string to_lower(std::string_view word) {
   return out;
 }
 
-/// The first of the candidates nearest to `name`, empty when none is near.
+/// The first of the candidates nearest to `name`; empty if no candidate is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   constexpr std::size_t longest = 64;
   if (name.size() > longest) return {};

@@ -16,8 +16,8 @@ namespace carom::formula_detail {
 
 namespace {
 
-/// Emits code while it parses. Every expression leaves exactly one value on the stack of the evaluation.
-/// The functions of the grammar go from loose to tight binding.
+/// Emits code while parsing. Every expression leaves exactly one value on the evaluation stack. The member functions of
+/// the grammar are in the order of increasing precedence.
 class Parser {
  public:
   Parser(std::string_view text, std::span<const std::string> variables, const Formula::Parameters& parameters)
@@ -32,13 +32,14 @@ class Parser {
   }
 
  private:
-  /// The code of an expression starts at `begin` and reaches to the end of the code; a constant is one instruction.
+  /// The code of an expression starts at `begin` and ends at the end of the code. The code of a constant is one
+  /// instruction.
   struct Operand {
     std::size_t begin;
     bool constant;
   };
 
-  /// Counts values on the stack of the evaluation.
+  /// Counts the values on the evaluation stack.
   void push_value() {
     if (++depth_ > Formula::max_depth)
       tokens_.fail("the formula needs more than " + std::to_string(Formula::max_depth) + " intermediate values",
@@ -51,7 +52,7 @@ class Parser {
     return {code_.size() - 1, true};
   }
 
-  /// Replaces the code from `begin` by its value. `where` is for the message, here and below.
+  /// Replaces the code from `begin` by its value. `where`: the position for error messages, here and below.
   Operand fold(std::size_t begin, const Token& where) {
     const double value = run<double>(std::span(code_).subspan(begin), [](std::size_t, double&) { assert(false); });
     if (!std::isfinite(value))
@@ -79,7 +80,7 @@ class Parser {
     return {a.begin, false};
   }
 
-  /// Turns "number c, op" into one instruction where there is one.
+  /// Merges "number c, op" into one instruction if such an instruction exists.
   bool merge_right(Op op, double c, const Token& where) {
     switch (op) {
       case Op::plus:
@@ -106,7 +107,8 @@ class Parser {
     }
   }
 
-  /// The same for a number before the other operand, whose code then moves down (jumps are relative).
+  /// Merges a constant that precedes the other operand. The code of the operand moves down; jumps are relative and stay
+  /// valid.
   bool merge_left(Op op, std::size_t begin) {
     if (op != Op::plus && op != Op::minus && op != Op::times) return false;
     const double c = code_[begin].number;
@@ -121,10 +123,10 @@ class Parser {
     return code_.size() - 1;
   }
 
-  /// Lets the jump at `from` go to the end of the code.
+  /// Sets the target of the jump at `from` to the end of the code.
   void land(std::size_t from) { code_[from].index = static_cast<std::int32_t>(code_.size() - from - 1); }
 
-  /// Bounds the recursion.
+  /// Limits the depth of recursion.
   struct Level {
     explicit Level(Parser& p) : parser(p) {
       if (++parser.level_ > Formula::max_depth + 1)
@@ -148,7 +150,7 @@ class Parser {
     const int depth = depth_;
     const std::size_t begin = condition.begin;
     if (condition.constant) {
-      // Keep the code of the branch taken only.
+      // keep only the code of the chosen branch
       const bool holds = code_.back().number != 0.0;
       code_.pop_back();
       const Operand yes = expression();
@@ -191,7 +193,7 @@ class Parser {
     return a;
   }
 
-  /// The rest of a && b or, with `any`, a || b.
+  /// Parses the rest of a && b or, if `any` is true, of a || b.
   Operand logical(Operand a, bool any) {
     tokens_.take();
     const double a_number = code_[a.begin].number;
@@ -332,7 +334,7 @@ class Parser {
     if (!tokens_.at("(")) tokens_.fail_expected("'(' after the function " + quoted(f.name));
     tokens_.take();
 
-    // Arguments; those after the second of min and max join the result so far.
+    // the arguments; min and max combine each argument after the second with the result so far
     std::array<Operand, 3> arguments{};
     int count = 0;
     for (;;) {
@@ -387,8 +389,8 @@ class Parser {
   std::span<const std::string> variables_;
   const Formula::Parameters& parameters_;
   std::vector<Instruction> code_;
-  int depth_ = 0;  // values on the stack of the evaluation
-  int level_ = 0;  // recursion of the parser
+  int depth_ = 0;  // values on the evaluation stack
+  int level_ = 0;  // recursion depth of the parser
 };
 
 }  // namespace

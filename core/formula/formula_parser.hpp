@@ -10,7 +10,7 @@
 
 namespace carom::formula_detail {
 
-/// The code of `text`, constants folded; the index of a variable is its place in `variables`. Throws FormulaError.
+/// The code of `text` with constants folded. A variable's index is its position in `variables`. Throws FormulaError.
 std::vector<Formula::Instruction> parse(std::string_view text, std::span<const std::string> variables,
                                         const Formula::Parameters& parameters);
 

@@ -1,9 +1,10 @@
-// Internal to core/formula: the postfix code of a formula, and running it on doubles or on numbers with derivatives.
+// Internal to core/formula: the postfix code of a formula, and its evaluation on doubles or on numbers with
+// derivatives.
 //
-// Every instruction works on a stack of numbers: it pushes one, replaces the topmost one, or replaces the topmost two
-// or three by one. Jumps are relative to the next instruction and only go forward.
-// The templates are static here and in formula_jets.hpp: g++ inlines a function that is called once if nobody else can
-// call it, which saves a fifth to a third of the time of derivatives.
+// Every instruction works on a stack of numbers: it pushes a number, or replaces the topmost one, two or three numbers
+// by one. Jumps are relative to the next instruction and only go forward.
+// The templates here and in formula_jets.hpp are static: g++ then inlines functions that are called once, which saves a
+// fifth to a third of the time of derivatives.
 #pragma once
 
 #include <array>
@@ -81,7 +82,7 @@ namespace formula_detail {
 using Op = Formula::Op;
 using Instruction = Formula::Instruction;
 
-/// Integer exponents up to this size are products; larger ones go to std::pow.
+/// Powers with integer exponents up to this size are computed as products; larger exponents go to std::pow.
 inline constexpr int max_product_exponent = 64;
 
 /// x^n by squaring, for n >= 0.
@@ -94,7 +95,7 @@ inline double product_power(double x, int n) {
 
 inline double integer_power(double x, int n) { return n >= 0 ? product_power(x, n) : 1.0 / product_power(x, -n); }
 
-/// c x^p, where a zero c wins.
+/// c x^p, but 0 if c is zero, even if x^p is infinite.
 inline double scaled_power(double c, double x, double p) { return c == 0.0 ? 0.0 : c * std::pow(x, p); }
 
 inline Partials power_partials(double x, double y) {
@@ -102,7 +103,7 @@ inline Partials power_partials(double x, double y) {
   p.fa = scaled_power(y, x, y - 1.0);
   p.faa = scaled_power(y * (y - 1.0), x, y - 2.0);
   if (x == 0.0) {
-    // The limits from the right, where they exist.
+    // the limits from the right, if they exist
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     p.fb = y > 0.0 ? 0.0 : none;
     p.fbb = p.fb;

@@ -17,14 +17,14 @@ constexpr std::string_view spaces = " \t\r\n";
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// Length of the UTF-8 character at the start of `s`, 0 when it is none.
+/// Length of the UTF-8 character at the start of `s`; 0 if the bytes are not valid UTF-8.
 std::size_t utf8_length(std::string_view s) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
   const std::size_t n = byte(0) < 0x80 ? 1 : byte(0) < 0xC2 ? 0 : byte(0) < 0xE0 ? 2 : byte(0) < 0xF0 ? 3 : 4;
   if (n == 0 || n > s.size() || byte(0) > 0xF4) return 0;
   for (std::size_t i = 1; i < n; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Longer encodings than needed, surrogates, and beyond the last character.
+  // overlong encodings, surrogates, and values beyond the last character
   if ((byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) > 0x9F) ||
       (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) > 0x8F))
     return 0;
@@ -105,7 +105,7 @@ void Tokens::next_number() {
     if (peek() == '+' || peek() == '-') ++position_;
     good_exponent = is_digit(peek());
     while (is_digit(peek())) ++position_;
-    // "1e2.5" is one wrong number, not two.
+    // read "1e2.5" as one wrong number instead of two numbers
     for (; peek() == '.' || (!good_exponent && is_digit(peek())); ++position_) good_exponent = false;
   }
   token_.text = text_.substr(token_.offset, position_ - token_.offset);

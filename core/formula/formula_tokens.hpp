@@ -1,4 +1,4 @@
-// Internal to core/formula: the tokens of a text, and the errors at one of them.
+// Internal to core/formula: splits a text into tokens and reports errors at tokens.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace carom::formula_detail {
 
-/// Letter or underscore, then also digits.
+/// True for a letter or underscore, followed by letters, digits or underscores.
 bool is_identifier(std::string_view name);
 
-/// Quoted for a message, shortened, with unprintable bytes as \xNN.
+/// `s` in quotes for a message: shortened, with unprintable bytes as \xNN.
 std::string quoted(std::string_view s);
 
 struct Token {
@@ -21,26 +21,26 @@ struct Token {
   double number = 0.0;     // of Kind::number
 };
 
-/// Goes through a text token by token, which must outlive it.
+/// Reads a text token by token. The text must outlive the object.
 class Tokens {
  public:
-  /// At the first token. Throws FormulaError when the text is too long or starts with a wrong number.
+  /// Starts at the first token. Throws FormulaError if the text is too long or starts with a wrong number.
   explicit Tokens(std::string_view text);
 
   const Token& current() const { return token_; }
   bool at(Token::Kind kind) const { return token_.kind == kind; }
   bool at(std::string_view symbol) const { return token_.kind == Token::Kind::symbol && token_.text == symbol; }
-  /// Whether a parenthesis follows the current token.
+  /// True if a parenthesis follows the current token.
   bool before_parenthesis() const;
 
-  /// Returns the current token and goes on to the next. Throws FormulaError when that is a wrong number.
+  /// Returns the current token and advances to the next. Throws FormulaError if the next token is a wrong number.
   Token take();
 
-  /// The current token for a message.
+  /// The current token as text for a message.
   std::string found() const;
   /// Throws FormulaError at the current token.
   [[noreturn]] void fail(const std::string& message, std::string expected) const;
-  /// The same with the message "expected ..., found ...", and a hint where the notation of another language is used.
+  /// Throws with the message "expected ..., found ...", and with a hint if the notation belongs to another language.
   [[noreturn]] void fail_expected(const std::string& expected) const;
 
  private:
@@ -49,7 +49,7 @@ class Tokens {
   char peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
 
   std::string_view text_;
-  std::size_t position_ = 0;  // behind the current token
+  std::size_t position_ = 0;  // position after the current token
   Token token_;
 };
 

@@ -12,7 +12,7 @@ namespace carom {
 
 namespace {
 
-/// The shortest text that reads back as x.
+/// The shortest text that converts back to exactly x.
 std::string to_text(double x) {
   std::array<char, 32> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x).ptr;
@@ -29,14 +29,15 @@ struct Cubic {
   }
 };
 
-/// Slopes at the points of the C2 spline that has no acceleration at its ends.
+/// Slopes at the points of the C2 spline with zero acceleration at its ends.
 std::vector<double> natural_slopes(std::span<const double> h, std::span<const double> secant) {
   const std::size_t n = h.size();
   std::vector<double> diagonal(n + 1), slope(n + 1);
 
-  // Equal accelerations of neighbouring segments: a tridiagonal system for the slopes, rows scaled to be dominant,
+  // Neighbouring segments have equal accelerations. This gives a tridiagonal system for the slopes, with rows scaled so
+  // that the diagonal dominates,
   //   h_i d_{i-1} + 2 (h_{i-1} + h_i) d_i + h_{i-1} d_{i+1} = 3 (h_i secant_{i-1} + h_{i-1} secant_i),
-  // with 2 d_0 + d_1 = 3 secant_0 and the like at the ends. Elimination from the left:
+  // with 2 d_0 + d_1 = 3 secant_0 at the left end and its mirror image at the right end. Elimination from the left:
   diagonal[0] = 2.0;
   slope[0] = 3.0 * secant[0];
   for (std::size_t i = 1; i <= n; ++i) {
@@ -49,7 +50,7 @@ std::vector<double> natural_slopes(std::span<const double> h, std::span<const do
     slope[i] = right - factor * slope[i - 1];
   }
 
-  // Back from the right.
+  // back substitution from the right
   slope[n] /= diagonal[n];
   for (std::size_t i = n; i-- > 0;) {
     const double above = i == 0 ? 1.0 : h[i - 1] / (h[i - 1] + h[i]);
@@ -58,10 +59,10 @@ std::vector<double> natural_slopes(std::span<const double> h, std::span<const do
   return slope;
 }
 
-/// Both positive or both negative.
+/// True if both are positive or both negative.
 bool same_sign(double a, double b) { return (a > 0.0 && b > 0.0) || (a < 0.0 && b < 0.0); }
 
-/// The three-point slope at an end, limited such that the end segment stays monotone.
+/// The three-point slope at an end, limited so that the end segment stays monotone.
 double end_slope(double h0, double h1, double secant0, double secant1) {
   const double slope = ((2.0 * h0 + h1) * secant0 - h0 * secant1) / (h0 + h1);
   if (!same_sign(slope, secant0)) return 0.0;
@@ -97,7 +98,7 @@ class Table {
       secant[i] = (values[i + 1] - values[i]) / h[i];
     }
 
-    // Segments from values and slopes at their ends; a straight one keeps its secant.
+    // Segments follow from values and slopes at their ends; a straight segment keeps its secant.
     std::vector<double> slope;
     if (interpolation == Interpolation::cubic_natural) slope = natural_slopes(h, secant);
     if (interpolation == Interpolation::cubic_monotone) slope = monotone_slopes(h, secant);
@@ -142,7 +143,7 @@ class Table {
     }
   }
 
-  /// Outside the table; `line` touches its nearer end.
+  /// The value outside the table; `line` is the tangent at the nearer end.
   TimeValue beyond(double t, const Cubic& line) const {
     switch (extrapolation_) {
       case Extrapolation::constant:

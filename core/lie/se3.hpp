@@ -5,14 +5,14 @@
 //   Ad(H) = [R hat(x) R; 0 R],   ad(h) = [hat(w) hat(u); 0 hat(w)],   exp(Ad(h)) = Ad(exp(h))
 //   H = H_n exp(h(t))  =>  v = T(h) h',   T(h) = [T3(w) D; 0 T3(w)],   D = d/ds T3(w + s u) at s = 0
 //
-// The last line holds because SE(3) is SO(3) over the dual numbers, w + eps u; it holds for T^-1 as well, so the
-// coefficients and `polynomial` functions of so3.hpp give every operator here.
+// The last line holds because SE(3) is SO(3) over the dual numbers, w + eps u. The same is true of T^-1, so the
+// coefficients and `polynomial` functions of so3.hpp give every operator of this file.
 //
 // Convention: 6-vectors are (u, w), translation first, in length and radians; velocities and increments are body-fixed
 // (left-invariant). Identities: T(-h) = Ad(exp(h)) T(h), Ad(exp(h))^-1 = Ad(exp(-h)). Unlike on SO(3), T(-h) is not
 // T(h)^T. The two-node helicoidal beam: d = log(H_A^-1 H_B) changes by dd = -T(-d)^-1 v_A + T(d)^-1 v_B = P (v_A, v_B).
 //
-// Limits: those of so3.hpp: exp and T for any angle, log for angles up to pi, T^-1 not at multiples of 2 pi.
+// Limits, as in so3.hpp: exp and T hold for any angle, log for angles up to pi; T^-1 is singular at multiples of 2 pi.
 //
 // References: V. Sonneville, A. Cardona, O. Bruels, Geometrically exact beam finite element formulated on the special
 // Euclidean group SE(3), Computer Methods in Applied Mechanics and Engineering 268 (2014) 451-474; O. Bruels, A.
@@ -37,14 +37,14 @@ using Matrix6 = Eigen::Matrix<T, 6, 6>;
 template <typename T>
 using Matrix4 = Eigen::Matrix<T, 4, 4>;
 
-// A rigid motion, or the placement of a frame: rotation R (body to inertial) and position x (inertial).
+// A rigid motion, or position and orientation of a frame: rotation R (body to inertial) and position x (inertial).
 template <typename T>
 struct Frame {
   Matrix3<T> R = Matrix3<T>::Identity();
   Vector3<T> x = Vector3<T>::Zero();
 };
 
-// The product H_A H_B: the placement of B, given in A, seen from where A is given.
+// The product H_A H_B. If B is given relative to A, the result is B relative to the frame in which A is given.
 template <typename T>
 Frame<T> compose(const Frame<T>& A, const Frame<T>& B) {
   return {A.R * B.R, A.R * B.x + A.x};
@@ -56,13 +56,13 @@ Frame<T> inverse(const Frame<T>& H) {
   return {H.R.transpose(), -(H.R.transpose() * H.x)};
 }
 
-// H_A^-1 H_B, from the difference of the positions: no digits are lost far from the origin.
+// H_A^-1 H_B, computed from the difference of the positions: this keeps all digits far from the origin.
 template <typename T>
 Frame<T> relative(const Frame<T>& A, const Frame<T>& B) {
   return {A.R.transpose() * B.R, A.R.transpose() * (B.x - A.x)};
 }
 
-// The 4x4 matrix [hat(w) u; 0 0]. h: 6.
+// The 4x4 matrix [hat(w) u; 0 0]. h has 6 entries.
 template <typename Derived>
 Matrix4<typename Derived::Scalar> hat(const Eigen::MatrixBase<Derived>& h_) {
   using T = typename Derived::Scalar;
@@ -73,7 +73,7 @@ Matrix4<typename Derived::Scalar> hat(const Eigen::MatrixBase<Derived>& h_) {
   return m;
 }
 
-// The 6-vector of a 4x4 matrix [W u; 0 0], W skew-symmetric: vee(hat(h)) = h.
+// The 6-vector of a 4x4 matrix [W u; 0 0] with skew-symmetric W: vee(hat(h)) = h.
 template <typename Derived>
 Vector6<typename Derived::Scalar> vee(const Eigen::MatrixBase<Derived>& m_) {
   using T = typename Derived::Scalar;
@@ -119,16 +119,17 @@ Matrix6<typename Derived::Scalar> ad(const Eigen::MatrixBase<Derived>& h_) {
 }
 
 // ---- Operators made of F(w) = I + p hat(w) + r hat(w)^2 over the dual numbers ----
-// [F(w) D; 0 F(w)] with D = polynomial_along(f, w, u). The coefficients f depend on |w| only and serve h and -h.
+// [F(w) D; 0 F(w)] with D = polynomial_along(f, w, u). The coefficients f depend on |w| only, so h and -h have the same
+// f.
 
-// The operator, 6x6. Needs coefficients of order 1.
+// The operator, 6x6. f: coefficients of order 1.
 template <typename T>
 Matrix6<T> polynomial(const Coefficients<T>& f, const Vector6<T>& h) {
   const Vector3<T> u = h.template head<3>(), w = h.template tail<3>();
   return detail::block_triangular<T>(so3::polynomial(f, w), so3::polynomial_along(f, w, u));
 }
 
-// D_h of the operator times a (6), 6x6. Needs order 2.
+// D_h of the operator times a (6 entries), 6x6. f: coefficients of order 2.
 template <typename T>
 Matrix6<T> polynomial_derivative(const Coefficients<T>& f, const Vector6<T>& h, const Vector6<T>& a) {
   const Vector3<T> u = h.template head<3>(), w = h.template tail<3>();
@@ -138,7 +139,7 @@ Matrix6<T> polynomial_derivative(const Coefficients<T>& f, const Vector6<T>& h, 
       so3::polynomial_derivative(f, w, a_u) + so3::polynomial_second_derivative(f, w, u, a_w));
 }
 
-// D_h of the operator's transpose times a (6), 6x6. Needs order 2.
+// D_h of the operator's transpose times a (6 entries), 6x6. f: coefficients of order 2.
 template <typename T>
 Matrix6<T> polynomial_transposed_derivative(const Coefficients<T>& f, const Vector6<T>& h, const Vector6<T>& a) {
   const Vector3<T> u = h.template head<3>(), w = h.template tail<3>();

@@ -5,21 +5,21 @@
 //   T(w) = I - (1 - cos t)/t^2 hat(w) + (t - sin t)/t^3 hat(w)^2
 //   T(w)^-1 = I + 1/2 hat(w) + (1 - t/2 cot(t/2))/t^2 hat(w)^2
 //
-// Convention: a rotation vector w is in radians; a rotation R maps body components to inertial ones, and so does its
-// unit quaternion q = (w, x, y, z), scalar first, a plain 4-vector; q and -q are the same rotation. The adjoint
-// representation of SO(3) is R itself. Useful identities: T(-w) = T(w)^T, T(-w)^-1 T(w) = exp(-w).
-// Both tangents have the form F(w) = I + p(z) hat(w) + r(z) hat(w)^2 with z = |w|^2. p, r and their first two
-// derivatives in z are all there is to know about an operator; the `polynomial` functions do the rest, and se3.hpp
-// reuses them.
+// Convention: a rotation vector w is in radians. A rotation R maps body components to inertial components, and so does
+// its unit quaternion q = (w, x, y, z), a plain 4-vector with the scalar first; q and -q are the same rotation. The
+// adjoint representation of SO(3) is R itself. Useful identities: T(-w) = T(w)^T, T(-w)^-1 T(w) = exp(-w).
+// Both tangents have the form F(w) = I + p(z) hat(w) + r(z) hat(w)^2 with z = |w|^2. An operator is defined by p, r and
+// their first two derivatives with respect to z; the `polynomial` functions compute the operator and its derivatives
+// from them. se3.hpp uses the same functions.
 //
-// Every function takes any scalar with the arithmetic of double and sqrt, sin, cos, atan2 (double, Dual). The only
-// branches are the switches between a series and a closed form, in half_angle and the two *_coefficients functions (a
-// SIMD lane type overloads these three), and the choices of sign and pivot in log_quaternion and matrix_to_quaternion.
-// Nothing allocates.
+// Every function accepts any scalar type with the arithmetic of double and sqrt, sin, cos, atan2 (double, Dual).
+// Branches exist only where a series is exchanged for a closed form, in half_angle and the two *_coefficients functions
+// (a SIMD lane type overloads these three), and where a sign or pivot is chosen, in log_quaternion and
+// matrix_to_quaternion. No function allocates memory.
 //
-// Limits: exp and T hold for any angle, to the precision that t itself has (100 rad: 1e-14); |w| < 1e150. T is singular
-// at t = 2 pi k, k >= 1: T^-1 has a pole there, and close to it loses digits as eps/|2 pi - t|. log returns angles up
-// to pi, where the axis has two signs.
+// Limits: exp and T hold for any angle, to the relative precision of t itself (100 rad: 1e-14), for |w| < 1e150. T is
+// singular at t = 2 pi k, k >= 1: T^-1 has a pole there, and its relative error near the pole is eps/|2 pi - t|. log
+// returns angles up to pi; at pi the sign of the axis is arbitrary.
 //
 // Reference: O. Bruels, A. Cardona, M. Arnold, Lie group generalized-alpha time integration of constrained flexible
 // multibody systems, Mechanism and Machine Theory 48 (2012) 121-137. Quaternion from a matrix: S. W.
@@ -38,7 +38,7 @@ template <typename T>
 using Vector3 = Eigen::Matrix<T, 3, 1>;
 template <typename T>
 using Matrix3 = Eigen::Matrix<T, 3, 3>;
-// (w, x, y, z), scalar first.
+// (w, x, y, z): the scalar comes first.
 template <typename T>
 using Quaternion = Eigen::Matrix<T, 4, 1>;
 
@@ -61,8 +61,9 @@ constexpr std::array<double, Terms> make_trigonometric_series() {
 template <int K, int Order, std::size_t Terms>
 inline constexpr std::array<double, Terms> trigonometric_series = make_trigonometric_series<K, Order, Terms>();
 
-// With 1 - t/2 cot(t/2) = 2 z sum_k 1/(4 pi^2 k^2 - z): the part k >= 3 of (1 - t/2 cot(t/2))/z as a power series in z,
-// coefficient n = sum_{k>=3} 2/(2 pi k)^(2n+2). It converges for z < 36 pi^2; 16 terms give all digits for z < 40.
+// With 1 - t/2 cot(t/2) = 2 z sum_k 1/(4 pi^2 k^2 - z): the terms k >= 3 of (1 - t/2 cot(t/2))/z as a power series in
+// z, with coefficients sum_{k>=3} 2/(2 pi k)^(2n+2). The series converges for z < 36 pi^2; 16 terms give all digits for
+// z < 40.
 inline constexpr std::array<double, 16> cotangent_tail = {
     2.0007593556872226181e-2,  2.543812068862562158e-5,   5.5845683904944151311e-8,  1.4088241574761046862e-10,
     3.7567162002157978115e-13, 1.0280125375360461078e-15, 2.8500221292137912383e-18, 7.9555754107198449836e-21,
@@ -93,20 +94,21 @@ inline T every_second(const std::array<double, Terms>& series, const T& z2) {
   }
 }
 
-// The sum of a power series; even and odd terms apart, so that two chains of operations run side by side.
+// The sum of a power series. Even and odd terms are summed separately, so that the processor can overlap the two
+// chains.
 template <typename T, std::size_t Terms>
 inline T sum(const std::array<double, Terms>& series, const T& z) {
   const T z2 = z * z;
   return every_second<0>(series, z2) + z * every_second<1>(series, z2);
 }
 
-// The z at which the closed forms of p and r, of their first, and of their second derivatives become as good as the
-// series.
+// The values of z above which the closed forms of p and r, of their first and of their second derivatives are as
+// accurate as the series.
 inline constexpr double switch_0 = 2.0, switch_1 = 14.0, switch_p2 = 18.0, switch_r2 = 24.0;
 
 }  // namespace detail
 
-// hat(w) a = w x a. w: 3.
+// hat(w) a = w x a. w has 3 entries.
 template <typename Derived>
 Matrix3<typename Derived::Scalar> hat(const Eigen::MatrixBase<Derived>& w) {
   using T = typename Derived::Scalar;
@@ -126,7 +128,8 @@ Vector3<typename Derived::Scalar> vee(const Eigen::MatrixBase<Derived>& m) {
 
 // ---- Quaternions ----
 
-// The rotation p after q: quaternion_to_matrix(p q) = quaternion_to_matrix(p) quaternion_to_matrix(q).
+// The product p q, the rotation q followed by p in fixed axes: quaternion_to_matrix(p q) = quaternion_to_matrix(p)
+// quaternion_to_matrix(q).
 template <typename DerivedP, typename DerivedQ>
 Quaternion<typename DerivedP::Scalar> quaternion_product(const Eigen::MatrixBase<DerivedP>& p_,
                                                          const Eigen::MatrixBase<DerivedQ>& q_) {
@@ -154,7 +157,7 @@ Quaternion<typename Derived::Scalar> quaternion_normalise(const Eigen::MatrixBas
   return q * (T(1.0) / sqrt(q(0) * q(0) + q(1) * q(1) + q(2) * q(2) + q(3) * q(3)));
 }
 
-// The rotation matrix of a unit quaternion. Precondition: |q| = 1 (an error e in |q| leaves R^T R - I = O(e)).
+// The rotation matrix of a unit quaternion. Precondition: |q| = 1 (an error e in |q| causes R^T R - I = O(e)).
 template <typename Derived>
 Matrix3<typename Derived::Scalar> quaternion_to_matrix(const Eigen::MatrixBase<Derived>& q_) {
   using T = typename Derived::Scalar;
@@ -177,7 +180,8 @@ Matrix3<typename Derived::Scalar> quaternion_to_matrix(const Eigen::MatrixBase<D
   return R;
 }
 
-// The unit quaternion of a rotation matrix, with w >= 0; pivots on the largest component, so no rotation is lost.
+// The unit quaternion of a rotation matrix, with w >= 0. The largest component is the pivot, so every rotation is
+// accurate.
 // Precondition: R^T R = I, det R = 1, to rounding.
 template <typename Derived>
 Quaternion<typename Derived::Scalar> matrix_to_quaternion(const Eigen::MatrixBase<Derived>& R_) {
@@ -191,7 +195,7 @@ Quaternion<typename Derived::Scalar> matrix_to_quaternion(const Eigen::MatrixBas
     q << half * root, f * (R(2, 1) - R(1, 2)), f * (R(0, 2) - R(2, 0)), f * (R(1, 0) - R(0, 1));
     return q;
   }
-  // Largest of x, y, z: component i, with j, k following it in cyclic order.
+  // Index i of the largest of x, y, z; j and k follow i in cyclic order.
   const int i = R(0, 0) >= R(1, 1) ? (R(0, 0) >= R(2, 2) ? 0 : 2) : (R(1, 1) >= R(2, 2) ? 1 : 2);
   const int j = (i + 1) % 3, k = (i + 2) % 3;
   const T root = sqrt(one + R(i, i) - R(j, j) - R(k, k)), f = half / root;
@@ -234,21 +238,21 @@ Quaternion<typename Derived::Scalar> exp_quaternion(const Eigen::MatrixBase<Deri
   return Quaternion<T>(h.cosine, h.sine_over_angle * w(0), h.sine_over_angle * w(1), h.sine_over_angle * w(2));
 }
 
-// The rotation matrix of the rotation vector w (3, rad), any angle: that of exp_quaternion(w).
+// The rotation matrix of the rotation vector w (3, rad), any angle; equal to the matrix of exp_quaternion(w).
 template <typename Derived>
 Matrix3<typename Derived::Scalar> exp(const Eigen::MatrixBase<Derived>& w) {
   return quaternion_to_matrix(exp_quaternion(w));
 }
 
-// The rotation vector (3, rad), |w| <= pi, of a quaternion of any length but zero. At w = 0 (angle pi) the axis is (x,
-// y, z).
+// The rotation vector (3, rad), |w| <= pi, of a quaternion of any length except zero. For w = 0 (angle pi) the axis is
+// (x, y, z).
 template <typename Derived>
 Vector3<typename Derived::Scalar> log_quaternion(const Eigen::MatrixBase<Derived>& q_) {
   using T = typename Derived::Scalar;
   const Quaternion<T> q = q_;
   using std::atan2;
   using std::sqrt;
-  // Of q and -q the one with the smaller angle.
+  // use q or -q, whichever has the smaller angle
   const bool flip = q(0) < T(0.0);
   const T w = flip ? T(-q(0)) : q(0);
   const Vector3<T> v = flip ? Vector3<T>(-q.template tail<3>()) : Vector3<T>(q.template tail<3>());
@@ -271,7 +275,7 @@ Vector3<typename Derived::Scalar> log(const Eigen::MatrixBase<Derived>& R) {
 
 // ---- Operators F(w) = I + p(z) hat(w) + r(z) hat(w)^2, z = |w|^2 ----
 
-// p, r and their derivatives in z; as many as the Order that was asked for, the others zero.
+// p, r and their derivatives with respect to z up to the requested Order; higher derivatives are zero.
 template <typename T>
 struct Coefficients {
   T p = T(0.0), r = T(0.0);
@@ -279,14 +283,14 @@ struct Coefficients {
   T p2 = T(0.0), r2 = T(0.0);  // second derivatives
 };
 
-// The coefficients of F(w)^T, which are those of F(-w).
+// The coefficients of F(w)^T, which equals F(-w).
 template <typename T>
 Coefficients<T> transposed(const Coefficients<T>& c) {
   return {-c.p, c.r, -c.p1, c.r1, -c.p2, c.r2};
 }
 
 // The coefficients of the tangent operator T(w): p = -(1 - cos t)/t^2, r = (t - sin t)/t^3. z = |w|^2 >= 0.
-// Order 0 serves T, order 1 its derivative (and T on SE(3)), order 2 the derivative of T on SE(3).
+// Order 0 is enough for T, order 1 for its derivative and for T on SE(3), order 2 for the derivative of T on SE(3).
 template <int Order, typename T>
 Coefficients<T> tangent_coefficients(const T& z) {
   static_assert(Order >= 0 && Order <= 2);
@@ -309,7 +313,7 @@ Coefficients<T> tangent_coefficients(const T& z) {
     }
     return f;
   }
-  // Half angles: 1 - cos t = 2 sin(t/2)^2 keeps its digits near 2 pi.
+  // With half angles: 1 - cos t = 2 sin(t/2)^2 keeps its digits near 2 pi.
   const T t = sqrt(z), half = T(0.5) * t, over_z = T(1.0) / z;
   const T s = sin(half), c = cos(half);
   const T a = T(2.0) * s * c / t, versine = T(2.0) * s * s;  // sin(t)/t, 1 - cos t
@@ -340,8 +344,8 @@ Coefficients<T> tangent_coefficients(const T& z) {
   return f;
 }
 
-// The coefficients of T(w)^-1: p = 1/2 and r = (1 - t/2 cot(t/2))/t^2 = sum_k 2/(4 pi^2 k^2 - z). z = |w|^2 >= 0, not
-// at a pole. Orders as in tangent_coefficients.
+// The coefficients of T(w)^-1: p = 1/2 and r = (1 - t/2 cot(t/2))/t^2 = sum_k 2/(4 pi^2 k^2 - z). z = |w|^2 >= 0,
+// except at a pole. Order as in tangent_coefficients.
 template <int Order, typename T>
 Coefficients<T> tangent_inverse_coefficients(const T& z) {
   static_assert(Order >= 0 && Order <= 2);
@@ -351,7 +355,7 @@ Coefficients<T> tangent_inverse_coefficients(const T& z) {
   Coefficients<T> f;
   f.p = T(0.5);
   if (z < T(40.0)) {
-    // The poles at t = 2 pi and 4 pi as they are (the constants in two parts), the others as a series: all terms
+    // The poles at t = 2 pi and 4 pi are exact terms (constants in two parts), the other poles a series: all terms are
     // positive.
     constexpr double pole = 39.47841760435743, rest = 2.5061182034958846953e-15;
     const T g1 = T(1.0) / ((T(pole) - z) + T(rest)), g2 = T(1.0) / ((T(4.0 * pole) - z) + T(4.0 * rest));
@@ -372,7 +376,7 @@ Coefficients<T> tangent_inverse_coefficients(const T& z) {
   return f;
 }
 
-// F(w). Needs order 0.
+// F(w). f: coefficients of order 0.
 template <typename T>
 Matrix3<T> polynomial(const Coefficients<T>& f, const Vector3<T>& w) {
   const T x = w(0), y = w(1), z = w(2), one(1.0);
@@ -391,7 +395,7 @@ Matrix3<T> polynomial(const Coefficients<T>& f, const Vector3<T>& w) {
   return F;
 }
 
-// D_w F(w) . u, the derivative of the matrix F along u. Needs order 1.
+// D_w F(w) . u, the derivative of the matrix F along u. f: coefficients of order 1.
 template <typename T>
 Matrix3<T> polynomial_along(const Coefficients<T>& f, const Vector3<T>& w, const Vector3<T>& u) {
   const T two(2.0), wu = w.dot(u);
@@ -402,7 +406,7 @@ Matrix3<T> polynomial_along(const Coefficients<T>& f, const Vector3<T>& w, const
   return D;
 }
 
-// D_w [F(w) a]: column j is the derivative of F(w) a in w_j. Needs order 1.
+// D_w [F(w) a]: column j is the derivative of F(w) a with respect to w_j. f: coefficients of order 1.
 template <typename T>
 Matrix3<T> polynomial_derivative(const Coefficients<T>& f, const Vector3<T>& w, const Vector3<T>& a) {
   const T two(2.0), wa = w.dot(a);
@@ -413,11 +417,11 @@ Matrix3<T> polynomial_derivative(const Coefficients<T>& f, const Vector3<T>& w, 
   return D;
 }
 
-// D_w [(D_w F(w) . u) a], the derivative in w of polynomial_along(f, w, u) a. Needs order 2.
+// D_w [(D_w F(w) . u) a], the derivative of polynomial_along(f, w, u) a with respect to w. f: coefficients of order 2.
 template <typename T>
 Matrix3<T> polynomial_second_derivative(const Coefficients<T>& f, const Vector3<T>& w, const Vector3<T>& u,
                                         const Vector3<T>& a) {
-  // S = hat(w) hat(u) a + hat(u) hat(w) a; with a variation v for w it is (u a^T + (u . a) I - 2 a u^T) v.
+  // S = hat(w) hat(u) a + hat(u) hat(w) a; for a variation v of w, dS = (u a^T + (u . a) I - 2 a u^T) v.
   const T two(2.0), four(4.0), wu = w.dot(u), wa = w.dot(a), ua = u.dot(a);
   const Vector3<T> Wa = w.cross(a), WWa = w.cross(Wa), Ua = u.cross(a);
   const Vector3<T> S = u * wa + w * ua - two * wu * a;
@@ -448,7 +452,7 @@ Matrix3<typename Derived::Scalar> tangent_transposed(const Eigen::MatrixBase<Der
   return polynomial(transposed(tangent_coefficients<0>(T(w.squaredNorm()))), w);
 }
 
-// T(w)^-1. Precondition: |w| is no multiple of 2 pi other than 0. Its transpose is tangent_inverse(-w).
+// T(w)^-1. Precondition: |w| is not a nonzero multiple of 2 pi. The transpose of T(w)^-1 is tangent_inverse(-w).
 template <typename Derived>
 Matrix3<typename Derived::Scalar> tangent_inverse(const Eigen::MatrixBase<Derived>& w_) {
   using T = typename Derived::Scalar;
@@ -474,7 +478,7 @@ Matrix3<typename Derived::Scalar> tangent_transposed_derivative(const Eigen::Mat
   return polynomial_derivative(transposed(tangent_coefficients<1>(T(w.squaredNorm()))), w, Vector3<T>(a));
 }
 
-// D_w [T(w)^-1 a]. Precondition as tangent_inverse.
+// D_w [T(w)^-1 a]. Precondition: as in tangent_inverse.
 template <typename Derived, typename DerivedA>
 Matrix3<typename Derived::Scalar> tangent_inverse_derivative(const Eigen::MatrixBase<Derived>& w_,
                                                              const Eigen::MatrixBase<DerivedA>& a) {
@@ -483,7 +487,7 @@ Matrix3<typename Derived::Scalar> tangent_inverse_derivative(const Eigen::Matrix
   return polynomial_derivative(tangent_inverse_coefficients<1>(T(w.squaredNorm())), w, Vector3<T>(a));
 }
 
-// D_w [T(w)^-T a]. Precondition as tangent_inverse.
+// D_w [T(w)^-T a]. Precondition: as in tangent_inverse.
 template <typename Derived, typename DerivedA>
 Matrix3<typename Derived::Scalar> tangent_inverse_transposed_derivative(const Eigen::MatrixBase<Derived>& w_,
                                                                         const Eigen::MatrixBase<DerivedA>& a) {

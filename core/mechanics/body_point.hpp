@@ -1,9 +1,9 @@
-// A point or frame attached to a node: its motion and the transpose of its Jacobian.
+// A point or frame attached to a node: its motion, its Jacobian J and products with J^T.
 //
 //   x_P = x + R s,   x_P' = x' + R (Omega x s),   J^T n = (n, s x R^T n)            (n inertial)
 //
-// On a translational node R = 1 and the offset s is inertial and rides along; on ground (null configuration) s is the
-// place itself. The six local components of a slot are (x', Omega); see topology.hpp.
+// On a translational node R = 1, and the offset s is inertial and moves with the node. On ground (null configuration) s
+// is the position itself. The six local components of a slot are (x', Omega); see topology.hpp.
 #pragma once
 
 #include "core/base/types.hpp"
@@ -14,7 +14,7 @@ namespace carom {
 
 struct PointState {
   Mat3 R = Mat3::Identity();  ///< R_IB of the node
-  Vec3 x = Vec3::Zero();      ///< place of the point, inertial
+  Vec3 x = Vec3::Zero();      ///< position of the point, inertial
   bool rotates = false;
 };
 
@@ -35,7 +35,7 @@ inline PointState point_state(const double* node, NodeKind kind, const Vec3& off
   return p;
 }
 
-/// Velocity of the point from the node's six local components.
+/// Velocity of the point, from the six local velocity components of the node.
 inline Vec3 point_velocity(const PointState& p, const Vec3& offset, const double* v) {
   Vec3 xd(v[0], v[1], v[2]);
   if (!p.rotates) return xd;
@@ -57,7 +57,7 @@ inline void add_point_force(const PointState& p, const Vec3& offset, const Vec3&
   for (int i = 0; i < 3; ++i) f[3 + i] += torque[i];
 }
 
-/// D (R^T n) . w = hat(R^T n) w, so the rotation block of D(J^T n) at fixed n is hat(s) hat(R^T n).
+/// D (R^T n) . w = hat(R^T n) w, so the rotation block of D(J^T n) for constant n is hat(s) hat(R^T n).
 inline Mat3 point_force_gradient(const PointState& p, const Vec3& offset, const Vec3& n) {
   return so3::hat(offset) * so3::hat(Vec3(p.R.transpose() * n));
 }

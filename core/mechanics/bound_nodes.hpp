@@ -1,4 +1,4 @@
-// Where the nodes of a block's slots live in the flat configuration, filled when the System numbers its nodes.
+// Positions of the nodes of a block's slots in the flat configuration. System fills them when it numbers the nodes.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,9 @@
 // ConstraintBlock: many constraints of one kind, bilateral (joints) or unilateral (contacts, stops).
 //
 // A constraint has rows() equations g(q, t) = 0 or gaps g(q, t) >= 0. Derivatives "with respect to q" are along
-// q o exp(e w) (THEORY section 1), so G is the gradient that gives g' = G v + g_t. The constraint force is G^T s. A
-// method that lets a condensed row act along another direction F hands the pair (G, F) to SaddlePoint::set_active.
-// Local arrays: values row after row per item; gradients rows() x local_size per item, row-major.
+// q o exp(e w), so G is the gradient of g' = G v + g_t. The constraint force is G^T s. If a condensed row must act
+// along another direction F, the method passes the pair (G, F) to SaddlePoint::set_active. Local arrays: values are
+// stored item after item, row after row; gradients are rows() x local_size per item, row-major.
 #pragma once
 
 #include <string>
@@ -17,18 +17,18 @@
 namespace carom {
 
 struct ConstraintTraits {
-  RowKind kind = RowKind::bilateral;  ///< of an item's first row; the others of a unilateral item are tangential
+  RowKind kind = RowKind::bilateral;  ///< kind of an item's first row; further rows of a unilateral item are tangential
   bool linear = false;                ///< G is constant (g may depend on t)
   bool moving = false;                ///< g depends on t: g_t is not identically zero
   bool searching = false;             ///< find_candidates() may bind items to other nodes
 };
 
-/// Data of the contact law of a row; joints leave the defaults.
+/// Data of a row's contact law; joints keep the defaults.
 struct ContactParameters {
   double restitution = 0;  ///< e in [0, 1] of Newton's impact law; 0 for bilateral rows
 };
 
-/// The state an evaluation may read.
+/// The state that an evaluation may read.
 struct ConstraintInput {
   const double* q = nullptr;  ///< whole configuration
   const double* v = nullptr;  ///< local velocities of the range; needed for rate, bias and rate_gradient
@@ -36,7 +36,7 @@ struct ConstraintInput {
   const StepStart* start = nullptr;  ///< start of the step; null outside of steps
 };
 
-/// What is wanted; null pointers are skipped.
+/// Requested results; null pointers are skipped.
 struct ConstraintValues {
   double* gap = nullptr;            ///< g
   double* rate = nullptr;           ///< G v + g_t
@@ -61,44 +61,45 @@ class ConstraintBlock {
   }
   const ConstraintTraits& traits() const { return traits_; }
 
-  /// Fills what `values` asks for, item after item.
+  /// Computes the requested `values`, item after item.
   virtual void evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const = 0;
   /// f += G^T s
   virtual void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const = 0;
-  /// A += c D(G^T s), without T; local_size x local_size per item, row-major.
+  /// A += c D(G^T s), without T; A has local_size x local_size entries per item, row-major.
   virtual void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                                      double* A) const = 0;
   virtual ContactParameters law(int item, int row) const {
     (void)item, (void)row;
     return {};
   }
-  /// A stable name of an item for messages, events and probes.
+  /// Name of an item for messages, events and probes; the name does not change during a run.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
-  /// What one of its rows holds: "x", "rotation z"; empty where the item's name says it all.
+  /// The motion that one of its rows prevents: "x", "rotation z"; empty if the item's name is sufficient.
   virtual std::string row_name(int item, int row) const {
     (void)item;
     return rows_ > 1 ? "row " + std::to_string(row + 1) : "";
   }
-  /// Place where the reaction acts and unit direction (inertial) of a positive one on the last slot's node, for output;
-  /// of a moment where the row acts by moments only.
+  /// Point of action and unit direction (inertial) of a positive reaction on the last slot's node, for output. If the
+  /// row acts only by moments, normal is the direction of the moment.
   struct Place {
     Vec3 point = Vec3::Zero();
     Vec3 normal = Vec3::Zero();
   };
   virtual Place place(int item, int row, const ConstraintInput& in) const = 0;
 
-  /// Binds items to the nodes that they may touch within a step of size h from (q, v) at time t, v per equation: a row
-  /// keeps its slave point and changes its master. True if Topology::nodes changed. Called only with `searching`.
+  /// Binds items to the nodes that they may touch within a step of size h from (q, v) at time t; v has one entry per
+  /// equation. A row keeps its slave point and may change its master. Returns true if Topology::nodes changed. Called
+  /// only if `searching` is true.
   virtual bool find_candidates(const double* q, const double* v, double t, double h) {
     (void)q, (void)v, (void)t, (void)h;
     return false;
   }
 
-  /// Called by System when the nodes are numbered, and after find_candidates() has changed them.
+  /// System calls this when it numbers the nodes, and after find_candidates() has changed nodes.
   void bind(const DofMap& dofs) { nodes_.bind(topology_, dofs); }
 
  protected:
-  /// For find_candidates(): binds a slot of an item to another node; true if that is a change.
+  /// For find_candidates(): binds a slot of an item to a node; returns true if the node changed.
   bool bind_slot(int item, int slot, int node) {
     int& bound =
         topology_.nodes[static_cast<std::size_t>(item) * topology_.slots.size() + static_cast<std::size_t>(slot)];
@@ -111,7 +112,7 @@ class ConstraintBlock {
   const double* configuration(const ConstraintInput& in, int item, int slot) const {
     return nodes_.configuration(in.q, item, slot);
   }
-  /// The kind of node in a slot; meaningless for ground.
+  /// Kind of the node in a slot; undefined for ground.
   NodeKind node_kind(int item, int slot) const { return nodes_.kind(item, slot); }
 
  private:

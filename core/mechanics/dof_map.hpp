@@ -1,10 +1,10 @@
-// DofMap: from (node, component) to equation.
+// DofMap: maps a velocity component of a node to its equation.
 //
-// A node is one factor of the configuration space (THEORY section 1): a scalar coordinate R, a point R^3, or a frame
-// R^3 x SO(3). It occupies 1, 3 or 7 entries of the flat configuration (frame: x, y, z, then the unit quaternion
-// w, x, y, z) and has 1, 3 or 6 velocity components (frame: x' inertial, then Omega in the body frame).
-// Fixed components are no equations: their velocity is zero and their configuration stays what it was.
-// The three rotations of a frame are fixed together or not at all.
+// A node is one factor of the configuration space: a scalar coordinate R, a point R^3, or a frame R^3 x SO(3). The node
+// occupies 1, 3 or 7 entries of the flat configuration (frame: x, y, z, then the unit quaternion w, x, y, z) and has 1,
+// 3 or 6 velocity components (frame: x' inertial, then Omega in the body frame). A fixed component has no equation: its
+// velocity is zero and its configuration entry stays constant. The three rotations of a frame are either all fixed or
+// all free.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ enum class NodeKind : std::uint8_t { scalar, point, frame };
 
 class DofMap {
  public:
-  /// Appends a node and returns its index. Only before number().
+  /// Appends a node and returns its index. Precondition: number() has not been called yet.
   int add_node(NodeKind kind);
-  /// Fixes one velocity component of a node. Rotation components (3, 4, 5) of a frame: fix all three.
+  /// Fixes one velocity component of a node. Fixing one rotation component (3, 4, 5) of a frame requires fixing all
+  /// three.
   void fix(int node, int component);
-  /// Gives every free component its equation, in the order of the nodes.
+  /// Assigns an equation to every free component, in the order of the nodes.
   void number();
 
   int nodes() const { return static_cast<int>(kinds_.size()); }
@@ -33,13 +34,13 @@ class DofMap {
 
   NodeKind kind(int node) const { return kinds_[index(node)]; }
   static int components(NodeKind kind) { return kind == NodeKind::scalar ? 1 : kind == NodeKind::point ? 3 : 6; }
-  /// Equation of a component, -1 if it is fixed, if the node has no such component, or if node is -1 (ground).
+  /// Equation of a component; -1 if the component is fixed or the node does not have it, or if node is -1 (ground).
   int equation(int node, int component) const;
   int configuration_offset(int node) const { return offsets_[index(node)]; }
-  /// Index among the frames with free rotation, -1 for every other node.
+  /// Index among the frames with free rotation; -1 for every other node.
   int frame_index(int node) const { return node < 0 ? -1 : frame_index_[index(node)]; }
 
-  /// A translational or scalar component: configuration entry and equation.
+  /// A free translational or scalar component: configuration entry and equation.
   struct Translation {
     int entry, equation;
   };
@@ -55,7 +56,7 @@ class DofMap {
 
   std::vector<NodeKind> kinds_;
   std::vector<int> offsets_, first_component_, frame_index_;
-  std::vector<int> equation_of_component_;  // -1 fixed
+  std::vector<int> equation_of_component_;  // -1: fixed
   std::vector<Translation> translations_;
   std::vector<Frame> frames_;
   int configuration_size_ = 0, equations_ = 0;

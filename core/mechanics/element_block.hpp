@@ -1,9 +1,9 @@
-// ElementBlock: many elements of one kind, evaluated a range at a time.
+// ElementBlock: many elements of one kind, evaluated in ranges.
 //
-// An element knows its mechanics and nothing of time integration: it adds forces, products with its mass matrix and
-// tangents into local arrays (element after element, Topology::local_size entries each; matrices row-major).
-// Retraction, tangent operators T(d), assembly and constraints are System's. Sign: M(q) v' - G^T lambda = f (THEORY
-// section 2), f = f_ext - f_gyr - f_damp - f_int; force parts carry the sign they have in f.
+// An element defines its mechanics and is independent of time integration. It adds forces, products with its mass
+// matrix and tangents to local arrays (element after element, Topology::local_size entries each; matrices row-major).
+// System adds retraction, tangent operators T(d), assembly and constraints. Sign: M(q) v' - G^T lambda = f with
+// f = f_ext - f_gyr - f_damp - f_int; a force part has the sign that it has in f.
 #pragma once
 
 #include <string>
@@ -16,49 +16,50 @@
 
 namespace carom {
 
-/// Parts of f, to be combined with |.
+/// Parts of f, combined by |.
 enum ForcePart : unsigned {
   force_internal = 1,
   force_damping = 2,
   force_gyroscopic = 4,
   force_external = 8,  ///< loads
-  force_gravity = 16,  ///< System's, no element's
+  force_gravity = 16,  ///< computed by System, not by elements
   force_all = 31
 };
 
 enum class MassKind { consistent, lumped };
 
-/// What a block states about itself once; System and the integrators save work by it.
+/// Properties that a block states once. System and the integrators use them to avoid unnecessary work.
 struct BlockTraits {
   bool has_mass = false;
   bool constant_mass = true;         ///< M does not depend on q
-  unsigned force_parts = force_all;  ///< parts of f that this block may have; others are not asked for
+  unsigned force_parts = force_all;  ///< parts of f that the block may have; System does not ask for other parts
   bool velocity_dependent = false;   ///< f depends on v
   bool linear = false;               ///< M, -Df and -df/dv are constant (f may depend on t)
   bool symmetric = false;            ///< -Df + D(M a) and -df/dv are symmetric
   bool has_stiffness = false;        ///< Df or D(M a) is not identically zero
-  bool may_invert = false;           ///< elements may be inverted and still have a force: see inverted_item
+  bool may_invert =
+      false;  ///< force stays finite for det F <= 0, so inversion must be tested separately: see inverted_item
 };
 
 struct Energies {
   double kinetic = 0;
   double elastic = 0;
-  double potential = 0;  ///< of conservative loads; gravity is System's
+  double potential = 0;  ///< potential of conservative loads; System adds gravity
 };
 
-/// The state an evaluation may read.
+/// The state that an evaluation may read.
 struct ElementInput {
   const double* q = nullptr;  ///< whole configuration; see ElementBlock::configuration
-  const double* v = nullptr;  ///< local velocities of the range; null unless the block is velocity dependent
+  const double* v = nullptr;  ///< local velocities of the range; null unless the block depends on v
   double t = 0;
 };
 
-/// c_M M + c_C (-df/dv) + c_K (D(M a) - D f), derivatives of the chosen force parts.
+/// c_M M + c_C (-df/dv) + c_K (D(M a) - D f): coefficients of the requested tangent.
 struct ElementTangent {
   double c_M = 0;
   double c_C = 0;
   double c_K = 0;
-  const double* a = nullptr;  ///< local accelerations of the range for D(M a); null: zero
+  const double* a = nullptr;  ///< local accelerations of the range in D(M a); null: zero
   MassKind mass = MassKind::consistent;
 };
 
@@ -86,35 +87,35 @@ class ElementBlock {
   const Topology& topology() const { return topology_; }
   const BlockTraits& traits() const { return traits_; }
 
-  /// f += the chosen parts of the force.
+  /// f += the chosen parts of the force. f: range.size() * local_size entries.
   virtual void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const = 0;
-  /// f += M(q) a, a local accelerations (translations inertial, rotations in the body frame).
+  /// f += M(q) a; a: local accelerations (translations inertial, rotations in the body frame).
   virtual void add_mass_times(Range range, const ElementInput& in, const double* a, MassKind kind, double* f) const = 0;
-  /// A += the requested tangent, without T.
+  /// A += the requested tangent, without T. A: range.size() matrices of local_size x local_size.
   virtual void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const = 0;
-  /// Elastic and potential energy of the range (kinetic energy is 1/2 v . M v, which System knows).
+  /// Elastic and potential energy of the range. System computes the kinetic energy 1/2 v . M v.
   virtual Energies energies(Range range, const ElementInput& in) const = 0;
-  /// A force by which roundoff in the internal forces is measured (EA, or stiffness times length_scale); 0 if none.
+  /// A force that measures the roundoff of internal forces (EA, or stiffness times length_scale); 0 if there is none.
   virtual double roundoff_force(double length_scale) const { return 0.0 * length_scale; }
 
-  /// An element that is turned inside out, -1 if there is none. Newton's method may pass through such configurations;
-  /// no step ends there.
+  /// Index of an inverted element; -1 if no element is inverted. Newton's method may pass through inverted
+  /// configurations, but no step ends in one.
   virtual int inverted_item(Range range, const ElementInput& in) const {
     (void)range, (void)in;
     return -1;
   }
 
-  /// A stable name of an element for messages.
+  /// Name of an element for messages; the name does not change during a run.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
 
-  /// Fields for output, and their values (range.size() * components, times the slots of nodal ones, element after
-  /// element). in.v may be null.
+  /// Output fields and their values, element after element: range.size() * components values, for nodal fields times
+  /// the number of slots. in.v may be null.
   virtual std::vector<OutputField> output_fields() const { return {}; }
   virtual void output(std::string_view field, Range range, const ElementInput& in, double* values) const {
     (void)field, (void)range, (void)in, (void)values;
   }
 
-  /// Called once by System when the nodes are numbered.
+  /// System calls this once when it numbers the nodes.
   void bind(const DofMap& dofs) { nodes_.bind(topology_, dofs); }
 
  protected:
@@ -123,7 +124,7 @@ class ElementBlock {
     return nodes_.configuration(in.q, element, slot);
   }
   int configuration_offset(int element, int slot) const { return nodes_.offset(element, slot); }
-  /// The kind of node in a slot; meaningless for ground.
+  /// Kind of the node in a slot; undefined for ground.
   NodeKind node_kind(int element, int slot) const { return nodes_.kind(element, slot); }
 
  private:

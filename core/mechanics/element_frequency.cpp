@@ -11,7 +11,7 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// visit(element, equations, K) for all elements of a block.
+// visit(element, equations, K) is called for every element of a block.
 using Visit = std::function<void(int, std::span<const int>, Eigen::Map<const Matrix>)>;
 void for_stiffness(const System& system, const ElementBlock& block, In q, double t, const Visit& visit) {
   const Topology& topology = block.topology();
@@ -36,11 +36,12 @@ void for_stiffness(const System& system, const ElementBlock& block, In q, double
   }
 }
 
-// The largest eigenvalue of the matrices met.
+// The largest eigenvalue of the matrices seen so far.
 struct Highest {
   double value = 0;
 
-  /// Of the rows and columns `moving` of K, scaled by `scale` from both sides; true if it is a new highest one.
+  /// Includes the rows and columns `moving` of K, scaled by `scale` from both sides. Returns true if they raise the
+  /// maximum.
   bool meet(const Eigen::Map<const Matrix>& K, const std::vector<int>& moving, const Vector& scale) {
     const int n = static_cast<int>(moving.size());
     if (n == 0) return false;
@@ -49,7 +50,7 @@ struct Highest {
       for (int j = 0; j < n; ++j)
         B_(i, j) =
             0.5 * scale[at(i)] * scale[at(j)] * (K(moving[at(i)], moving[at(j)]) + K(moving[at(j)], moving[at(i)]));
-    // no eigenvalue exceeds the Frobenius norm, which is the eigenvalue itself for most elements
+    // no eigenvalue exceeds the Frobenius norm; for most elements the norm is the largest eigenvalue
     if (!(B_.norm() > value * (1 + 1e-9))) return false;
     solver_.compute(B_, Eigen::EigenvaluesOnly);
     const double eigenvalue = solver_.eigenvalues()[n - 1];
@@ -86,7 +87,7 @@ std::vector<BlockFrequency> element_frequencies(const System& system, In q, doub
 
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (!blocks[b]->traits().has_stiffness) continue;
-    // the stiffness by which the elements of the block share the masses
+    // sum of the block's stiffness per equation, by which its elements share the masses
     std::fill(stiffness.begin(), stiffness.end(), 0.0);
     for_stiffness(system, *blocks[b], q, t,
                   [&](int, std::span<const int> equations, const Eigen::Map<const Matrix>& K) {
@@ -102,7 +103,7 @@ std::vector<BlockFrequency> element_frequencies(const System& system, In q, doub
     Vector whole, share;
     for_stiffness(system, *blocks[b], q, t,
                   [&](int e, std::span<const int> equations, const Eigen::Map<const Matrix>& K) {
-                    // components that take part: 1/sqrt of the mass and of its share
+                    // components that contribute: 1/sqrt of the node's mass and of the element's share of it
                     moving.clear();
                     whole.clear();
                     share.clear();

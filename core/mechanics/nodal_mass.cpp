@@ -6,7 +6,7 @@ namespace carom {
 
 namespace {
 
-// The response of a range of elements to a unit field of one component, added to the nodes.
+// Multiplies M by a unit field of one component for a range of elements and adds the result to the nodes.
 void add_response(const ElementBlock& block, Range range, In q, int component, Vector& field, Vector& response,
                   std::vector<NodalMass>& nodes) {
   const Topology& topology = block.topology();

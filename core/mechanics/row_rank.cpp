@@ -10,13 +10,13 @@ namespace carom {
 
 namespace {
 
-// Entries below this, of rows of unit length, are rounding.
+// Smaller entries of rows of unit length are rounding errors.
 constexpr double rounding = 1e-13;
 
 using Entry = std::pair<int, double>;  // column in elimination order, value
 using Row = std::vector<Entry>;
 
-// Places of the columns in an order of elimination that keeps R sparse; columns without entry come out anywhere.
+// Positions of the columns in an elimination order that keeps R sparse; the position of empty columns is arbitrary.
 std::vector<int> column_places(std::span<const SparseRow> rows, int columns) {
   std::vector<Eigen::Triplet<double>> entries;
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -29,7 +29,7 @@ std::vector<int> column_places(std::span<const SparseRow> rows, int columns) {
   return {order.indices().data(), order.indices().data() + columns};
 }
 
-// A unit row in the order of elimination; empty if it has no entry.
+// The row scaled to unit length, in elimination order; empty if the row has no nonzero entry.
 Row unit_row(const SparseRow& given, const std::vector<int>& places) {
   Row row;
   for (std::size_t k = 0; k < given.equation.size(); ++k)
@@ -47,12 +47,12 @@ Row unit_row(const SparseRow& given, const std::vector<int>& places) {
   for (const Entry& e : row) sum += e.second * e.second;
   if (!(sum > 0)) return {};
   for (Entry& e : row) e.second /= std::sqrt(sum);
-  // what is rounding is no pivot
+  // rounding errors must not become pivots
   std::erase_if(row, [](const Entry& e) { return std::abs(e.second) < rounding; });
   return row;
 }
 
-// Rotates `row` against `pivot`, which begin in the same column, so that the row's first entry vanishes.
+// Givens rotation of `pivot` and `row`, which begin in the same column: the first entry of `row` becomes zero.
 void rotate(Row& pivot, Row& row, Row& new_pivot, Row& new_row) {
   const double a = pivot.front().second, b = row.front().second, r = std::hypot(a, b), c = a / r, s = b / r;
   new_pivot.clear();

@@ -1,12 +1,12 @@
-// Rank of constraint rows, with the rows that depend on rows before them.
+// Rank of constraint rows, and the rows that depend on earlier rows.
 //
-//   Q G = R     one row of G after the other is rotated into R by Givens rotations (A. George, M. T. Heath, Solution of
-//               sparse linear least squares problems using Givens rotations, Linear Algebra Appl. 34, 1980)
+//   Q G = R     Givens rotations add the rows of G to R one after the other (A. George, M. T. Heath, Solution of sparse
+//               linear least squares problems using Givens rotations, Linear Algebra Appl. 34, 1980)
 //
-// The order of the rows is the caller's, so that a row is redundant when it depends on earlier ones; the order of the
-// columns is chosen for sparsity (COLAMD). Rows are scaled to unit length first. A row is redundant when what is left
-// of it is below `tolerance`: its distance from the span of the rows before, over sqrt(1 + |z|^2) with z the
-// coefficients of its nearest combination. Rows without any entry are redundant.
+// The caller chooses the order of the rows: a row is redundant if it depends on earlier rows. The order of the columns
+// is chosen for sparsity (COLAMD). Rows are scaled to unit length first. A row is redundant if its remainder after
+// elimination is below `tolerance`. The remainder is the distance of the row from the span of the earlier rows, divided
+// by sqrt(1 + |z|^2), where z are the coefficients of the nearest combination. Empty rows are redundant.
 #pragma once
 
 #include <span>
@@ -20,13 +20,13 @@ inline constexpr double rank_tolerance = 1e-9;
 
 struct RowRank {
   int rank = 0;
-  std::vector<int> redundant;  ///< positions in the given list, ascending
+  std::vector<int> redundant;  ///< indices into the given list, ascending
 };
 
-/// Rows of G at (q, t) by their global numbers, in the order in which they count.
+/// Rank of the rows of G at (q, t), given by global row numbers.
 RowRank row_rank(const System& system, In q, double t, std::span<const int> rows, double tolerance = rank_tolerance);
 
-/// The same of rows given as sparse entries (equations in [0, columns), in any order, repeated ones are summed).
+/// Rank of rows given as sparse entries: equations in [0, columns), in any order; repeated entries are summed.
 RowRank row_rank(std::span<const SparseRow> rows, int columns, double tolerance = rank_tolerance);
 
 }  // namespace carom

@@ -1,9 +1,9 @@
-// Kinds of constraint rows, and which of them take part in a sub-problem.
+// Kinds of constraint rows, and selections of kinds for sub-problems.
 //
-// The rows of a System are numbered once: permanent bilateral rows first, [0, bilateral()), then all rows that hold on
-// condition, [bilateral(), rows()), block after block and item after item. Bilateral rows are part of the factorised
-// matrix; all others are condensed onto themselves (SaddlePoint). A row belongs to a slave point (a node, a station of
-// a beam, a vertex): number, name and order stay when the master that the point looks at changes.
+// The rows of a System are numbered once, block after block and item after item: first permanent bilateral rows,
+// [0, bilateral()), then conditional rows, [bilateral(), rows()). Bilateral rows are part of the factorised matrix; all
+// other rows are condensed (SaddlePoint). A row belongs to a slave point (a node, a station of a beam, a vertex):
+// number, name and order do not change if the point gets another master.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 namespace carom {
 
 enum class RowKind : std::uint8_t {
-  bilateral,   ///< holds always: joints, drivers
-  switching,   ///< holds while its condition is met
+  bilateral,   ///< always holds: joints, drivers
+  switching,   ///< holds while its condition is satisfied
   unilateral,  ///< 0 <= g  perp  multiplier >= 0: contacts, stops
-  tangential   ///< a direction of sliding of the unilateral row before it, at velocity level only
+  tangential   ///< a sliding direction of the preceding unilateral row, only at velocity level
 };
 
-/// The kinds of rows that take part in a sub-problem.
+/// The kinds of rows in a sub-problem.
 class RowSelection {
  public:
   constexpr RowSelection() = default;
   constexpr RowSelection(RowKind kind) : kinds_(bit(kind)) {}  // NOLINT(google-explicit-constructor): a kind selects
   constexpr bool has(RowKind kind) const { return (kinds_ & bit(kind)) != 0; }
-  /// All kinds of `other` are in this selection.
+  /// True if this selection contains all kinds of `other`.
   constexpr bool covers(RowSelection other) const { return (other.kinds_ & ~kinds_) == 0; }
   friend constexpr RowSelection operator|(RowSelection a, RowSelection b) {
     a.kinds_ |= b.kinds_;
@@ -46,10 +46,10 @@ inline constexpr RowSelection conditional_rows = RowKind::switching | RowKind::u
 inline constexpr RowSelection position_rows = RowKind::bilateral | RowKind::switching | RowKind::unilateral;
 inline constexpr RowSelection all_rows = position_rows | RowKind::tangential;
 
-/// The state at the start of the step, which some rows refer to: intermediate gradients, anchors of friction.
+/// The state at the start of the step; some rows depend on this state: intermediate gradients, anchors of friction.
 struct StepStart {
   const double* q = nullptr;  ///< configuration_size() entries
-  const double* v = nullptr;  ///< per equation
+  const double* v = nullptr;  ///< size() entries
   double t = 0;
 };
 

@@ -1,4 +1,4 @@
-// Scales: the sizes of a model by which every tolerance is measured.
+// Scales: reference values of a model, to which every tolerance is relative.
 #pragma once
 
 namespace carom {
@@ -6,7 +6,7 @@ namespace carom {
 /// All > 0, in the units of the model.
 struct Scales {
   double length = 1, speed = 1, mass = 1;
-  double force = 1;  ///< a typical force, by which the tolerance of forces in [DS20] eq. 51 is measured
+  double force = 1;  ///< a typical force: the reference of the force tolerance in [DS20] eq. 51
 };
 
 }  // namespace carom

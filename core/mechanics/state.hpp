@@ -1,4 +1,4 @@
-// State: everything a step starts from and leaves behind, as flat arrays; a copy is a checkpoint.
+// State: all data that a step starts from and leaves behind, as flat arrays. A copy of State is a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,16 @@ struct State {
   Vector v;             ///< velocity, per equation
   Vector acceleration;  ///< v' at t (v~' for the nonsmooth methods), per equation
 
-  // Physical multipliers per constraint row (bilateral rows first, then unilateral ones); a positive one opens the gap.
+  // Physical multipliers, one per constraint row: bilateral rows, then unilateral rows. A positive multiplier opens the
+  // gap.
   Vector lambda;   ///< smooth, a force
   Vector nu;       ///< position correction of the last step, force time^2
   Vector impulse;  ///< velocity jump of the last step, force time
   std::vector<std::uint8_t>
-      active;  ///< 1: the row took part in the position correction of the last step (or touches at rest at the start)
-  std::vector<std::uint8_t> closed;  ///< 1: and in its velocity jump
+      active;  ///< 1: the row was active in the position correction of the last step, or touches at rest at the start
+  std::vector<std::uint8_t> closed;  ///< 1: the row was also active in the velocity jump of the last step
 
-  /// What an integrator keeps besides, by name (a_n, eta_n, q_{n-1}, v_{n+1/2}, ...).
+  /// Additional data of the integrator with names (a_n, eta_n, q_{n-1}, v_{n+1/2}, ...).
   struct History {
     std::string name;
     Vector values;

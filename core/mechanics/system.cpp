@@ -13,7 +13,7 @@ namespace carom {
 
 namespace {
 
-// Equations of the local components of every item of a topology.
+// Equations of the local components of all items of a topology.
 LocalEquations local_equations(const Topology& topology, const DofMap& dofs) {
   LocalEquations equations;
   equations.of.reserve(at(topology.items) * at(topology.local_size));
@@ -70,7 +70,7 @@ ConstraintBlock& System::add(std::unique_ptr<ConstraintBlock> block) {
 void System::finalize() {
   dofs_.number();
 
-  // what every equation is
+  // node of every equation, and which equations are rotations
   equation_nodes_.assign(at(size()), -1);
   is_rotation_.assign(at(size()), 0);
   for (int node = 0; node < dofs_.nodes(); ++node)
@@ -79,7 +79,7 @@ void System::finalize() {
   for (const DofMap::Frame& f : dofs_.rotating_frames())
     for (int c = 0; c < 3; ++c) is_rotation_[at(f.equation + c)] = 1;
 
-  // rows: bilateral blocks first, then unilateral ones
+  // rows: bilateral blocks first, then the others
   std::stable_partition(constraints_.begin(), constraints_.end(),
                         [](const auto& block) { return block->traits().kind == RowKind::bilateral; });
   rows_ = bilateral_ = 0;
@@ -97,7 +97,7 @@ void System::finalize() {
     if (block.traits().kind == RowKind::bilateral) bilateral_ = rows_;
   }
 
-  // traits of the whole
+  // traits of the system
   for (const auto& block : elements_) {
     block->bind(dofs_);
     const BlockTraits& t = block->traits();
@@ -141,9 +141,8 @@ void System::finalize() {
     tables->frames = frame_columns(block.topology(), dofs_);
     const std::size_t m = at(block.topology().local_size);
     largest_rows = std::max(largest_rows, at(block.rows()));
-    // Curved contacts of all pairs of many bodies would fill the matrix: beyond a few, the part of their geometric
-    // terms that couples two nodes is left out of it (Newton then converges linearly there, by a factor of about h
-    // v/radius).
+    // Geometric terms of contacts between all pairs of many bodies would fill the matrix. If the pairs are many, the
+    // terms that couple two nodes are left out; Newton then converges linearly there, by a factor of about h v/radius.
     const std::size_t pairs = block.topology().slots.size() > 1 ? at(block.topology().items) : 0;
     const bool couple = (block.traits().kind == RowKind::bilateral) || pairs * m * m <= 40000;
     largest_local = std::max(largest_local, m);
@@ -173,7 +172,7 @@ void System::finalize() {
   }
   saddle_ = builder.build();
 
-  // where every local matrix entry goes
+  // positions of all local matrix entries in the global matrix
   for (std::size_t b = 0; b < elements_.size(); ++b) {
     ElementTables& tables = *element_tables_[b];
     tables.contributes_matrix = elements_[b]->traits().has_mass || elements_[b]->traits().has_stiffness ||
@@ -183,7 +182,7 @@ void System::finalize() {
   }
   for (std::size_t b = 0; b < constraints_.size(); ++b) locate_rows(b);
 
-  // the threads' meeting costs more than the assembly of a small model; the bits are the same either way
+  // Up to 20,000 matrix entries the synchronisation of threads costs more than it saves; results are identical.
   std::size_t entries = 0;
   for (std::size_t b = 0; b < elements_.size(); ++b)
     if (element_tables_[b]->contributes_matrix)
@@ -191,12 +190,12 @@ void System::finalize() {
   parallel_ = threads_ > 1 && entries > 20000;
   work_->build(elements_, element_tables_, n, parallel_ ? threads_ : 1, largest_rows, largest_local);
 
-  // gravity is M gamma with gamma the field on all translations, fixed ones included
+  // gravity is M gamma, where gamma acts on all translations, including the fixed ones
   has_gravity_ = gravity_ != Vec3::Zero();
   gravity_force_.assign(at(n), 0.0);
   if (has_gravity_ && constant_mass_) add_gravity(initial_configuration_, gravity_force_);
 
-  // is there an equation without mass?
+  // find equations without mass, and the mean mass of the others
   massless_ = false;
   Vector diagonal(at(saddle_.nonzeros()));
   Linearisation mass;
@@ -216,7 +215,7 @@ void System::finalize() {
   if (count > 0) mean_nodal_mass_ = sum / count;
 }
 
-// Where the geometric terms of a block, and of bilateral blocks the rows and columns, go in the saddle-point matrix.
+// Positions of a block's geometric terms in the saddle-point matrix; for bilateral blocks also of rows and columns.
 void System::locate_rows(std::size_t b) {
   ConstraintTables& tables = *constraint_tables_[b];
   const ConstraintBlock& block = *constraints_[b];

@@ -1,10 +1,16 @@
-// System: the mechanics an integrator may ask for.
+// System: all questions that an integrator asks about the mechanics.
 //
-// It owns the blocks, the DofMap and the sparsity, and is a pure function of (q, v, t): several states live side by
-// side in one step. Rows: bilateral rows first, [0, bilateral()), then those on condition, [bilateral(), rows()); see
-// rows.hpp. Arrays over rows have rows() entries, whichever rows are selected.
-// Every assembly sums contributions in the order of blocks and elements, so the bits do not depend on the number of
-// threads. After finalize() nothing allocates.
+// System owns the blocks, the DofMap and the sparsity pattern. All results are pure functions of (q, v, t), so a step
+// may use several states at the same time. Assembly sums contributions in the order of blocks and elements, so the bits
+// do not depend on the number of threads. Assembly and products allocate nothing after finalize().
+//
+// Array lengths: configurations q have dofs().configuration_size() entries; velocities v, accelerations a, increments d
+// and forces f have size() entries, one per equation. Row arrays (gaps, rates, biases, multipliers) are indexed by the
+// global row and have rows() entries, whichever rows are selected; if only bilateral rows are selected, bilateral()
+// entries suffice. Bilateral rows are [0, bilateral()), conditional rows [bilateral(), rows()); see rows.hpp.
+//
+// Threads: the const functions share one workspace. Only one thread may call them at a time; inside a call System
+// itself uses threads() threads.
 #pragma once
 
 #include <memory>
@@ -20,38 +26,44 @@
 
 namespace carom {
 
-/// T(d) of every rotating frame (the translational part is the identity).
+/// T(d) of every frame with free rotation, in the order of DofMap::rotating_frames(). The translational part of T is
+/// the identity.
 struct TangentOperators {
   std::vector<Mat3> frames;
 };
 
-/// The saddle-point matrix [[S, -k G_b^T], [-k G_b, 0]] of one sub-problem (THEORY section 4), n + bilateral() square:
+/// The linearisation of one sub-problem: the saddle-point matrix [[S, -k G_b^T], [-k G_b, 0]] of order size() +
+/// bilateral(),
 ///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(G^T s)] T      derivatives at (q, v, t)
-///   rows: G + c_rate D(G v + g_t) T, or G T when rows_through_T
+///   rows: G + c_rate D(G v + g_t) T, or G T if rows_through_T
+/// Units: S x has the unit of the residual r for an unknown x. So c_M has the unit of r/(M x), c_C of r/(df/dv x), c_K
+/// of r/(Df x), and c_s s has the unit of c_K times a force. The position correction with step h has r in mass times
+/// length, x in length, c_M = 1, c_K = h^2, c_s = 1 and s in force times time^2. All pointers refer to arrays of the
+/// caller, which must stay valid and unchanged during the call.
 struct Linearisation {
   double c_M = 0, c_C = 0, c_K = 0, c_s = 0;
-  const double* q_M = nullptr;
-  const double* q = nullptr;
-  const double* v = nullptr;
-  double t = 0;
-  const double* a = nullptr;            ///< accelerations of D(M a), per equation; null: zero
-  const double* s = nullptr;            ///< multipliers of D(G^T s), per row; null: none
+  const double* q_M = nullptr;          ///< configuration of M; needed if c_M != 0
+  const double* q = nullptr;            ///< configuration of all derivatives and of the rows
+  const double* v = nullptr;            ///< velocity, size() entries; needed if a block or c_rate depends on v
+  double t = 0;                         ///< time of all derivatives and of the rows
+  const double* a = nullptr;            ///< acceleration in D(M a), size() entries; null: zero
+  const double* s = nullptr;            ///< multipliers in D(G^T s), rows() entries; null: no such term
   const TangentOperators* T = nullptr;  ///< null: identity
-  double c_rate = 0;
+  double c_rate = 0;                    ///< dq/dx of rows at velocity level: a time if x is a velocity
   bool rows_through_T = false;
-  double loads = 1;  ///< factor of gravity and of the blocks that only have loads, in c_K
-  MassKind mass = MassKind::consistent;
-  double row_scale = 1;              ///< k
-  const StepStart* start = nullptr;  ///< for rows that refer to the start of the step
-  In frame_blocks;  ///< added to the rotation blocks of S, 3 x 3 row-major for every rotating frame; empty: none
-  bool symmetrised = false;  ///< of elements without symmetric matrices the symmetric parts
+  double loads = 1;                      ///< factor of gravity and of blocks that only contain loads, within c_K
+  MassKind mass = MassKind::consistent;  ///< the matrix M of c_M
+  double row_scale = 1;                  ///< k: the unknowns of the rows are multipliers over k
+  const StepStart* start = nullptr;      ///< for rows that depend on the start of the step
+  In frame_blocks;  ///< added to the rotation blocks of S: 3 x 3, row-major, for every rotating frame; empty: none
+  bool symmetrised = false;  ///< replaces unsymmetric element matrices by their symmetric parts
 };
 
 struct FrameColumn;
 
 struct Momenta {
   Vec3 linear = Vec3::Zero();
-  Vec3 angular = Vec3::Zero();  ///< about the origin, inertial
+  Vec3 angular = Vec3::Zero();  ///< about the origin, in inertial axes
 };
 
 class System {
@@ -68,22 +80,22 @@ class System {
   ElementBlock& add(std::unique_ptr<ElementBlock> block);
   ConstraintBlock& add(std::unique_ptr<ConstraintBlock> block);
   void set_gravity(const Vec3& g) { gravity_ = g; }
-  /// A formula that a block depends on, by its value or also its rate, for undefined_formula(); the name is for
-  /// messages.
+  /// Registers a formula for undefined_formula(). with_rate: a block also uses the formula's rate. name: for messages.
   void watch(TimeFunction formula, bool with_rate, std::string name);
-  /// Before finalize(), which sizes the buffers by it.
+  /// Precondition: finalize() has not been called yet, because finalize() sizes the buffers by the number of threads.
   void set_threads(int threads) { threads_ = threads < 1 ? 1 : threads; }
-  /// Numbers equations and rows and computes every pattern. Call once, after which nothing may be added.
+  /// Numbers equations and rows and computes all patterns. Must be called once; nothing may be added afterwards. The
+  /// functions below require finalize().
   void finalize();
 
   // Sizes and structure.
   const DofMap& dofs() const { return dofs_; }
-  int size() const { return dofs_.equations(); }
+  int size() const { return dofs_.equations(); }  ///< number of equations, one per free velocity component
   int bilateral() const { return bilateral_; }
-  int conditional() const { return rows_ - bilateral_; }  ///< rows behind the bilateral ones
+  int conditional() const { return rows_ - bilateral_; }  ///< number of rows after the bilateral rows
   int rows() const { return rows_; }
   const Vector& initial_configuration() const { return initial_configuration_; }
-  /// Moves the start, after finalize(): where a projection has put the nodes. q has configuration_size() entries.
+  /// Replaces the initial configuration, for instance by the result of a projection.
   void set_initial_configuration(In q);
   const std::vector<std::unique_ptr<ElementBlock>>& elements() const { return elements_; }
   const std::vector<std::unique_ptr<ConstraintBlock>>& constraints() const { return constraints_; }
@@ -100,77 +112,87 @@ class System {
     return constraints_[static_cast<std::size_t>(p.block)]->row_kind(p.row);
   }
   int first_row(int constraint_block) const { return first_row_[static_cast<std::size_t>(constraint_block)]; }
-  std::string row_name(int row) const;  ///< item and component: "pivot x"
+  std::string row_name(int row) const;  ///< name of item and component, such as "pivot x"
   std::string row_component(int row) const;
   std::string equation_name(int equation) const;
   const std::string& node_name(int node) const { return node_names_[static_cast<std::size_t>(node)]; }
   int equation_node(int equation) const { return equation_nodes_[static_cast<std::size_t>(equation)]; }
 
-  bool linear() const { return linear_; }                ///< elements and bilateral rows linear, M constant
-  bool symmetric() const { return symmetric_; }          ///< S symmetric with T = 1 and no active curved contacts
-  bool symmetrisable() const { return symmetrisable_; }  ///< symmetric, or but for elements of points alone
+  bool linear() const { return linear_; }                ///< elements and bilateral rows are linear, M is constant
+  bool symmetric() const { return symmetric_; }          ///< S is symmetric if T = 1 and no curved contact is active
+  bool symmetrisable() const { return symmetrisable_; }  ///< symmetric(), or only elements on points are unsymmetric
   bool velocity_dependent() const { return velocity_dependent_; }
   bool constant_mass() const { return constant_mass_; }
-  bool has_forces(unsigned parts) const { return (force_parts_ & parts) != 0; }  ///< any of the parts, anywhere
-  bool driven() const { return driven_; }                                        ///< some bilateral row depends on time
-  bool has_massless_equation() const { return massless_; }                       ///< some equation has no mass
-  /// Mean diagonal mass of the translational equations that have one; 0 if none has.
+  /// True if a block may have one of the force parts.
+  bool has_forces(unsigned parts) const { return (force_parts_ & parts) != 0; }
+  bool driven() const { return driven_; }                   ///< a bilateral row depends on time
+  bool has_massless_equation() const { return massless_; }  ///< an equation has no mass
+  /// Mean diagonal mass of the translational equations with mass; 0 if no equation has mass.
   double mean_nodal_mass() const { return mean_nodal_mass_; }
-  bool uses_tangent_operators() const { return uses_T_; }  ///< T enters some matrix
+  bool uses_tangent_operators() const { return uses_T_; }  ///< a matrix depends on T
 
   // Kinematics.
-  /// q_out = q o exp(d); quaternions are normalised. q_out may be q.
+  /// q_out = q o exp(d): positions are added, rotation vectors of d (radians, body axes) multiply the quaternions from
+  /// the right. Quaternions of q_out are normalised. Fixed components keep their values. Preconditions: quaternions of
+  /// q are not zero; q_out is the array of q or does not overlap q or d.
   void retract(In q, In d, Out q_out) const;
+  /// T(d) of the rotation vectors in d, for any angle.
   void tangent_operators(In d, TangentOperators& T) const;
-  /// Largest |component| of a velocity, rotations multiplied by length.
+  /// Largest |component| of a velocity; angular velocities are multiplied by length.
   double speed(In v, double length) const;
   double largest_angular_velocity(In v) const;
-  /// Largest |coordinate| over all translational and scalar components that move.
+  /// Largest |coordinate| of all free translational and scalar components.
   double largest_position(In q) const;
-  /// The name of a watched formula that has no finite value (or rate, where that matters) at t, empty if all have one.
+  /// The name of a watched formula whose value (or rate, if a block uses the rate) is not finite at t; empty if all are
+  /// finite.
   std::string undefined_formula(double t) const;
-  /// The name of an element that is inverted at q, empty if there is none. `with_forces`: the forces at q are known to
-  /// be finite, so that only elements need a look that have one when inverted.
+  /// The name of an element that is inverted at q; empty if no element is inverted. with_forces: forces at q are
+  /// finite, so only elements with a finite force when inverted are checked.
   std::string inverted_element(In q, double t, bool with_forces) const;
-  /// Euclidean norm of a force-like vector, torques divided by length.
+  /// Euclidean norm of a force vector of size() entries; torques are divided by length.
   double force_norm(In f, double length) const;
 
-  // Forces. All outputs are overwritten.
+  // Forces. All outputs have size() entries and are overwritten.
+  /// f = the chosen parts (ForcePart, combined by |) of f(q, v, t).
   void forces(In q, In v, double t, unsigned parts, Out f) const;
+  /// f = M(q) a. f must not overlap a.
   void mass_times(In q, In a, Out f, MassKind kind = MassKind::consistent) const;
-  /// A force by which roundoff of internal forces is measured.
+  /// The force whose relative rounding error estimates the roundoff of the internal forces.
   double roundoff_force(double length_scale) const;
 
-  // Constraints.
-  // Arrays over rows are indexed by global row; blocks without selected rows leave their entries alone. `start` is for
-  // rows that refer to the start of the step.
+  // Constraints. Row arrays are indexed by the global row; entries of blocks without selected rows do not change.
+  // start: needed by rows that depend on the start of the step.
+  /// g(q, t), a length or an angle.
   void gaps(In q, double t, RowSelection set, Out g, const StepStart* start = nullptr) const;
   /// G v + g_t
   void rates(In q, In v, double t, RowSelection set, Out rate, const StepStart* start = nullptr) const;
   /// h of g'' = G v' + h
   void biases(In q, In v, double t, RowSelection set, Out h, const StepStart* start = nullptr) const;
-  /// f += G^T s over the selected rows; rows with s = 0 cost nothing.
+  /// f += G^T s over the selected rows. f has size() entries. Items whose multipliers are all zero are not evaluated.
   void add_reactions(In q, double t, In s, RowSelection set, Out f, const StepStart* start = nullptr) const;
-  /// Gap, rate (0 without v) and gradient of single rows.
+  /// Gap and rate of a single row.
   double row_gap(int row, In q, double t, const StepStart* start = nullptr) const;
   double row_rate(int row, In q, In v, double t, const StepStart* start = nullptr) const;
-  /// G of a row, or G T; only free equations are listed.
+  /// G of a row, or G T if T is not null; fixed components have no entry.
   void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G,
                     const StepStart* start = nullptr) const;
+  /// Where the row acts and in which direction, in inertial axes.
   ConstraintBlock::Place row_contact_place(int row, In q, In v, double t) const;
 
-  /// Lets every searching block bind its items to the nodes that they may touch within a step of size h from the state
-  /// (q, v) at t. Rows keep number, name and slave point. Entries of D(G^T s) outside the pattern are left out of the
-  /// matrix, so that Newton's method converges linearly there; left_out() counts them.
+  /// Every searching block binds its items to the nodes that they may touch within a step of size h from the state
+  /// (q, v) at t. Rows keep number, name and slave point. The matrix omits entries of D(G^T s) outside of the pattern,
+  /// so Newton's method converges linearly there; left_out() counts these entries.
   void find_candidates(In q, In v, double t, double h);
   long left_out() const { return left_out_; }
 
   // Matrices.
-  const SparsePattern& saddle_pattern() const { return saddle_; }  ///< n + bilateral() square, diagonal included
+  /// Pattern of order size() + bilateral(); contains the diagonal.
+  const SparsePattern& saddle_pattern() const { return saddle_; }
+  /// Overwrites `values`, which has saddle_pattern().nonzeros() entries.
   void assemble(const Linearisation& request, Out values) const;
 
   // Energies and momenta.
-  Energies energies(In q, In v, double t) const;  ///< gravity in potential, zero at the origin
+  Energies energies(In q, In v, double t) const;  ///< potential includes gravity, which is zero at the origin
   Momenta momenta(In q, In v) const;
 
  private:
@@ -185,7 +207,7 @@ class System {
   void for_blocks(RowSelection set, const Visit& visit) const;
   void locate_rows(std::size_t block);
   void add_gravity(In q, Out f) const;
-  /// a += c gamma, the field of gravity on the translations of the items' nodes; scalar coordinates are no places.
+  /// a += c gamma for the translations of the items' nodes; scalar coordinates are not affected by gravity.
   void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;
   void element_matrices(std::size_t block, Range range, const Linearisation& request, ThreadScratch& scratch,
                         double* A) const;
@@ -216,7 +238,7 @@ class System {
   std::vector<ContactParameters> laws_;
   SparsePattern saddle_;
   Vector gravity_force_;
-  std::vector<char> is_rotation_;  // per equation
+  std::vector<char> is_rotation_;  // for each equation
   Vec3 gravity_ = Vec3::Zero();
   int rows_ = 0, bilateral_ = 0, threads_ = 1;
   bool linear_ = true, symmetric_ = true, symmetrisable_ = true, velocity_dependent_ = false, constant_mass_ = true,

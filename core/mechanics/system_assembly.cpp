@@ -11,8 +11,8 @@ namespace carom {
 template <class Kernel>
 void System::assemble_vector(const Kernel& kernel, Out f) const {
   set_zero(f);
-  // one thread: scatter chunk after chunk; the same chunks as below, since a compiler may round the vectorised part of
-  // a loop and its remainder differently
+  // One thread: scatter one chunk after the other. The chunks are the same as for several threads, because a compiler
+  // may round the vectorised part of a loop and its remainder differently.
   if (!parallel_) {
     double* local = work_->local_out.data();
     for (std::size_t b = 0; b < elements_.size(); ++b) {
@@ -29,7 +29,7 @@ void System::assemble_vector(const Kernel& kernel, Out f) const {
     }
     return;
   }
-  // several threads: all contributions into one array, then every equation summed in the same order as above
+  // Several threads: write all contributions to one array, then sum every equation in the same order as above.
   work_->for_all_ranges(elements_, threads_, [&](std::size_t b, Range range, ThreadScratch& scratch) {
     const std::size_t m = at(elements_[b]->topology().local_size);
     double* local = work_->vector_parts.data() + work_->vector_first[b] + at(range.first) * m;
@@ -73,7 +73,7 @@ void System::add_gravity_field(const Topology& topology, Range range, double c, 
 }
 
 void System::add_gravity(In q, Out f) const {
-  // set-up, and systems whose mass depends on the configuration
+  // only needed during set-up and for systems whose mass depends on the configuration
   double* field = work_->thread_scratch[0].a.data();
   double* local = work_->local_out.data();
   for (std::size_t b = 0; b < elements_.size(); ++b) {
@@ -120,7 +120,7 @@ void System::element_matrices(std::size_t b, Range range, const Linearisation& r
   const std::size_t m = at(topology.local_size);
   std::fill_n(A, at(range.size()) * m * m, 0.0);
 
-  // stiffness at (q, v, t), then T on its columns
+  // stiffness at (q, v, t); then T multiplies its columns
   ElementInput in{r.q, nullptr, r.t};
   if (traits.velocity_dependent && (r.c_K != 0 || r.c_C != 0)) {
     gather(topology, tables.equations, range, r.v, scratch.v.data());
@@ -130,7 +130,7 @@ void System::element_matrices(std::size_t b, Range range, const Linearisation& r
     ElementTangent K;
     K.c_K = (traits.force_parts & ~force_external) == 0 && !traits.has_mass ? r.loads * r.c_K : r.c_K;
     if (!traits.constant_mass && (r.a != nullptr || has_gravity_)) {
-      // gravity is the force M(q) gamma, so that D(M a) - Df has D(M (a - gamma))
+      // gravity is the force M(q) gamma, so D(M a) - Df contains D(M (a - gamma))
       if (r.a != nullptr)
         gather(topology, tables.equations, range, r.a, scratch.a.data());
       else
@@ -200,8 +200,8 @@ void System::assemble(const Linearisation& request, Out values) const {
   add_constraint_terms(request, values);
 }
 
-// Several threads: the matrices of a batch of elements, then their rows, each summed by one thread in the order of the
-// elements, as above.
+// Several threads: compute the matrices of a batch of elements, then add their rows. Each row is summed by one thread
+// in the order of the elements, so the result is the same as with one thread.
 void System::assemble_in_batches(std::size_t b, const Linearisation& request, Out values) const {
   const ElementTables& tables = *element_tables_[b];
   const Topology& topology = elements_[b]->topology();
@@ -224,7 +224,7 @@ void System::assemble_in_batches(std::size_t b, const Linearisation& request, Ou
         const Range range{first + c * step, std::min(first + (c + 1) * step, last)};
         element_matrices(b, range, request, scratch, parts + at(range.first - first) * m2);
       }
-      // rows are dealt out in groups, so that neighbouring elements keep every thread busy
+      // groups of 32 rows per thread, so that all threads have work within a batch of neighbouring elements
       for (int e = first; e < last; ++e)
         tables.add_matrix(topology, saddle_, e, parts + at(e - first) * m2, values.data(),
                           [&](int equation) { return equation / 32 % count == thread; });
@@ -248,7 +248,7 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
       const std::size_t first_row = at(first_row_[b]) + at(i) * rows;
       ConstraintInput in{r.q, nullptr, r.t, r.start};
 
-      // -c_s D(G^T s) T into S
+      // add -c_s D(G^T s) T to S
       const double* s = r.s == nullptr ? nullptr : r.s + first_row;
       if (geometric && std::any_of(s, s + rows, [](double x) { return x != 0; })) {
         std::fill_n(A.data(), m * m, 0.0);
@@ -260,7 +260,7 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
       }
       if (traits.kind != RowKind::bilateral) continue;
 
-      // -k G^T into the columns of the multipliers, -k (G + c_rate D(G v + g_t) T) into the rows
+      // add -k G^T to the columns of the multipliers, -k (G + c_rate D(G v + g_t) T) to the rows
       ConstraintValues wanted;
       wanted.gradient = A.data();
       double* rate_gradient = A.data() + rows * m;

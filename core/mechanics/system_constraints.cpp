@@ -53,7 +53,7 @@ void System::add_reactions(In q, double t, In s, RowSelection set, Out f, const 
       const double* si = s.data() + at(first_row_[b]) + at(i) * rows;
       double selected[3] = {0, 0, 0};
       if (block.traits().kind == RowKind::unilateral && rows == 3) {
-        // of a contact with tangential rows, the selected ones
+        // a contact with tangential rows: use only the selected rows
         for (int r = 0; r < 3; ++r) selected[r] = set.has(block.row_kind(r)) ? si[r] : 0.0;
         si = selected;
       }

@@ -23,7 +23,7 @@ Energies System::energies(In q, In v, double t) const {
       sum.elastic += part.elastic;
       sum.potential += part.potential;
       if (!elements_[b]->traits().has_mass) continue;
-      // kinetic energy and, through the mass-weighted position, the potential of gravity
+      // kinetic energy; the potential of gravity follows from the mass-weighted position
       const std::size_t count = at(range.size()) * at(topology.local_size);
       double* momentum = work_->local_out.data();
       std::fill_n(momentum, count, 0.0);
@@ -36,7 +36,7 @@ Energies System::energies(In q, In v, double t) const {
 }
 
 Vec3 System::first_moment(std::size_t b, Range range, In q) const {
-  // M applied to the positions of the nodes is the mass-weighted position, since translations are interpolated linearly
+  // translations are interpolated linearly, so M applied to the node positions is the mass-weighted position
   const Topology& topology = elements_[b]->topology();
   ThreadScratch& scratch = work_->thread_scratch[0];
   std::size_t i = 0;

@@ -3,7 +3,7 @@
 namespace carom {
 
 void GatherList::build(int targets, const std::vector<const std::vector<int>*>& lists) {
-  // counting sort keeps the order of the contributions within every target
+  // counting sort keeps the order of the contributions to each target
   start_.assign(static_cast<std::size_t>(targets) + 1, 0);
   for (const auto* list : lists)
     for (int target : *list)
@@ -47,7 +47,7 @@ void System::ElementTables::locate(const Topology& topology, const SparsePattern
         bool known = false;
         for (std::size_t r = first_row; r < first_row + rows; ++r) {
           if (equation[r] < 0) continue;
-          int next = -1;  // distance of the next free column
+          int next = -1;  // expected distance of the next free column
           for (std::size_t c = first_column; c < first_column + columns; ++c) {
             if (equation[c] < 0) continue;
             const int place =

@@ -1,4 +1,4 @@
-// Tables and scratch of System: equations and matrix positions of every local entry, gather lists, buffers.
+// Tables and scratch memory of System: equations and matrix positions of all local entries, gather lists, buffers.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 
 namespace carom {
 
-/// The three local columns of a rotating frame in an item's matrices.
+/// The first of the three local columns that belong to a rotating frame in an item's matrices.
 struct FrameColumn {
   int item, column, frame;
 };
 std::vector<FrameColumn> frame_columns(const Topology& topology, const DofMap& dofs);
 
-/// Equations of the local components of a block's items, one after the other; -1 without equation.
+/// Equations of the local components of a block's items, item after item; -1: no equation.
 struct LocalEquations {
   std::vector<int> of;
-  bool complete = true;  // every component has one: gathering and scattering need no test
+  bool complete = true;  // every component has an equation, so gather and scatter need no test
 
   void gather(std::size_t first, std::size_t count, const double* global, double* local) const {
     const int* e = of.data() + first;
@@ -46,7 +46,7 @@ struct LocalEquations {
   }
 };
 
-/// Local values of a range of items from an array over equations.
+/// Copies the local values of a range of items from an array with one entry per equation.
 inline void gather(const Topology& topology, const LocalEquations& equations, Range range, const double* global,
                    double* local) {
   const std::size_t m = static_cast<std::size_t>(topology.local_size);
@@ -56,15 +56,16 @@ inline void gather(const Topology& topology, const LocalEquations& equations, Ra
 
 struct System::ElementTables {
   LocalEquations equations;
-  // Where element matrices go. The free columns of a slot follow each other in every row, and in the rows of a slot at
-  // the same distance from the row's start: one number per pair of slots (items * slots^2). Where that is not so,
-  // `positions` has one per entry (items * local_size^2, -1 without).
+  // Positions of element matrices in the global matrix. The free columns of a slot are usually adjacent in every row,
+  // and start at the same distance from the row's start in all rows of a slot. `offsets` then holds one distance per
+  // pair of slots (items * slots^2). Otherwise `positions` holds one index per entry (items * local_size^2; -1: no
+  // entry).
   std::vector<int> offsets, positions;
   std::vector<FrameColumn> frames;  // sorted by item
   bool contributes_matrix = false;
 
   void locate(const Topology& topology, const SparsePattern& pattern);
-  /// Adds the matrix A of an item to the rows (equations) that `owns` accepts.
+  /// Adds the matrix A of an item; only the rows (equations) that `owns` accepts.
   template <class Owns>
   void add_matrix(const Topology& topology, const SparsePattern& pattern, int item, const double* A, double* values,
                   const Owns& owns) const;
@@ -72,16 +73,16 @@ struct System::ElementTables {
 
 struct System::ConstraintTables {
   LocalEquations equations;
-  std::vector<int> positions;  // geometric term, empty for linear blocks
-  std::vector<int> lower;      // items * rows * local_size: rows of the multipliers
-  std::vector<int> upper;      // items * local_size * rows, stored per row: columns of the multipliers
+  std::vector<int> positions;  // positions of the geometric term; empty for linear blocks
+  std::vector<int> lower;      // positions in the rows of the multipliers: items * rows * local_size
+  std::vector<int> upper;      // positions in the columns of the multipliers, row after row: items * rows * local_size
   std::vector<FrameColumn> frames;
 };
 
-/// For every target the list of contributions that are summed into it, in order.
+/// For every target the list of its contributions, in the order in which they are summed.
 class GatherList {
  public:
-  /// targets[k] receives contribution k; negative ones are dropped.
+  /// targets[k] receives contribution k; contributions with a negative target are dropped.
   void build(int targets, const std::vector<const std::vector<int>*>& lists);
   void sum(const double* contributions, Out out, int threads) const;
 
@@ -98,7 +99,7 @@ struct System::ThreadScratch {
 struct System::Workspace {
   static constexpr int buffer = 4096;  // doubles per chunk: fits the first-level cache
 
-  // whole groups of four items, which kernels evaluate side by side
+  // a multiple of four items if possible, because kernels evaluate four items at once
   int chunk(int entries_per_item) const {
     const int items = std::max(1, buffer / std::max(1, entries_per_item));
     return items < 4 ? items : items / 4 * 4;
@@ -109,7 +110,7 @@ struct System::Workspace {
              const std::vector<std::unique_ptr<ElementTables>>& tables, int equations, int threads,
              std::size_t largest_rows, std::size_t largest_local);
 
-  /// work(block, range, scratch) over chunks of all element blocks, in parallel.
+  /// Calls work(block, range, scratch) for chunks of all element blocks, in parallel.
   template <class Work>
   void for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads, const Work& work);
 
@@ -117,8 +118,8 @@ struct System::Workspace {
   Vector local_out;
   Vector constraint_v, constraint_out, constraint_matrix;
 
-  // several threads only
-  static constexpr int batch = 1 << 19;  // entries of element matrices at a time
+  // for several threads only
+  static constexpr int batch = 1 << 19;  // entries of element matrices per batch
   Vector vector_parts, matrix_parts;
   std::vector<std::size_t> vector_first;
   GatherList vector_gather;
@@ -164,7 +165,7 @@ void System::ElementTables::add_matrix(const Topology& topology, const SparsePat
 template <class Work>
 void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements,
                                        [[maybe_unused]] int threads, const Work& work) {
-  // every chunk writes its own part of the buffers, so the schedule does not matter to the bits
+  // every chunk writes its own part of the buffers, so the result does not depend on the schedule
   for (std::size_t b = 0; b < elements.size(); ++b) {
     const Topology& topology = elements[b]->topology();
     const int step = chunk(topology.local_size * topology.local_size);

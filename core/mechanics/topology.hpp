@@ -1,9 +1,10 @@
-// Which nodes and components an element or a constraint reads and writes.
+// Topology: the nodes and components that the items of a block read and write.
 //
-// Every item (element, constraint) of a block has the same slots; slot k of item i is a window of consecutive velocity
-// components of the node nodes[i * slots + k] (-1: ground, whose components do not move). The local arrays of an item
-// hold the slots' components one after the other. A window may be larger than its node (six components on a point):
-// the surplus has no equation and reads as zero, so that a kernel written for frames serves points and ground too.
+// All items (elements or constraints) of a block have the same slots. Slot k of item i covers consecutive velocity
+// components of the node nodes[i * slots + k]; node -1 is the ground, whose components do not move. The local array of
+// an item holds the components of its slots one after the other. A slot may cover more components than its node has
+// (six components on a point). Surplus components have no equation and read as zero, so a kernel written for frames
+// also serves points and ground.
 #pragma once
 
 #include <numeric>

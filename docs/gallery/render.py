@@ -25,13 +25,13 @@ GREY = [0.62, 0.64, 0.68]
 
 
 def fail(message):
-    """Ends at once: ParaView may abort when it is taken down with a view open."""
+    """Ends at once, because ParaView may abort when it ends with an open view."""
     print("error: " + message, flush=True)
     os._exit(1)
 
 
 def nearest(times, wanted):
-    """The frames nearest to the wanted instants; all equally spaced ones for a number."""
+    """The frames nearest to the requested instants; for a number, so many equally spaced frames."""
     if isinstance(wanted, int):
         wanted = numpy.linspace(times[0], times[-1], wanted)
     return [min(times, key=lambda t: abs(t - w)) for w in wanted]
@@ -52,7 +52,7 @@ def magnitude(data, association, name):
 
 
 def survey(reader, instants, field):
-    """Bounds of the bodies over all instants, and the range and place of the field."""
+    """Bounds of the bodies over all instants, and the range and association of the field."""
     low, high, least, most, place = numpy.full(3, numpy.inf), numpy.full(3, -numpy.inf), numpy.inf, -numpy.inf, None
     bodies = part(reader, BODY)
     for t in instants:
@@ -118,7 +118,7 @@ def place_camera(view, scene, low, high):
 
 
 def picture(reader, scene, shown, bounds, colouring, size, path):
-    """One view with the instants `shown`, the last one solid."""
+    """One view with the instants `shown`; the last instant is solid."""
     view = pv.CreateRenderView()
     view.ViewSize = size
     view.UseColorPaletteForBackground = 0
@@ -139,7 +139,7 @@ def picture(reader, scene, shown, bounds, colouring, size, path):
         show(part(frame, SPRING), view, None, opacity, 2)
         if i == len(shown) - 1:
             show(part(frame, OBSTACLE), view, None, scene.get("obstacle_opacity", 0.35), 2)
-    pv.Render(view)  # the first rendering places the camera itself
+    pv.Render(view)  # the first rendering sets the camera
     place_camera(view, scene, *bounds)
     pv.SaveScreenshot(path, view, ImageResolution=size)
     pv.Delete(view)
@@ -153,7 +153,7 @@ def join(paths, axis, out):
         image.Update()
         width, height, _ = image.GetOutput().GetDimensions()
         images.append(vtk_to_numpy(image.GetOutput().GetPointData().GetScalars()).reshape(height, width, -1))
-    # rows of an image run upwards
+    # the rows of an image are ordered from bottom to top
     whole = numpy.ascontiguousarray(numpy.concatenate(images[::-1] if axis == 0 else images, axis=axis))
     data = vtkImageData()
     data.SetDimensions(whole.shape[1], whole.shape[0], 1)
@@ -177,7 +177,7 @@ def main():
         reader = pv.Transform(Input=reader)
         reader.Transform.Scale = scene["stretch"]
     low, high, colouring = survey(reader, instants, scene.get("field"))
-    # what lies above the plane of obstacles needs room too
+    # parts above the plane of obstacles need space too
     bounds = (low, high)
     if scene.get("as", "overlay") == "overlay":
         picture(reader, scene, instants, bounds, colouring, scene.get("size", [900, 560]), out)

@@ -21,7 +21,8 @@ BlockTraits bar_traits(bool linear) {
   return t;
 }
 
-// Mass matrix entries of one component: same node, other node, as fractions of the bar's mass.
+// Mass matrix entries for one component, as fractions of the bar's mass: `same` on the diagonal, `other` between the
+// nodes.
 struct MassFractions {
   double same, other;
 };

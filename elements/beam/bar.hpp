@@ -1,11 +1,12 @@
-// Two-node bars (axial members), in two forms.
+// Two-node bars, which carry axial force only. Two forms exist.
 //
 // LinearBarBlock: small displacements u along a coordinate axis, one component per node,
 //   f_int = EA/L [1 -1; -1 1] u                       the elastic bar of Cosimo et al. 2020, section 4.2
 // BarBlock: three-dimensional, large displacements and rotations, engineering strain of the deformed length l,
 //   N = EA (l - L)/L,  f_int = N n on node B and -N n on node A,  n = (x_B - x_A)/l
-// Mass consistent rho A L/6 [2 1; 1 2] or lumped rho A L/2 per node, in every component the node moves in; constant.
-// Limits: no bending; a nonlinear bar must not collapse to length zero.
+// The mass acts in every component of the node: consistent rho A L/6 [2 1; 1 2] or lumped rho A L/2 per node. M is
+// constant.
+// Limits: no bending; the length of a nonlinear bar must not become zero.
 #pragma once
 
 #include <string>
@@ -29,7 +30,8 @@ inline std::vector<OutputField> bar_fields() {
 
 class LinearBarBlock final : public ElementBlock {
  public:
-  /// axis 0, 1 or 2: the coordinate along which all bars lie. Displacements are q - q_0 of that component.
+  /// axis: index 0, 1 or 2 of the coordinate along which all bars lie. The displacement of a node is the difference of
+  /// this component from its reference value.
   LinearBarBlock(std::string name, const std::vector<Bar>& bars, int axis, MassKind mass);
 
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;

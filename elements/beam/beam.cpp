@@ -37,7 +37,8 @@ void add_to(double* f, const Vec3& x) {
   for (int i = 0; i < 3; ++i) f[i] += x[i];
 }
 
-// D_w [F(w) a] of F = 1 + hat(w)/2 + r hat(w)^2 without the part of hat(w)/2, which is -hat(a)/2: the same for F^T.
+// D_w [F(w) a] without the constant term -hat(a)/2 of hat(w)/2, with F = 1 + hat(w)/2 + r hat(w)^2. The result also
+// serves F^T, whose hat term has the opposite sign.
 Mat3 even_derivative(const Coefficients& c, const Vec3& w, const Vec3& a) {
   const double wa = w.dot(a);
   const Vec3 WWa = wa * w - w.squaredNorm() * a;
@@ -47,7 +48,8 @@ Mat3 even_derivative(const Coefficients& c, const Vec3& w, const Vec3& a) {
   return E;
 }
 
-// D_w [D(w, u) a], D the derivative of F along u: even in w but for terms of hat(w)/2 that vanish.
+// D_w [D(w, u) a], D the derivative of F along u. The term hat(w)/2 of F contributes nothing, so the result serves D^T
+// too.
 Mat3 second_derivative(const Coefficients& c, const Vec3& w, const Vec3& u, const Vec3& a) {
   const double wu = w.dot(u), wa = w.dot(a), ua = u.dot(a);
   const Vec3 WWa = wa * w - w.squaredNorm() * a;
@@ -68,7 +70,8 @@ void set_reference(Beam& beam, const se3::Frame<double>& H_A, const se3::Frame<d
   beam.length = beam.d_0.head<3>().norm();
 }
 
-// Rotation of the section at A, and the placement of the section at B seen from there.
+// R_A: rotation of the section at A. r, w: position and rotation vector of the section at B relative to the section at
+// A.
 struct BeamBlock::Ends {
   Mat3 R_A;
   Vec3 r, w;
@@ -203,7 +206,8 @@ void BeamBlock::add_gyroscopic_force(Range range, const double* v, double* f) co
 // ---- mass
 
 namespace {
-// Of one translational component: same node, other node, as fractions of the element's mass.
+// Mass matrix entries for one translational component, as fractions of the element's mass: `same` on the diagonal,
+// `other` between the nodes.
 struct MassFractions {
   double same, other;
 };
@@ -267,7 +271,8 @@ void BeamBlock::add_gyroscopic_tangent(Range range, const double* v, double c_C,
   }
 }
 
-// In the axes of the section at A, with the variations z = (R_A^T (dx_B - dx_A), a, b) of span and rotations:
+// In the section axes at A, with the variation z = (R_A^T (dx_B - dx_A), a, b): span, then the rotations a of A and b
+// of B:
 //   dd = S z,   S = [F^T -D^T D; 0 -F^T F],   tangent of S^T n = S^T dn/dd S + Gamma S + (hat part of R_A)
 void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double c_K, double c_C, double* A) const {
   // nine rows, padded to whole SIMD vectors
@@ -286,7 +291,7 @@ void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double 
     St.block<3, 3>(3, 3) = -k.F;
     St.block<3, 3>(6, 3) = k.F.transpose();
 
-    // left factor Y of Y S: material part, then the derivative of S^T at constant n
+    // Y is the left factor of Y S: the material part, then the derivative of S^T at constant n.
     const double material = (c_K + damping_ * c_C) * inverse_length;
     Rows6 Y = St.lazyProduct(K_s);
     Rows9 Z = Rows9::Zero();
@@ -300,7 +305,7 @@ void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double 
       const Mat3 odd_m = so3::hat(Vec3(-0.5 * n_m));
 
       if (v != nullptr) {
-        // D (S v) at constant v: rows of the rates of d, columns of z
+        // D(S v) at constant v: one row per component of d', one column per component of z
         Vec3 a = velocity(v, 3), b = velocity(v, 9);
         if (const Turned* t = turned(e)) {
           a = (t->R_a.transpose() * a).eval();
@@ -333,7 +338,7 @@ void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double 
     }
     Z.noalias() += Y.lazyProduct(St.topRows<9>().transpose());
 
-    // to inertial axes of the span, to node axes of the rotations
+    // transform the columns and rows of the span to inertial axes, those of the rotations to node axes
     Z.leftCols<3>() = (Z.leftCols<3>() * k.R_A.transpose()).eval();
     Z.topRows<3>() = (k.R_A * Z.topRows<3>()).eval();
     if (const Turned* t = turned(e)) {

@@ -1,18 +1,20 @@
-// Geometrically exact, shear-flexible beams: two frame nodes joined by a helix (THEORY section 10).
+// Geometrically exact, shear-flexible beams: two frame nodes joined by a helix. Derivation: docs/elements/beam.md.
 //
 //   d = (u, w) = log(H_A^-1 H_B),  eps = (d - d_0)/L,  n = K_s (eps + tau eps')     section forces, 6
 //   f_int + f_damp = S^T n,   S = P B,   P = [-T^-1(-d), T^-1(d)],   B = diag(R_A^T, 1, R_B^T, 1),   eps' = S v/L
 //   M: m L/6 [2 1; 1 2] for the translations, L/2 J per node for the rotations;   f_gyr = (0, Omega x (L/2 J) Omega)
 //
-// H_A and H_B are the section frames at the two ends: the node frames, or frames turned against them by constant
-// rotations (corners). x along the beam, y and z the axes of the section, strains ordered as in beam_section.hpp. The
-// strain is constant along an element and does not see rigid motions; bending to a circle and twisting are exact,
-// shear does not lock, and any curved and twisted reference shape is a d_0. With F = T_SO3^-1(w) and D its derivative
-// along u, both inverses are blocks of F and D, T^-1(d) = [F D; 0 F] and T^-1(-d) = [F^T D^T; 0 F^T], so that the
-// element exerts N = R_A F n_f on its nodes, with opposite signs: its linear momentum is conserved to the last bit.
-// M is constant and angular momentum is conserved to the order of the integrator (rotary inertia from interpolated
-// angular velocities would destroy it). Nodes lie on the line of mass centres.
-// Limits: the sections of the two ends of an element may be turned by less than pi against each other.
+// H_A and H_B are the section frames at the two ends: the node frames, or frames rotated against the node frames by a
+// constant rotation (at corners). The x axis lies along the beam, y and z are the axes of the section. Strains are
+// ordered as in beam_section.hpp.
+//
+// The strain is constant along an element and unchanged by rigid motions. Bending to a circle and twisting are exact,
+// and shear does not lock. d_0 describes any curved and twisted reference shape. F = T_SO3^-1(w) and its derivative D
+// along u are the blocks of both inverses: T^-1(d) = [F D; 0 F] and T^-1(-d) = [F^T D^T; 0 F^T]. The forces on the two
+// nodes are N = R_A F n_f and -N, so linear momentum is conserved to the last bit. M is constant, and angular momentum
+// is conserved to the order of the integrator. (A rotary inertia computed from interpolated angular velocities would
+// not conserve angular momentum.) Nodes lie on the line of mass centres.
+// Limits: the sections at the two ends of an element must be rotated against each other by less than pi.
 //
 // Reference: V. Sonneville, A. Cardona, O. Bruels, Geometrically exact beam finite element formulated on the special
 // Euclidean group SE(3), Comput. Methods Appl. Mech. Engrg. 268 (2014) 451-474.
@@ -32,16 +34,16 @@ struct Beam {
   int section = 0;              ///< index into the block's sections
   double length = 0;            ///< L of the reference curve, > 0
   Vec6 d_0 = Vec6::Zero();      ///< log(H_A^-1 H_B) of the reference shape
-  Mat3 R_a = Mat3::Identity();  ///< from section axes to node axes at A
-  Mat3 R_b = Mat3::Identity();  ///< the same at B
+  Mat3 R_a = Mat3::Identity();  ///< rotation from section axes to node axes at A
+  Mat3 R_b = Mat3::Identity();  ///< rotation from section axes to node axes at B
 };
 
-/// d_0 and length of the helix between two section frames: L = |u_0|.
+/// Sets d_0 and the length L = |u_0| of the helix between two section frames.
 void set_reference(Beam& beam, const se3::Frame<double>& H_A, const se3::Frame<double>& H_B);
 
 class BeamBlock final : public ElementBlock {
  public:
-  /// damping: the time tau of Kelvin and Voigt, >= 0.
+  /// damping: the relaxation time tau of the Kelvin-Voigt law, >= 0.
   BeamBlock(std::string name, std::vector<BeamSection> sections, const std::vector<Beam>& beams, double damping = 0);
 
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;
@@ -57,7 +59,7 @@ class BeamBlock final : public ElementBlock {
   void output(std::string_view field, Range range, const ElementInput& in, double* values) const override;
 
   double length(int e) const { return element(e).length; }
-  /// From section axes to node axes at end 0 or 1 of an element.
+  /// Rotation from section axes to node axes at end 0 or 1 of element e.
   Mat3 section_axes(int e, int end) const;
   std::string item_name(int item) const override { return name() + ".element." + std::to_string(item); }
 
@@ -89,7 +91,7 @@ class BeamBlock final : public ElementBlock {
   std::vector<BeamSection> sections_;
   std::vector<Element> elements_;
   std::vector<Turned> turned_;
-  std::vector<Mat3> inertia_;  // per element and end: L/2 J in node axes
+  std::vector<Mat3> inertia_;  // L/2 J in node axes for each element and end
   double damping_;
 };
 

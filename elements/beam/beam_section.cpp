@@ -60,7 +60,7 @@ BeamSection general_section(const Mat6& stiffness, const Mat6& mass, Vec3& cente
   const Mat3 hat = so3::hat(center);
   section.inertia = mass.bottomRightCorner<3, 3>() + section.line_density * hat * hat;
 
-  // strains of the reference axis from those of the line of mass centres: eps = Ad(C) eps_C, C = (1, c)
+  // Strains at the reference axis follow from strains at the line of mass centres: eps = Ad(C) eps_C, C = (1, c).
   const Mat6 Ad = se3::adjoint(se3::Frame<double>{Mat3::Identity(), center});
   section.stiffness = Ad.transpose() * stiffness * Ad;
   return section;

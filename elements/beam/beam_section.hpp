@@ -3,11 +3,12 @@
 //   section forces (N, V_y, V_z, M_x, M_y, M_z) = K (eps, gamma_y, gamma_z, kappa_x, kappa_y, kappa_z)
 //   K = diag(E A, k_y G A, k_z G A, G J, E I_y, E I_z),   rotary inertia per length rho diag(I_y + I_z, I_y, I_z)
 //
-// x along the beam, y and z the axes of the section through its centroid, I_y = int z^2 dA, I_z = int y^2 dA. Shear
-// factors: 5/6 of the rectangle (Reissner's, Cowper's without lateral contraction), of circle and ring those of G. R.
-// Cowper, The shear coefficient in Timoshenko's beam theory, J. Appl. Mech. 33 (1966) 335-340. Torsion constant of the
+// The x axis lies along the beam; y and z are the section's axes through its centroid, I_y = int z^2 dA, I_z = int y^2
+// dA.
+// Shear factors: 5/6 for the rectangle (Reissner; Cowper for Poisson's ratio 0); for circle and ring from G. R. Cowper,
+// The shear coefficient in Timoshenko's beam theory, J. Appl. Mech. 33 (1966) 335-340. Torsion constant of the
 // rectangle: Saint-Venant's series (S. Timoshenko, J. N. Goodier, Theory of Elasticity, section 109).
-// Limits: no warping, no coupling unless the stiffness is given as a matrix.
+// Limits: no warping; strains are coupled only if the stiffness is given as a matrix.
 #pragma once
 
 #include "core/base/types.hpp"
@@ -17,7 +18,7 @@ namespace carom {
 using Mat6 = Eigen::Matrix<double, 6, 6>;
 using Vec6 = Eigen::Matrix<double, 6, 1>;
 
-/// Geometry of a section of one homogeneous material.
+/// Geometry of a homogeneous section.
 struct SectionGeometry {
   double area = 0;
   double I_y = 0, I_z = 0;  ///< second moments of area
@@ -25,23 +26,24 @@ struct SectionGeometry {
   double k_y = 1, k_z = 1;  ///< shear factors
 };
 
-/// width along y, height along z.
+/// Rectangle with the given width along y and height along z.
 SectionGeometry rectangle_section(double width, double height);
 SectionGeometry circle_section(double radius, double poisson);
-/// 0 <= inner_radius < outer_radius
+/// Precondition: 0 <= inner_radius < outer_radius.
 SectionGeometry tube_section(double outer_radius, double inner_radius, double poisson);
 
-/// What a beam element needs of its section.
+/// The properties of a section that a beam element uses.
 struct BeamSection {
-  Mat6 stiffness = Mat6::Zero();  ///< symmetric, about the line of mass centres
+  Mat6 stiffness = Mat6::Zero();  ///< symmetric, relative to the line of mass centres
   double line_density = 0;        ///< mass per length
   Mat3 inertia = Mat3::Zero();    ///< rotary inertia per length about the mass centre, section axes
 };
 
 BeamSection homogeneous_section(const SectionGeometry& s, double young, double poisson, double density);
 
-/// A section given by its stiffness and mass matrices about a reference axis, moved to its line of mass centres:
-/// mass = [m 1, -m hat(c); m hat(c), J], c the place of the mass centre in the section. Returns c in `center`.
+/// Section from stiffness and mass matrices about a reference axis. The result refers to the line of mass centres.
+/// mass = [m 1, -m hat(c); m hat(c), J], where c is the position of the mass centre in the section. Returns c in
+/// `center`.
 /// Precondition: mass has this form.
 BeamSection general_section(const Mat6& stiffness, const Mat6& mass, Vec3& center);
 

@@ -1,4 +1,5 @@
-// Point masses on translational nodes: M = m 1 (3 x 3). A mass of zero is allowed where constraints hold the node.
+// Point masses on translational nodes: M = m 1 (3 x 3). The mass may be zero if constraints determine the motion of the
+// node.
 #pragma once
 
 #include <string>

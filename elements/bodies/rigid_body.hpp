@@ -1,10 +1,10 @@
-// Rigid bodies: one frame node at the centre of mass each (THEORY section 10).
+// Rigid bodies: each body has one frame node at its centre of mass.
 //
 //   M = diag(m 1, J) constant,   f_gyr = (0, Omega x J Omega)
 //
-// x' inertial, Omega and J in the body frame about the centre of mass. Points and frames anywhere on the body are
-// offsets of what is attached to it (core/mechanics/body_point.hpp). Reference: Géradin, Cardona, Flexible Multibody
-// Dynamics.
+// x' is inertial; Omega and J are in the body frame, J about the centre of mass. Points and frames elsewhere on the
+// body are stored as offsets by the blocks that use them (core/mechanics/body_point.hpp). Reference: Géradin, Cardona,
+// Flexible Multibody Dynamics.
 #pragma once
 
 #include <string>

@@ -79,7 +79,8 @@ ConstraintBlock::Place CoincidenceBlock::place(int item, int row, const Constrai
 OrthogonalityBlock::OrthogonalityBlock(std::string name, std::vector<Orthogonality> items)
     : ConstraintBlock(std::move(name), topology_of(items), 1, {}), items_(std::move(items)) {}
 
-// With R = R_A^T R_B: p = R beta is b seen from A, u = R^T alpha is a seen from B;
+// With R = R_A^T R_B: p = R beta is the direction of B in the axes of A, u = R^T alpha the direction of A in the axes
+// of B;
 // g = alpha . p,  G_A = (alpha x p)^T,  G_B = (beta x u)^T.
 struct OrthogonalityBlock::Geometry {
   Mat3 R;
@@ -158,12 +159,12 @@ ConstraintBlock::Place OrthogonalityBlock::place(int item, int, const Constraint
   const PointState b = point_state(configuration(in, item, 1), node_kind(item, 1), Vec3::Zero());
   const PointState a = point_state(configuration(in, item, 0), node_kind(item, 0), Vec3::Zero());
   const Orthogonality& o = items_[at(item)];
-  // the moment on B, as the force of a coincidence is the one on B
+  // axis of the moment on B: the reaction of a joint is reported as acting on B
   return {b.x, (b.R * o.beta).cross(a.R * o.alpha).normalized()};
 }
 
 std::vector<Orthogonality> parallel_frames(int node_a, const Mat3& R_A, int node_b, const Mat3& R_B) {
-  // marker axes: the unit vectors in A, and the same inertial directions seen from B
+  // alpha: unit vectors of A; beta: the same inertial directions in the axes of B
   const Mat3 to_b = R_B.transpose() * R_A;
   const auto row = [&](int i, int j, const char* holds) {
     return Orthogonality{

@@ -23,7 +23,7 @@ Quaternion quaternion_of(const double* node) {
   return node == nullptr ? Quaternion(1, 0, 0, 0) : Quaternion(node[3], node[4], node[5], node[6]);
 }
 
-// With n = R_A alpha, m = R_B^T n, y = R_A^T (x_B - x_A's node):
+// With n = R_A alpha, m = R_B^T n, y = R_A^T (x_B - position of A's node):
 // G = (-n, alpha x y, n, b x m)
 void displacement(const JointCoordinate& c, const PointState& a, const PointState& b, CoordinateOrder order,
                   CoordinateState& s) {
@@ -40,7 +40,7 @@ void displacement(const JointCoordinate& c, const PointState& a, const PointStat
   s.H.setZero();
   const Mat3 hat_alpha = so3::hat(c.axis), hat_b = so3::hat(c.offset_b);
   if (a.rotates) {
-    const Mat3 dn = -a.R * hat_alpha;  // by the rotation of A
+    const Mat3 dn = -a.R * hat_alpha;  // derivative of n with respect to the rotation of A
     s.H.block<3, 3>(0, 3) = -dn;
     s.H.block<3, 3>(6, 3) = dn;
     s.H.block<3, 3>(3, 0) = -dn.transpose();
@@ -54,7 +54,7 @@ void displacement(const JointCoordinate& c, const PointState& a, const PointStat
   if (b.rotates) s.H.block<3, 3>(9, 9) = hat_b * so3::hat(m);
 }
 
-// G = e^T J with e the direction from A to B and J the Jacobian of x_B - x_A
+// G = e^T J, where e is the direction from A to B and J the Jacobian of x_B - x_A.
 void distance(const JointCoordinate& c, const PointState& a, const PointState& b, CoordinateOrder order,
               CoordinateState& s) {
   const Vec3 span = b.x - a.x;
@@ -73,7 +73,7 @@ void distance(const JointCoordinate& c, const PointState& a, const PointState& b
   if (b.rotates) s.H.block<3, 3>(9, 9) += point_force_gradient(b, c.offset_b, e);
 }
 
-// With r = (w, x, y, z) and rotations a = F_A^T w_A, b = F_B^T w_B in the joint frames, dr = (r b - a r)/2 and
+// With r = (w, x, y, z) and the rotations a = F_A^T w_A, b = F_B^T w_B in the joint frames, dr = (r b - a r)/2 and
 // ds = 2 (w dz - z dw)/(w^2 + z^2) = b_3 - a_3 + [ -(wy + zx) a_1 + (wx - zy) a_2 + (zx - wy) b_1 + (wx + zy) b_2 ]
 //                                               / (w^2 + z^2)
 void angle(const JointCoordinate& c, const double* node_a, const double* node_b, CoordinateOrder order,
@@ -98,7 +98,7 @@ void angle(const JointCoordinate& c, const double* node_a, const double* node_b,
       z, -w, -x, z, w, -x,    //
       -y, x, -w, -y, x, w;
   dr *= 0.5;
-  Eigen::Matrix<double, 6, 4> dG;  // n2 G by r, at fixed n2
+  Eigen::Matrix<double, 6, 4> dG;  // derivative of n2 G with respect to r, at fixed n2
   dG << -y, -z, -w, -x,            //
       x, w, -z, -y,                //
       0, 0, 0, 0,                  //
@@ -159,7 +159,7 @@ void CoordinateBlock::evaluate(Range range, const ConstraintInput& in, const Con
     const TimeValue u = row.value.evaluate(in.t);
     if (values.gap != nullptr) {
       double g = s.value - u.value;
-      // a bilateral angle is near what holds it, up to whole turns of the quaternion
+      // a joint holds the angle near u, but the quaternions may differ by whole turns
       if (row.coordinate.kind == JointCoordinate::Kind::angle && (traits().kind == RowKind::bilateral))
         g = std::remainder(g, 4 * M_PI);
       values.gap[local] = row.sign * g;

@@ -1,18 +1,18 @@
-// The free coordinates of joints, and what acts along them: constraint rows, drivers, stops, springs and dampers.
+// The free coordinates of joints, and the constraint rows, drivers, stops, springs and dampers along them.
 //
-// A coordinate s(q) of two nodes, each with a point or a joint frame attached (either node may be ground):
-//   displacement   s = (R_A alpha) . (x_B - x_A)        alpha fixed in A
-//   distance       s = |x_B - x_A|                      the points must stay apart
-//   angle          s = 2 atan2(r_z, r_w),  r = f_A* q_A* q_B f_B    with the unit quaternions q of the nodes and f of
-//                  the joint frames in the bodies, whose third axes are the joint's axis
-// With r = exp(s e_z) the angle is that of B relative to A about the axis; for any other r it is the twist of r about
-// e_z. The quaternions of a state turn continuously, through q and -q, so that s, a function of the state alone,
-// distinguishes angles in (-2 pi, 2 pi] from the start; beyond, it goes on 4 pi lower or higher. It is not defined
-// where B is turned by pi about an axis across.
+// A coordinate s(q) depends on two nodes, each with a point or a joint frame attached. Either node may be ground.
+//   displacement   s = (R_A alpha) . (x_B - x_A)        alpha is fixed in A
+//   distance       s = |x_B - x_A|                      the points must not coincide
+//   angle          s = 2 atan2(r_z, r_w),  r = f_A* q_A* q_B f_B    q: unit quaternions of the nodes, f: joint
+//                  frames in the bodies; the third axis of a joint frame is the joint's axis
+// For r = exp(s e_z) the angle is the rotation of B relative to A about the axis; for any other r the angle is the
+// twist of r about e_z. The quaternions of a state turn continuously and may pass from q to -q. The angle is a function
+// of the state alone and has values in (-2 pi, 2 pi]; beyond this interval it jumps by 4 pi. The angle is undefined if
+// B is rotated by pi about an axis perpendicular to the joint's axis.
 //
-// Everything follows from s, its gradient G along q o exp(e w) and H = D(G^T) (which is not symmetric):
+// Rows, drivers and springs need s, its gradient G along q o exp(e w), and H = D(G^T), which is not symmetric:
 //   s' = G v,   D(G v) = v^T H,   s'' = G v' + v^T H v,   D(G^T c) = c H
-// The twelve local components are those of a frame at A, then at B; see topology.hpp.
+// The twelve local components are six of a frame at A and six of a frame at B; see topology.hpp.
 //
 // Reference: E. J. Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), ch. 9; the twist of a
 // quaternion: P. Dobrowolski, Swing-twist decomposition in Clifford algebra, arXiv:1506.05481.
@@ -31,42 +31,42 @@ namespace carom {
 struct JointCoordinate {
   enum class Kind { displacement, distance, angle };
   Kind kind = Kind::displacement;
-  int node_a = -1, node_b = -1;                           ///< -1: ground; of an angle: frames or ground
-  Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< body axes; ground: the place itself
-  Vec3 axis = Vec3::UnitZ();                              ///< unit, in A; of a displacement
-  Quaternion frame_a{1, 0, 0, 0}, frame_b{1, 0, 0, 0};    ///< body to joint frame; of an angle
+  int node_a = -1, node_b = -1;                           ///< -1: ground; an angle needs frames or ground
+  Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< in body axes; for ground: the position itself
+  Vec3 axis = Vec3::UnitZ();                              ///< for displacements: unit vector in axes of A
+  Quaternion frame_a{1, 0, 0, 0}, frame_b{1, 0, 0, 0};    ///< for angles: orientation of the joint frame in the body
 };
 
-/// The joint frames with the given axis (unit, inertial) as third axis and no angle between them when the bodies have
-/// the unit quaternions q_A and q_B.
+/// Sets the joint frames so that their third axis is `axis` (unit vector, inertial) and the angle is zero when the
+/// bodies have the unit quaternions q_A and q_B.
 void set_angle_frames(JointCoordinate& coordinate, const Vec3& axis, const Quaternion& q_A, const Quaternion& q_B);
 
 struct CoordinateState {
   double value = 0;                                  ///< s
-  Eigen::Matrix<double, 12, 1> G;                    ///< its gradient
-  Eigen::Matrix<double, 12, 12, Eigen::RowMajor> H;  ///< only with second derivatives
+  Eigen::Matrix<double, 12, 1> G;                    ///< gradient of s
+  Eigen::Matrix<double, 12, 12, Eigen::RowMajor> H;  ///< filled only if second derivatives are requested
 };
 enum class CoordinateOrder { value, gradient, second };
 
-/// s and its derivatives at nodes given by their configuration entries (null: ground).
+/// Evaluates s and its derivatives. A node is given by its configuration entries; null means ground.
 void evaluate_coordinate(const JointCoordinate& coordinate, const double* node_a, NodeKind kind_a, const double* node_b,
                          NodeKind kind_b, CoordinateOrder order, CoordinateState& state);
 
-/// A row sign (s(q) - u(t)): of a joint that holds s at u, of a driver that moves it, or of a stop that keeps it above
-/// (sign 1) or below (sign -1) u.
+/// A row sign (s(q) - u(t)) of a joint that holds s at u, of a driver that prescribes s = u(t), or of a stop that keeps
+/// s above u (sign 1) or below u (sign -1).
 struct CoordinateRow {
   std::string name = "joint";
   JointCoordinate coordinate;
   TimeFunction value;      ///< u
   double sign = 1;         ///< 1 or -1
-  double restitution = 0;  ///< of a stop
-  std::string holds{};     ///< "y", "rotation z", for messages; may be empty
+  double restitution = 0;  ///< for stops
+  std::string holds{};  ///< the motion that the row prevents, such as "y" or "rotation z", for messages; may be empty
 };
 
 class CoordinateBlock final : public ConstraintBlock {
  public:
-  /// Rows of one kind: `traits` say whether they are unilateral, linear (displacements of nodes that do not rotate) and
-  /// moving (some u varies). Angles are held modulo 4 pi.
+  /// All rows of a block have the same `traits`: unilateral, linear (displacements of nodes that do not rotate), moving
+  /// (some u depends on time). Joints and drivers hold angles modulo 4 pi.
   CoordinateBlock(std::string name, std::vector<CoordinateRow> items, ConstraintTraits traits);
 
   void evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const override;
@@ -76,7 +76,7 @@ class CoordinateBlock final : public ConstraintBlock {
   ContactParameters law(int item, int row) const override;
   std::string item_name(int item) const override { return items_[static_cast<std::size_t>(item)].name; }
   std::string row_name(int item, int) const override { return items_[static_cast<std::size_t>(item)].holds; }
-  /// A force at B's point; of an angle, a moment on B.
+  /// The force on B's point; for angles the moment on B.
   Place place(int item, int row, const ConstraintInput& in) const override;
 
  private:
@@ -85,7 +85,7 @@ class CoordinateBlock final : public ConstraintBlock {
   std::vector<CoordinateRow> items_;
 };
 
-/// A spring and a damper along a coordinate: N = k (s - s_0) + c s', the force or moment -N G^T.
+/// A spring and a damper along a coordinate: N = k (s - s_0) + c s'. The generalised force (or moment) is -N G^T.
 struct CoordinateSpring {
   std::string name = "spring";
   JointCoordinate coordinate;

@@ -25,7 +25,7 @@ BlockTraits traits_of(const std::vector<SpringDamper>& springs) {
 
 struct SpringDamperBlock::Geometry {
   PointState a, b;
-  Vec3 span, n;  // x_B - x_A and its direction
+  Vec3 span, n;  // span = x_B - x_A, n its direction
   double length = 0;
 };
 
@@ -48,7 +48,7 @@ void SpringDamperBlock::add_forces(Range range, const ElementInput& in, unsigned
     const SpringDamper& s = springs_[at(e)];
     const Geometry g = geometry(in, e);
     const std::size_t local = 12 * at(e - range.first);
-    Vec3 force = Vec3::Zero();  // on A
+    Vec3 force = Vec3::Zero();  // force on A
     if ((parts & force_internal) != 0) force += s.stiffness * (g.span - s.natural_length * g.n);
     if ((parts & force_damping) != 0 && s.damping != 0) {
       const double* v = in.v + local;
@@ -69,11 +69,11 @@ void SpringDamperBlock::add_tangent(Range range, const ElementInput& in, const E
     const double* v = in.v == nullptr ? nullptr : in.v + 12 * at(e - range.first);
     Eigen::Map<Matrix12> block(A + 144 * at(e - range.first));
 
-    // J of the span: d span = J d q
+    // J: Jacobian of the span, d span = J d q
     Eigen::Matrix<double, 3, 12> J;
     J << -point_jacobian(g.a, s.offset_a), point_jacobian(g.b, s.offset_b);
 
-    // force on the span, F = N n: f = -J^T F, so -df = J^T dF + (dJ^T) F
+    // the force on the span is F = N n: f = -J^T F, so -df = J^T dF + (dJ^T) F
     if (request.c_C != 0 && s.damping != 0) {
       const Eigen::Matrix<double, 1, 12> nJ = g.n.transpose() * J;
       block += request.c_C * s.damping * nJ.transpose() * nJ;
@@ -87,7 +87,7 @@ void SpringDamperBlock::add_tangent(Range range, const ElementInput& in, const E
       const Vec3 rate = point_velocity(g.b, s.offset_b, v + 6) - point_velocity(g.a, s.offset_a, v);
       const double speed = g.n.dot(rate);
       F += s.damping * speed * g.n;
-      // n and n . rate follow the span; the rate follows the rotations of the attachment points
+      // n and n . rate change with the span; the rate also changes with the rotations of the attachment points
       const Mat3 dn = across / g.length;
       dF += s.damping * (speed * dn + g.n * rate.transpose() * dn) * J;
       const auto add_rotation = [&](const PointState& p, const Vec3& offset, const double* vp, double sign,

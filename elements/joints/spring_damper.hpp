@@ -1,9 +1,9 @@
-// Springs with dampers between any two points: of frames, of translational nodes, or of ground.
+// Springs with dampers between two points on frames, on translational nodes or on ground.
 //
 //   N = k (l - l_0) + c l',   l = |x_B - x_A|,   force N n on A and -N n on B, n = (x_B - x_A)/l
 //
-// Tangents contain the rotation of the attachment points and of n. With l_0 = 0 the spring may pass through l = 0
-// (the force is then k (x_B - x_A)); with l_0 > 0 the direction is undefined there and the force is taken as zero.
+// The tangents include the rotation of the attachment points and of n. With l_0 = 0 the spring may pass through l = 0;
+// the force is then k (x_B - x_A). With l_0 > 0 the direction n is undefined at l = 0, and the force is set to zero.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace carom {
 
 struct SpringDamper {
   int node_a = -1, node_b = -1;                           ///< -1: ground
-  Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< body axes; ground: the place itself
+  Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< in body axes; for ground: the position itself
   double stiffness = 0;                                   ///< k, force per length
   double damping = 0;                                     ///< c, force per velocity
   double natural_length = 0;                              ///< l_0

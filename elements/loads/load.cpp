@@ -19,7 +19,7 @@ BlockTraits load_traits(bool on_frame) {
   return t;
 }
 
-// The values of loads in order.
+// Evaluates the loads of a block in order. A load marked `as_before` reuses the value of its predecessor.
 class Values {
  public:
   explicit Values(double t) : t_(t) {}

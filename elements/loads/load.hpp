@@ -1,8 +1,9 @@
-// Forces and torques at points, constant, tabulated or by formulas of t.
+// Forces and torques at points: constant, tabulated, or formulas of t.
 //
 //   force at a point of a node:  f = J^T F        torque on a frame:  f = (0, R^T M) or (0, M)
 //
-// given in inertial axes (a dead load) or in body axes (follower). What a load gives is work: none has a potential.
+// The value is in inertial axes (dead load) or in body axes (follower load). No load has a potential: its energy is
+// accounted as work.
 #pragma once
 
 #include <array>
@@ -19,17 +20,17 @@ struct Load {
   enum class Kind { force, torque };
   Kind kind = Kind::force;
   int node = 0;
-  Vec3 offset = Vec3::Zero();  ///< of the point, body axes; forces only
+  Vec3 offset = Vec3::Zero();  ///< point of application in body axes; for forces only
   bool body_axes = false;
   std::array<TimeFunction, 3> value;
-  /// Of the value: a length that a distributed load acts on, a share of a total, axes other than the node's.
+  /// Multiplies the value: the loaded length of a distributed load, the share of a total, or a rotation of axes.
   Mat3 factor = Mat3::Identity();
-  bool as_before = false;  ///< its value is that of the load before it in the block, which is not evaluated again
+  bool as_before = false;  ///< use the value of the preceding load of the block without evaluating it again
 };
 
 class LoadBlock final : public ElementBlock {
  public:
-  /// on_frame: whether the node is a frame. Loads of a block are all on frames or all on translational nodes.
+  /// on_frame: true if all nodes are frames, false if all nodes are translational. A block must not mix the two.
   LoadBlock(std::string name, std::vector<Load> loads, bool on_frame);
 
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;

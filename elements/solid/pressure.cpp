@@ -28,7 +28,7 @@ struct Point {
   std::array<double, 4> N, N_xi, N_eta;
 };
 
-// The Gauss points of a face.
+// Gauss points of a face.
 struct Points {
   int count;
   std::array<Point, 4> points;
@@ -52,7 +52,7 @@ const Points& points_of(int nodes) {
   return nodes == 4 ? quadrangle : triangle;
 }
 
-// The vectors along and across a face at a Gauss point, whose cross product is the normal times the element of area.
+// The tangent vectors of a face at a Gauss point. Their cross product is the normal times the area element.
 struct Tangents {
   Vec3 along = Vec3::Zero(), across = Vec3::Zero();
 };

@@ -1,10 +1,11 @@
-// Pressure on quadrangles (bilinear, 2 x 2 Gauss points) and triangles (linear, one point) of solids' surfaces.
+// Pressure on faces of solids: quadrangles (bilinear, 2 x 2 Gauss points) and triangles (linear, one point).
 //
-//   follower   f_a = - p sum w N_a (x_xi x x_eta)       normal to the deformed face, p times its present area
-//   dead       f_a = - p sum w N_a (X_xi x X_eta)       force of the undeformed face
+//   follower   f_a = - p sum w N_a (x_xi x x_eta)       along the deformed normal, p times the deformed area
+//   dead       f_a = - p sum w N_a (X_xi x X_eta)       the force on the undeformed face
 //
-// Faces turn counter-clockwise seen from outside; positive pressure pushes inwards. The follower's tangent is exact and
-// unsymmetric where a face has an edge that is free. What a pressure gives is work: it has no potential here.
+// The nodes of a face are ordered counter-clockwise seen from outside; positive pressure pushes inwards. The tangent of
+// a follower pressure is exact, and unsymmetric if the loaded surface has a free edge. Pressure has no potential here:
+// its energy is accounted as work.
 #pragma once
 
 #include <array>
@@ -17,17 +18,17 @@
 namespace carom {
 
 struct PressureFace {
-  std::array<int, 4> nodes{-1, -1, -1, -1};  ///< of a triangle the last is -1
-  std::array<Vec3, 4> reference{};           ///< undeformed places
-  int load = 0;                              ///< which of the block's pressures
+  std::array<int, 4> nodes{-1, -1, -1, -1};  ///< the last entry is -1 for a triangle
+  std::array<Vec3, 4> reference{};           ///< undeformed positions
+  int load = 0;                              ///< index into the block's pressures
 };
 
-/// Integrals of the shape functions over a face of 3 or 4 nodes: the area that belongs to each of them.
+/// Integrals of the shape functions over a face with 3 or 4 nodes: the area that belongs to each node.
 std::array<double, 4> nodal_areas(const std::array<Vec3, 4>& places, int nodes);
 
 class PressureBlock final : public ElementBlock {
  public:
-  /// Faces of one block all have three, or all four nodes.
+  /// All faces of a block have three nodes, or all have four.
   PressureBlock(std::string name, std::vector<PressureFace> faces, std::vector<TimeFunction> pressures, bool follower);
 
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;
@@ -36,7 +37,7 @@ class PressureBlock final : public ElementBlock {
   Energies energies(Range, const ElementInput&) const override { return {}; }
 
  private:
-  /// Places of the nodes that the normal is taken from.
+  /// Positions of the nodes that define the normal: deformed for a follower, undeformed for a dead pressure.
   std::array<Vec3, 4> places(const ElementInput& in, int face) const;
 
   std::vector<PressureFace> faces_;

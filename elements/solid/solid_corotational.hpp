@@ -1,15 +1,15 @@
-// Corotational linear elasticity: small strains in the frame that turns with the element.
+// Corotational linear elasticity: strains are small in a frame that rotates with the element.
 //
 //   E(x) = E_lin(x^),   x^_a = R^T x_a,   R from the polar decomposition F_0 = R U at the element's centre
 //
-// E_lin is the energy of the linear element (with its incompatible modes, if it has them). Force and stiffness are its
-// true derivatives, with the rotation's dependence on x: with theta the rotation vector of a change R exp(theta),
-//
+// E_lin is the energy of the linear element, with incompatible modes if the element has them. Force and stiffness are
+// exact derivatives of E and include the dependence of R on x. With the rotation vector theta of a change R exp(theta):
 //   f^_a = E_a + Theta_a^T m                m = dE/dtheta = - sum x^_a x E_a
 //   K^ = E_xx + E_xt Theta + Theta^T E_tx + Theta^T E_tt Theta + m . Theta_xx
 //   Theta_a = Y^-1 [g_a]x,  Y = tr(U) 1 - U   from  Y dtheta = axial(R^T dF - dF^T R)
 //
-// and K_ab = R K^_ab R^T; Theta_xx from differentiating Y omega = axial(R^T F') once more along a straight path.
+// and K_ab = R K^_ab R^T. Theta_xx follows from differentiating Y omega = axial(R^T F') once more along a straight
+// path.
 #pragma once
 
 #include "elements/solid/solid_kernel.hpp"
@@ -20,8 +20,8 @@ inline void cross(const Lanes a[3], const Lanes b[3], Lanes c[3]) {
   for (int i = 0; i < 3; ++i) c[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
 }
 
-/// R of F = R U by Newton's iteration R := (R + R^-T)/2, whose singular values go to 1 quadratically: exact for
-/// stretches from 0.005 to 200. Not a number if det F <= 0.
+/// Computes R of F = R U by Newton's iteration R := (R + R^-T)/2. Its singular values converge to 1 quadratically; the
+/// result is exact to rounding for stretches from 0.005 to 200. The result is NaN if det F <= 0.
 inline void polar_rotation(const Matrix3& F, Matrix3& R) {
   Matrix3 cof;
   const Lanes check = nan_unless(lanes(1), cofactors(F, cof));
@@ -131,7 +131,7 @@ class CorotationalKernel {
       const Lanes(&force)[3] = linear_.f[a];
       const Lanes work = dot3(force, x_[a]);
       for (int k = 0; k < 3; ++k) {
-        // columns: [x]x^T column = -x x column
+        // columns, with [x]x^T column = -x x column
         const Lanes column[3] = {sum[0][k], sum[1][k], sum[2][k]};
         Lanes turned[3];
         cross(x_[a], column, turned);
@@ -173,7 +173,7 @@ class CorotationalKernel {
             Z[i][j][k][l] = 0.5 * (first + other) + dot3(omega[i][j], T_omega);
           }
 
-    // the sum of all terms, turned
+    // sum of all terms, rotated to inertial axes
     Matrix3 Theta[nodes];
     for (int a = 0; a < nodes; ++a)
       for (int i = 0; i < 3; ++i) cross(Y_inverse_[i], g_[a], Theta[a][i]);  // row of Y^-1 times [g]x

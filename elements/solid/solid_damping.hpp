@@ -1,8 +1,9 @@
 // Viscous stress of four solid elements: S = beta C : E', with E' = sym(F^T F') the rate of Green-Lagrange strain and C
-// the elasticities, whatever the law. At the undeformed configuration the force is beta K v; a rigid motion has none.
+// the elasticity tensor of the law. At the undeformed configuration the force is beta K v; in a rigid motion it
+// vanishes.
 //
-// From the dissipation D(x, v) = sum w beta/2 E' : C : E':  f = -dD/dv. Elements with incompatible modes have them in
-// F' too (not in F): their rates make D least, which is a linear problem, and are condensed as in solid_kernel.hpp.
+// The force follows from the dissipation D(x, v) = sum w beta/2 E' : C : E' as f = -dD/dv. Incompatible modes enter F'
+// but not F: the rates of the modes minimise D, which is a linear problem, and are condensed as in solid_kernel.hpp.
 // -df/dv is symmetric, -df/dx is not.
 #pragma once
 
@@ -27,7 +28,7 @@ class ViscousKernel {
     from_first(x, x_);
     if constexpr (extra > 0) {
       centre_det_ = inverse_jacobian(X_, centre_of<Shape>.dN[0], centre_inverse_);
-      // the modes' rates: with theirs zero, the forces on them are E_mv v
+      // rates of the modes: for zero rates the forces on the modes are E_mv v
       sum<true, false>(nodes, nodes, 1, 0);
       factor_.compute([&](int i, int j) { return matrix_[nodes + i / 3][nodes + j / 3][i % 3][j % 3]; });
       Lanes rate[unknowns];
@@ -45,7 +46,7 @@ class ViscousKernel {
       sum<true, true>(0, 0, c_v, c_x);
       take(matrix_);
     } else {
-      // by the velocities, then by the positions: D_vx - D_vm D_mm^-1 D_mx
+      // derivatives with respect to velocities, then positions: D_vx - D_vm D_mm^-1 D_mx
       sum<true, false>(0, 0, 1, 0);
       Lanes mixed[nodes][3][unknowns];  // D_vm
       for (int a = 0; a < nodes; ++a)
@@ -83,7 +84,7 @@ class ViscousKernel {
           for (Lanes& entry : line) entry *= c;
   }
 
-  /// matrix_ -= mixed D_mm^-1 matrix_m
+  /// Condensation: matrix_ -= mixed D_mm^-1 matrix_m
   void condense(const Lanes (&mixed)[nodes][3][unknowns == 0 ? 1 : unknowns]) {
     for (int b = 0; b < nodes; ++b)
       for (int k = 0; k < 3; ++k) {
@@ -96,7 +97,8 @@ class ViscousKernel {
       }
   }
 
-  /// Forces and, if asked, c_v d f/dv + c_x d f/dx: rows and columns of the modes from the given ones on.
+  /// Computes the forces and, if requested, c_v d f/dv + c_x d f/dx. first_row, first_column: the
+  /// first modes whose rows and columns are computed.
   template <bool tangent, bool positions>
   void sum(int first_row, int first_column, double c_v, double c_x) {
     for (int a = first_row; a < modes; ++a) {
@@ -135,7 +137,7 @@ class ViscousKernel {
       }
       if constexpr (tangent)
         for (int b = first_column; b < modes; ++b) {
-          // of F S along e_k g^T in F' and in F
+          // derivatives of F S for a change e_k g^T of F' and of F
           Lanes Fg[3], Vg[3], Sg[3], D[3][3][3];
           for (int i = 0; i < 3; ++i) {
             Fg[i] = dot3(F[i], g[b]);

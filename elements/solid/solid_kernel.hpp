@@ -1,14 +1,13 @@
-// The elastic energy of four solid elements, its gradient and its Hessian by the positions of the nodes.
+// The elastic energy of four solid elements with its gradient and Hessian with respect to the positions of the nodes.
 //
 //   E = sum over Gauss points of w psi(F),   F = sum_a x_a g_a^T,   f_a = dE/dx_a = sum w P g_a,
 //   K_ab = d f_a/d x_b,   g_a = dN_a/dX
 //
-// Total Lagrangian: integrals over the reference configuration. With `extra` = 3 the field is enriched by three
-// incompatible modes 1 - xi_k^2 of every element (Wilson; gradients (j_0/j) J_0^-T grad as Taylor, Beresford and Wilson
-// 1976 take them, so that the patch test holds for distorted elements), which removes locking in bending and for nearly
-// incompressible materials. Their amplitudes, the last "positions", make the energy of the element stationary: they are
-// found by Newton's method inside the element and condensed, so that force and stiffness stay functions of x alone,
-//
+// Total Lagrangian: integrals over the reference configuration. With `extra` = 3 every element has three incompatible
+// modes 1 - xi_k^2 in addition (Wilson). Their gradients are (j_0/j) J_0^-T grad (Taylor, Beresford and Wilson 1976),
+// so the patch test holds for distorted elements. The modes remove locking in bending and for nearly incompressible
+// materials. The amplitudes of the modes, stored as the last "positions", make the energy of the element stationary.
+// Newton's method finds them inside the element; condensing them makes force and stiffness functions of x alone,
 //   f = E_x,   K = E_xx - E_xm E_mm^-1 E_mx       at E_m = 0.
 #pragma once
 
@@ -16,13 +15,13 @@
 
 namespace carom::solid {
 
-/// A symmetric matrix of each lane as L D L^T, without pivoting.
+/// Factorises one symmetric matrix per lane as L D L^T, without pivoting.
 template <int n>
 struct SmallFactor {
   static constexpr int room = n == 0 ? 1 : n;
   Lanes L[room][room], pivot[room], inverse_pivot[room];
 
-  /// entry(i, j) for i <= j
+  /// entry(i, j) is called for i <= j only.
   template <class Entry>
   void compute(const Entry& entry) {
     for (int j = 0; j < n; ++j) {
@@ -52,7 +51,7 @@ struct SmallFactor {
   }
 };
 
-/// Gradients of the shape functions and, after them, of the incompatible modes at a Gauss point; returns its weight.
+/// Gradients of the shape functions, followed by those of the incompatible modes, at a Gauss point. Returns its weight.
 template <class Shape, int extra>
 inline Lanes mode_gradients(const Lanes (&X)[Shape::nodes][3], int p, const Matrix3& centre_inverse,
                             const Lanes& centre_det, Lanes (*g)[3]) {
@@ -67,7 +66,7 @@ inline Lanes mode_gradients(const Lanes (&X)[Shape::nodes][3], int p, const Matr
   return table_of<Shape>.weight * det;
 }
 
-/// xx, yy, zz, xy, yz, xz, the order of VTK
+/// components of a stress in the order of VTK: xx, yy, zz, xy, yz, xz
 constexpr int stress_row[6] = {0, 1, 2, 0, 1, 0}, stress_column[6] = {0, 1, 2, 1, 2, 2};
 
 template <class Shape, class Law, int extra>
@@ -78,14 +77,15 @@ class HyperelasticKernel {
   static constexpr int nodes = Shape::nodes, modes = nodes + extra, pairs = modes * (modes + 1) / 2;
   static_assert(extra == 0 || extra == 3);
 
-  /// Place of the 3 x 3 block (a, b), a <= b, in K; blocks below the diagonal are the transposed ones above.
+  /// Index of the 3 x 3 block (a, b), a <= b, in K; a block below the diagonal is the transpose of the block above.
   static constexpr int pair(int a, int b) { return a * modes - a * (a - 1) / 2 + b - a; }
 
   using Constants = typename Law::Constants;
   explicit HyperelasticKernel(const Constants& c) : law_(c) {}
   static Lame small_strain(const Constants& c) { return Law::small_strain(c); }
 
-  /// Reference and present places of the nodes, relative to any point each; the modes are solved for. X and x stay.
+  /// Sets the reference positions X and the deformed positions x of the nodes and solves for the modes. X and x are
+  /// unchanged.
   void place(const Lanes (&X)[nodes][3], const Lanes (&x)[nodes][3]) {
     from_first(X, X_);
     from_first(x, x_);
@@ -95,14 +95,14 @@ class HyperelasticKernel {
     }
   }
 
-  /// Energy and gradient, with the stiffness if asked.
+  /// Energy and gradient; the stiffness too if the template argument is true.
   template <bool stiffness>
   void evaluate() {
     sum<stiffness>(0);
     if constexpr (stiffness && extra > 0) condense();
   }
 
-  /// The smallest det F of the Gauss points.
+  /// The smallest det F at the Gauss points.
   Lanes smallest_volume_ratio() {
     Lanes g[modes][3], smallest = lanes(HUGE_VAL);
     Matrix3 F, cof;
@@ -126,7 +126,7 @@ class HyperelasticKernel {
       for (int c = 0; c < 6; ++c) points[p][c] = inverse * dot3(law_.P[stress_row[c]], F[stress_column[c]]);
     }
   }
-  /// P itself, where the law is one of small strains.
+  /// P itself at the Gauss points, for a law of small strains.
   void small_stresses(Lanes (*points)[6]) {
     Lanes g[modes][3];
     Matrix3 F;
@@ -145,7 +145,7 @@ class HyperelasticKernel {
  private:
   static constexpr int unknowns = 3 * extra, room = SmallFactor<unknowns>::room;
 
-  /// Gradients of all modes at a point; returns the weight.
+  /// Gradients of all modes at a point; returns the point's weight.
   Lanes gradients(int p, Lanes (*g)[3]) const {
     return mode_gradients<Shape, extra>(X_, p, centre_inverse_, centre_det_, g);
   }
@@ -158,7 +158,7 @@ class HyperelasticKernel {
       }
   }
 
-  /// Energy, gradient and stiffness of the modes from `first` on.
+  /// Adds energy, gradient and stiffness of the modes from `first` on.
   template <bool stiffness>
   void sum(int first) {
     energy = lanes(0);
@@ -185,7 +185,7 @@ class HyperelasticKernel {
       }
     }
 
-    // block after block, which stays in registers over the points
+    // one block at a time: its entries stay in registers during the loop over points
     if constexpr (stiffness)
       for (int b = first; b < modes; ++b) {
         Lanes lambda_h[points][3], kappa_h[points][3];
@@ -221,8 +221,8 @@ class HyperelasticKernel {
       }
   }
 
-  /// E_m = 0 by Newton's method from zero. A lane that has converged is left as it is: its bits do not depend on
-  /// others.
+  /// Solves E_m = 0 by Newton's method from zero. A converged lane is not changed any more, so its bits do not depend
+  /// on the other lanes.
   void solve_modes() {
     for (int k = nodes; k < modes; ++k)
       for (Lanes& component : x_[k]) component = lanes(0);
@@ -240,10 +240,10 @@ class HyperelasticKernel {
       Lanes largest = lanes(0);
       for (int i = 0; i < unknowns; ++i) {
         x_[nodes + i / 3][i % 3] += open > 0.0 ? step[i] : lanes(0);
-        // a step that is not a number ends the iteration, and makes the force not a number
+        // a step that is NaN ends the iteration and makes the force NaN
         largest = step[i] == step[i] ? max(largest, abs(step[i])) : lanes(0);
       }
-      // convergence is quadratic: after a step below 1e-8 the error is that of rounding
+      // convergence is quadratic: after a step below 1e-8 only rounding errors are left
       open = largest > 1e-8 * size ? open : lanes(0);
       if (open[0] + open[1] + open[2] + open[3] == 0) return;
     }

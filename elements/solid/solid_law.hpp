@@ -1,8 +1,8 @@
-// Laws of hyperelastic materials at a Gauss point, four elements at once: isotropic, from Young's modulus and Poisson's
+// Laws of hyperelastic materials at a Gauss point, four elements at once. Isotropic, with Young's modulus and Poisson's
 // ratio through Lame's constants lambda = E nu/((1 + nu)(1 - 2 nu)), mu = E/(2 (1 + nu)).
 //
 //   energy psi(F) per reference volume, first Piola-Kirchhoff stress P = dpsi/dF, and the second derivative for
-//   F = sum_a x_a g_a^T by the places x_a and x_b:
+//   F = sum_a x_a g_a^T with respect to x_a and x_b:
 //
 //   lambda h_a h_b^T + kappa h_b h_a^T + (g_a . s_b) 1 + (g_a . g_b) B       h = H g, s = S g
 //
@@ -36,7 +36,7 @@ inline Lame lame(double young, double poisson) {
   return {young * poisson / ((1 + poisson) * (1 - 2 * poisson)), young / (2 * (1 + poisson))};
 }
 
-/// cof with A^-1 = cof^T / det
+/// Computes the cofactors, A^-1 = cof^T / det, and returns det.
 inline Lanes cofactors(const Matrix3& A, Matrix3& cof) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
@@ -52,8 +52,8 @@ inline Lanes nan_unless(const Lanes& value, const Lanes& positive) {
   return positive > 0.0 ? value : lanes(std::numeric_limits<double>::quiet_NaN());
 }
 
-/// S = lambda tr(E) 1 + 2 mu E with E = (F^T F - 1)/2: linear in Green-Lagrange strain. It does not resist inversion;
-/// its force is a polynomial, through which Newton's method finds its way back.
+/// S = lambda tr(E) 1 + 2 mu E with E = (F^T F - 1)/2: linear in Green-Lagrange strain. The law does not resist
+/// inversion. Its force is a polynomial in x, so Newton's method can recover from an inverted element.
 class SaintVenantKirchhoff {
  public:
   using Constants = Lame;
@@ -141,7 +141,7 @@ class NeoHookean {
   Matrix3 F_inverse_T_;
 };
 
-/// sigma = lambda tr(e) 1 + 2 mu e with e = sym(F) - 1: for elements whose rotation has been taken out.
+/// sigma = lambda tr(e) 1 + 2 mu e with e = sym(F) - 1: for elements in axes that rotate with the element.
 class SmallStrain {
  public:
   using Constants = Lame;

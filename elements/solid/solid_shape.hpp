@@ -1,7 +1,7 @@
 // Shapes of solid elements: shape functions and their derivatives at the Gauss points, in natural coordinates.
 //
-//   hexahedron   8 nodes in the order of VTK and Gmsh: the lower face (-,-), (+,-), (+,+), (-,+) at zeta = -1, then the
-//                upper one; trilinear, 2 x 2 x 2 points
+//   hexahedron   8 nodes in the order of VTK and Gmsh: the face at zeta = -1 with (-,-), (+,-), (+,+), (-,+), then
+//                the face at zeta = +1; trilinear, 2 x 2 x 2 points
 //   tetrahedron  4 nodes; linear, one point
 #pragma once
 
@@ -14,18 +14,18 @@ struct ShapeTable {
   double N[point_count][node_count] = {};
   double dN[point_count][node_count][3] = {};
   double place[point_count][3] = {};  ///< natural coordinates
-  double weight = 0;                  ///< of every point
+  double weight = 0;                  ///< the same for every point
 };
 
 struct Hexahedron {
   static constexpr int nodes = 8, points = 8;
-  /// Signs of the natural coordinates of a node.
+  /// Sign of a natural coordinate of a node.
   static constexpr double sign(int node, int axis) {
     if (axis == 2) return node < 4 ? -1 : 1;
     const int k = node % 4;
     return axis == 0 ? (k == 1 || k == 2 ? 1 : -1) : (k >= 2 ? 1 : -1);
   }
-  /// Shape functions and derivatives at any place.
+  /// Shape functions and derivatives at the point xi.
   static constexpr void evaluate(const double xi[3], double N[nodes], double dN[nodes][3]) {
     for (int a = 0; a < nodes; ++a) {
       double f[3] = {};
@@ -72,14 +72,14 @@ inline constexpr auto table_of = Shape::make_table();
 template <class Shape>
 inline constexpr auto centre_of = Shape::make_centre();
 
-/// Places relative to that of the first node, which loses no digits far from the origin.
+/// Positions relative to the first node: this keeps all digits of an element far from the origin.
 template <int nodes>
 inline void from_first(const Lanes (&places)[nodes][3], Lanes (*relative)[3]) {
   for (int a = 0; a < nodes; ++a)
     for (int i = 0; i < 3; ++i) relative[a][i] = places[a][i] - places[0][i];
 }
 
-/// Jacobian dX/dxi inverted: inverse[alpha][I] = d xi_alpha / d X_I; returns det.
+/// Inverse of the Jacobian dX/dxi: inverse[alpha][I] = d xi_alpha / d X_I. Returns the determinant.
 template <int nodes>
 inline Lanes inverse_jacobian(const Lanes (&X)[nodes][3], const double (&dN)[nodes][3], Matrix3& inverse) {
   Matrix3 J, cof;
@@ -94,7 +94,7 @@ inline Lanes inverse_jacobian(const Lanes (&X)[nodes][3], const double (&dN)[nod
   return det;
 }
 
-/// g_a = gradients of the shape functions by X; returns det dX/dxi.
+/// Gradients g_a of the shape functions with respect to X. Returns det dX/dxi.
 template <int nodes>
 inline Lanes reference_gradients(const Lanes (&X)[nodes][3], const double (&dN)[nodes][3], Lanes (*g)[3]) {
   Matrix3 inverse;

@@ -27,8 +27,9 @@ constexpr std::size_t most_elements = 1000000;
 
 std::string quoted(const std::filesystem::path& file) { return "\"" + file.string() + "\""; }
 
-// Gmsh takes as much of a list as was announced and passes over the rest, and of nodes with one number the last. Lists
-// of text are one line per item; lists that are too short are an error of Gmsh's.
+// Gmsh reads as many entries of a list as announced and ignores the rest; of several nodes with one number it keeps the
+// last. This function checks the lists of text files, which have one line per item. Gmsh itself reports lists that are
+// too short.
 void check_lists(const std::filesystem::path& file) {
   std::ifstream stream(file);
   std::string line;
@@ -64,7 +65,7 @@ void check_lists(const std::filesystem::path& file) {
   }
 }
 
-// Gmsh takes what it does not know for a script: the beginning must be that of the format.
+// Gmsh treats any unknown file as a script, so the beginning of the file must have the form of its format.
 void check_beginning(const std::filesystem::path& file) {
   std::string extension = file.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
@@ -90,7 +91,7 @@ void check_beginning(const std::filesystem::path& file) {
     throw FileError(quoted(file) + " is no text, as a .geo file is");
 }
 
-// What carom_gmsh writes about a file.
+// Runs carom_gmsh and returns its output for a file.
 std::string run_reader(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::path program =
@@ -156,7 +157,7 @@ std::vector<std::string> groups_of(const RawMesh& raw, int dimension) {
   return names;
 }
 
-// What a file has that cannot be used: "; it has 6 "Triangle 3"; its physical groups are "left" (surfaces)".
+// The unusable contents of a file: "; it has 6 "Triangle 3"; its physical groups are "left" (surfaces)".
 std::string contents(const RawMesh& raw, bool with_elements) {
   constexpr std::array<const char*, 4> dimensions = {"points", "curves", "surfaces", "volumes"};
   std::map<std::string, std::size_t> counts;
@@ -179,7 +180,7 @@ std::string contents(const RawMesh& raw, bool with_elements) {
          (groups.empty() ? "; it has no physical groups" : "; its physical groups are " + list(groups));
 }
 
-// Which entities of volume are wanted.
+// Tags of the chosen volume entities.
 std::unordered_set<int> chosen_volumes(const RawMesh& raw, const std::optional<std::string>& volume,
                                        const std::filesystem::path& file) {
   std::unordered_set<int> chosen;
@@ -206,7 +207,7 @@ SortedFace sorted(const MeshFace& face) {
   return key;
 }
 
-// A face of an element, seen from outside; it is on the surface if it belongs to no other.
+// A face of an element, seen from outside. The face is on the surface if no other element has it.
 struct ElementFace {
   MeshFace face;
   bool is_outside = true;
@@ -276,7 +277,7 @@ class Importer {
     check_distinct(mesh_.tetrahedra, mesh_.tetrahedron_names);
   }
 
-  // No element has a node or is there twice.
+  // Checks that no element occurs twice and none repeats a node.
   template <std::size_t n>
   void check_distinct(const std::vector<std::array<int, n>>& elements, const std::vector<std::string>& names) const {
     std::vector<std::pair<std::array<int, n>, std::size_t>> all;
@@ -297,7 +298,7 @@ class Importer {
                       " have the same nodes");
   }
 
-  // Elements with their nodes as places in the file's list; number_nodes() renumbers them.
+  // Collects elements with indices into the file's list of nodes; number_nodes() renumbers them.
   template <std::size_t n>
   void take(const Elements& elements, std::vector<std::array<int, n>>& to, std::vector<std::string>& names) {
     if (elements.nodes.size() != n * elements.tags.size())
@@ -319,7 +320,7 @@ class Importer {
     }
   }
 
-  // The nodes that are used, in the order of their tags.
+  // Numbers the used nodes in the order of their tags.
   void number_nodes(double scale) {
     std::vector<std::size_t> used;
     const auto collect = [&](const auto& elements) {
@@ -351,8 +352,8 @@ class Importer {
     return place == place_of_tag_.end() ? -1 : number_[place->second];
   }
 
-  // Groups that have nodes of these elements; faces where they are on the surface; shares by what is of the highest
-  // dimension under a name.
+  // Collects the groups that have nodes of these elements: faces that are on the surface, and shares from the pieces of
+  // the highest dimension that have the group's name.
   void take_groups() {
     const auto faces = element_faces(mesh_);
     std::map<std::string, int> dimensions;
@@ -416,10 +417,11 @@ class Importer {
     return element;
   }
 
-  // Type and nodes of the lines, faces or elements of a group whose nodes are all of the mesh; of volumes those taken.
+  // Calls visit(type, nodes) for the lines, faces or elements of a group if the mesh has all their nodes; of volumes
+  // only for chosen elements.
   template <class Visit>
   void for_each_piece(const Group& group, const Visit& visit) const {
-    constexpr std::array<std::size_t, 6> counts = {0, 2, 3, 4, 4, 8};  // of nodes, by type
+    constexpr std::array<std::size_t, 6> counts = {0, 2, 3, 4, 4, 8};  // number of nodes for each type
     for (const Entity& entity : raw_.entities) {
       if (entity.dimension != group.dimension || (entity.dimension == 3 && !volumes_.contains(entity.tag)) ||
           std::find(group.entities.begin(), group.entities.end(), entity.tag) == group.entities.end())
@@ -458,7 +460,7 @@ Mesh read_gmsh(const std::filesystem::path& file, const std::optional<std::strin
   } catch (const std::exception&) {
     throw FileError("Gmsh ended over " + quoted(file) + " without a mesh");
   }
-  // files by the names that the user knows
+  // messages name files as the user does
   const std::string folder = std::filesystem::absolute(file).parent_path() / "";
   const std::string known = file.has_parent_path() ? file.parent_path() / "" : "";
   for (std::size_t place = raw.error.find(folder); place != std::string::npos;

@@ -1,8 +1,9 @@
-// Meshes from Gmsh: .msh of the versions 2 and 4, ASCII and binary, and .geo and .step, which are meshed.
+// Meshes from Gmsh: .msh files (versions 2 and 4, ASCII and binary), and .geo and .step files, which Gmsh meshes.
 //
-// Physical groups of volumes choose elements, those of surfaces, curves and points give groups of nodes (and faces);
-// a group without a name goes by its number. Nodes are numbered in the order of their tags, elements in that of the
-// file. Usable elements are 8-node hexahedra and 4-node tetrahedra. The work is done by the program carom_gmsh.
+// Physical groups of volumes choose elements. Physical groups of surfaces, curves and points become groups of nodes
+// (and faces); the number of a group replaces a missing name. Nodes are numbered in the order of their tags, elements
+// in the order of the file. Usable elements are 8-node hexahedra and 4-node tetrahedra. The program carom_gmsh reads
+// the file.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +15,14 @@
 
 namespace carom {
 
-/// The group of volumes asked for is not in the file.
+/// The file does not contain the requested group of volumes.
 class UnknownVolume : public FileError {
  public:
   using FileError::FileError;
 };
 
-/// The elements of one group of volumes, or of all; coordinates multiplied by `scale`. Throws FileError, with what the
-/// file has where something is missing in it.
+/// The elements of one group of volumes, or all elements; coordinates are multiplied by `scale`. Throws FileError; if
+/// something is missing, the message lists the contents of the file.
 Mesh read_gmsh(const std::filesystem::path& file, const std::optional<std::string>& volume, double scale = 1);
 
 }  // namespace carom

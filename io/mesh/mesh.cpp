@@ -12,7 +12,7 @@ namespace carom {
 
 namespace {
 
-// Adds the integrals of the shape functions over an element.
+// Adds the integrals of the shape functions over an element to its nodes.
 template <class Shape, std::size_t n>
 void add_volumes(const std::vector<Vec3>& places, const std::array<int, n>& element, std::vector<double>& of_node) {
   constexpr auto& table = solid::table_of<Shape>;
@@ -93,7 +93,7 @@ Mesh box_mesh(const Vec3& size, const std::array<int, 3>& divisions) {
         const int place[3] = {x, y, z};
         Vec3 X;
         for (int c = 0; c < 3; ++c) X[c] = size[c] * (static_cast<double>(place[c]) / n[at(c)] - 0.5);
-        // groups: the lower and the upper side of each direction
+        // groups: the lower and the upper side in each direction
         for (int c = 0; c < 3; ++c) {
           if (place[c] == 0) mesh.groups[box_groups()[at(2 * c)]].nodes.push_back(static_cast<int>(mesh.nodes.size()));
           if (place[c] == n[at(c)])

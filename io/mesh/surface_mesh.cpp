@@ -83,7 +83,7 @@ class TriangleCollector {
   };
 
   int number_of(const Vec3& x) {
-    // Adding zero turns -0 into +0, so that equal numbers have equal bits.
+    // adding zero turns -0 into +0, so equal numbers have equal bits
     const Key key{std::bit_cast<std::uint64_t>(x[0] + 0.0), std::bit_cast<std::uint64_t>(x[1] + 0.0),
                   std::bit_cast<std::uint64_t>(x[2] + 0.0)};
     const auto [place, is_new] = numbers_.try_emplace(key, to_index(mesh_.points.size()));
@@ -116,8 +116,8 @@ SurfaceMesh read_binary_stl(const std::filesystem::path& path, std::string_view 
   return triangles.take();
 }
 
-/// Reads `solid NAME { facet normal x y z outer loop { vertex x y z } x 3 endloop endfacet } endsolid NAME`, once or
-/// more.
+/// Reads `solid NAME { facet normal x y z outer loop { vertex x y z } x 3 endloop endfacet } endsolid NAME`, one or
+/// more times.
 class AsciiStlReader {
  public:
   AsciiStlReader(const std::filesystem::path& path, std::string_view text) : path_(path), text_(text) {}
@@ -182,13 +182,13 @@ class AsciiStlReader {
 
   static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-  /// Is the word this keyword (given in lower case)?
+  /// True if the word is this keyword (given in lower case).
   static bool is(std::string_view word, std::string_view keyword) {
     const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; };
     return std::equal(word.begin(), word.end(), keyword.begin(), keyword.end(), same);
   }
 
-  /// A word as it may be printed: short and without control characters.
+  /// A word in printable form: short and without control characters.
   static std::string quoted(std::string_view word) {
     if (word.empty()) return "the end of the file";
     std::string text(word.substr(0, 40));
@@ -244,7 +244,7 @@ void for_each_triangle(const SurfaceMesh& mesh, F f) {
   }
 }
 
-/// Throws unless the triangles' edges cancel, which is what the divergence theorem needs, and none is there twice.
+/// Throws unless the edges of the triangles cancel, as the divergence theorem requires, and no triangle occurs twice.
 void check_closed(const SurfaceMesh& mesh) {
   struct Uses {
     int forward = 0, backward = 0;
@@ -303,7 +303,7 @@ SurfaceMesh make_box(const Vec3& size) {
     const Vec3 corner((i & 1) != 0 ? 0.5 : -0.5, (i & 2) != 0 ? 0.5 : -0.5, (i & 4) != 0 ? 0.5 : -0.5);
     mesh.points.emplace_back(corner.cwiseProduct(size));
   }
-  // VTK goes round the lower face, then round the upper one.
+  // VTK numbers the lower face around, then the upper face
   mesh.add_cell(CellType::hexahedron, {0, 1, 3, 2, 4, 5, 7, 6});
   return mesh;
 }
@@ -313,7 +313,7 @@ SurfaceMesh make_sphere(double radius, int resolution) {
   const int bands = std::max(2, resolution / 2);
   SurfaceMesh mesh;
 
-  // Points: south pole, circles of latitude, north pole.
+  // points: south pole, circles of latitude, north pole
   mesh.points.emplace_back(0, 0, -radius);
   for (int i = 1; i < bands; ++i) {
     const double polar = std::numbers::pi * i / bands;
@@ -325,7 +325,7 @@ SurfaceMesh make_sphere(double radius, int resolution) {
   }
   mesh.points.emplace_back(0, 0, radius);
 
-  // Cells: triangles at the poles, quads between.
+  // cells: triangles at the poles, quads between them
   const int north = to_index(mesh.points.size()) - 1;
   const auto point = [&](int circle, int j) { return 1 + (circle - 1) * meridians + j % meridians; };
   for (int j = 0; j < meridians; ++j) {
@@ -340,7 +340,7 @@ SurfaceMesh make_sphere(double radius, int resolution) {
 
 SurfaceMesh make_cylinder(double radius, double length, Axis axis, int resolution, bool caps) {
   const int corners = std::max(3, resolution);
-  // The axes in cyclic order, so that turning keeps the handedness.
+  // axes in cyclic order, so that the orientation of the faces stays the same
   const int k = static_cast<int>(axis), i = (k + 1) % 3, j = (k + 2) % 3;
   const auto at = [&](double u, double v, double w) {
     Vec3 x;
@@ -350,7 +350,7 @@ SurfaceMesh make_cylinder(double radius, double length, Axis axis, int resolutio
     return x;
   };
 
-  // Points in pairs: lower and upper circle.
+  // points in pairs: lower and upper circle
   SurfaceMesh mesh;
   for (int n = 0; n < corners; ++n) {
     const double angle = 2 * std::numbers::pi * n / corners;
@@ -377,8 +377,8 @@ SurfaceMesh make_cylinder(double radius, double length, Axis axis, int resolutio
 
 SurfaceMesh make_plane_patch(const Vec3& point, const Vec3& normal, double size) {
   const Vec3 n = normal.stableNormalized();
-  // One edge is as parallel to a coordinate axis as the plane allows, so that patches of coordinate planes lie
-  // straight.
+  // One edge is as parallel to a coordinate axis as possible, so patches of coordinate planes have edges along the
+  // axes.
   Eigen::Index most = 0;
   n.cwiseAbs().maxCoeff(&most);
   const Vec3 next = Vec3::Unit((most + 1) % 3);
@@ -403,7 +403,7 @@ SurfaceMesh make_polyline(std::span<const Vec3> points) {
 SurfaceMesh read_stl(const std::filesystem::path& path, double scale) {
   if (!(scale > 0) || !std::isfinite(scale)) throw std::invalid_argument("read_stl: scale must be positive and finite");
 
-  // Only a regular file of sane size is opened: others may never end.
+  // open only regular files of reasonable size: reading other files may never end
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) fail(path, "no such file");
@@ -416,7 +416,7 @@ SurfaceMesh read_stl(const std::filesystem::path& path, double scale) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, std::generic_category().message(errno));
 
-  // Binary if the size is the one that the number of triangles asks for: the text of the header may well be "solid".
+  // The file is binary if its size fits the number of triangles. The text of a binary header may begin with "solid".
   std::string bytes(static_cast<std::size_t>(std::min<std::uintmax_t>(size, stl_header_bytes)), '\0');
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   std::uintmax_t count = 0;
@@ -432,8 +432,8 @@ SurfaceMesh read_stl(const std::filesystem::path& path, double scale) {
   begin = std::min(bytes.find_first_not_of(" \t\r\n", begin), bytes.size());
   std::string word = bytes.substr(begin, 5);
   std::transform(word.begin(), word.end(), word.begin(), [](char c) { return static_cast<char>(c | 0x20); });
-  // A text has no zero bytes; a header that begins with "solid" and goes on with them belongs to a binary file cut
-  // short.
+  // A text has no zero bytes. A header that begins with "solid" and contains zero bytes belongs to a truncated binary
+  // file.
   const bool is_text = word == "solid" && bytes.find('\0') == std::string::npos;
   if (!is_binary && !is_text) {
     if (bytes.size() < stl_header_bytes) fail(path, "not an STL file: shorter than the header of a binary one");
@@ -442,7 +442,7 @@ SurfaceMesh read_stl(const std::filesystem::path& path, double scale) {
                    std::to_string(size));
   }
 
-  // The rest in one piece.
+  // read the rest at once
   const std::size_t head = bytes.size();
   bytes.resize(static_cast<std::size_t>(size));
   stream.read(bytes.data() + head, static_cast<std::streamsize>(bytes.size() - head));
@@ -460,8 +460,8 @@ MassProperties mass_properties(const SurfaceMesh& mesh, double density) {
   if (mesh.cell_count() == 0) throw ModelError("", "the surface has no faces, so it bounds no solid");
 
   // Moments about the middle of the points, so that a distant body loses no digits. A tetrahedron (0, a, b, c) of
-  // volume V has int x dV = V (a + b + c) / 4 and int x x^T dV = V (a a^T + b b^T + c c^T + s s^T) / 20 with s = a + b
-  // + c.
+  // volume V has int x dV = V (a + b + c) / 4 and int x x^T dV = V (a a^T + b b^T + c c^T + s s^T) / 20 with
+  // s = a + b + c.
   Vec3 middle = Vec3::Zero();
   for (const Vec3& x : mesh.points) middle += x / static_cast<double>(mesh.points.size());
   double volume = 0, sum_of_parts = 0;

@@ -1,8 +1,8 @@
-// Surfaces that bodies and obstacles are drawn with, and surfaces read from STL files.
+// Surfaces of bodies and obstacles for pictures, and surfaces from STL files.
 //
-// Cells are flat lists in the layout of VTK's unstructured grids: the points of cell i are
-// connectivity[offsets[i-1] .. offsets[i]) with offsets[-1] = 0. Faces of closed surfaces turn counter-clockwise seen
-// from outside. Lengths are those of the model; shapes are centred at the origin unless stated.
+// Cells are flat lists in the layout of VTK's unstructured grids: the points of cell i are connectivity[offsets[i-1] ..
+// offsets[i]) with offsets[-1] = 0. Faces of closed surfaces are counter-clockwise seen from outside. Lengths have the
+// model's unit; shapes are centred at the origin unless stated otherwise.
 //
 // Limits: at most 2^31 - 1 entries of connectivity; STL files up to 1 GiB.
 #pragma once
@@ -35,8 +35,8 @@ struct SurfaceMesh {
   void add_cell(CellType type, std::span<const int> nodes);
 };
 
-/// A box of edge lengths `size` as one hexahedron. Point i lies at +x when bit 0 of i is set, +y for bit 1, +z for
-/// bit 2.
+/// A box with edge lengths `size` as one hexahedron. Point i lies at +x if bit 0 of i is set, at +y for bit 1, at +z
+/// for bit 2.
 SurfaceMesh make_box(const Vec3& size);
 
 /// A sphere of `resolution` (at least 3) meridians and max(2, resolution / 2) bands, poles on the z axis, points on the
@@ -45,22 +45,22 @@ SurfaceMesh make_sphere(double radius, int resolution = 24);
 
 enum class Axis { x, y, z };
 
-/// A cylinder along an axis: a prism over a regular polygon of `resolution` (at least 3) corners on the circle.
-/// With caps it is closed.
+/// A cylinder along an axis: a prism over a regular polygon with `resolution` (at least 3) corners on the circle. With
+/// caps the surface is closed.
 SurfaceMesh make_cylinder(double radius, double length, Axis axis, int resolution = 24, bool caps = true);
 
-/// A square of edge length `size` centred at `point`, facing along `normal` (any length but zero).
+/// A square of edge length `size` centred at `point`, with normal `normal` (of any nonzero length).
 SurfaceMesh make_plane_patch(const Vec3& point, const Vec3& normal, double size);
 
-/// A line cell between each two consecutive points; a vertex if there is but one.
+/// One line cell between each two consecutive points; a vertex cell for a single point.
 SurfaceMesh make_polyline(std::span<const Vec3> points);
 
-/// The triangles of a binary or ASCII STL file, coordinates multiplied by `scale` > 0. Equal vertices are merged and
-/// triangles that use one vertex twice dropped. The normals in the file are not used, the order of the vertices counts.
-/// Throws FileError if the file is missing, truncated, malformed, without triangles or too large.
+/// The triangles of a binary or ASCII STL file; coordinates are multiplied by `scale` > 0. Equal vertices are merged,
+/// and triangles that use a vertex twice are dropped. The order of the vertices defines the outside; normals in the
+/// file are ignored. Throws FileError if the file is missing, truncated, malformed, empty or too large.
 SurfaceMesh read_stl(const std::filesystem::path& path, double scale = 1.0);
 
-/// Mass of the solid inside a surface.
+/// Mass properties of the solid inside a surface.
 struct MassProperties {
   double volume = 0;
   double mass = 0;
@@ -70,9 +70,9 @@ struct MassProperties {
 };
 
 /// Mass properties of the homogeneous solid bounded by the faces of `mesh` (triangles, planar quads, hexahedra with
-/// planar faces), by the divergence theorem: the sum over signed tetrahedra between a fixed point and each triangle.
-/// Cavities are allowed, bounded by faces that turn the other way. Throws ModelError (without pointer) if the surface
-/// is not closed, not consistently oriented, turned inside out or without volume.
+/// planar faces), from the divergence theorem: a sum over signed tetrahedra between a fixed point and each triangle.
+/// Cavities are allowed; their faces have the opposite orientation. Throws ModelError (without pointer) if the surface
+/// is not closed, not consistently oriented, inside out or without volume.
 MassProperties mass_properties(const SurfaceMesh& mesh, double density);
 
 }  // namespace carom

@@ -17,7 +17,7 @@ using Frame = se3::Frame<double>;
 namespace {
 
 constexpr int default_elements = 8;
-constexpr double largest_turn = 3;  // per element, below pi with a margin for the motion
+constexpr double largest_turn = 3;  // largest rotation per element: below pi, with a margin for the motion
 
 Node shape_spec() {
   const Key from = required("from", vector3("length"), "place of the first node, \"start\"");
@@ -48,7 +48,7 @@ Node shape_spec() {
       });
 }
 
-// A unit vector across x; empty if y is along x.
+// The unit vector along the part of y perpendicular to x; empty if y is parallel to x.
 std::optional<Vec3> across(const Vec3& x, const Vec3& y) {
   const Vec3 unit = y.stableNormalized(), rest = unit - unit.dot(x) * x;
   if (rest.norm() < 1e-6) return std::nullopt;
@@ -61,7 +61,7 @@ Mat3 frame_axes(const Vec3& x, const Vec3& y) {
   return R;
 }
 
-// The section's frame for a tangent, by "orientation" or the default; empty if that is along the beam.
+// The section's axes for a tangent, from "orientation" or the default; empty if "orientation" is along the beam.
 std::optional<Mat3> section_axes(const json& body, const Vec3& x) {
   std::optional<Vec3> y;
   if (body.contains("orientation"))
@@ -72,7 +72,7 @@ std::optional<Mat3> section_axes(const json& body, const Vec3& x) {
   return frame_axes(x, *y);
 }
 
-// The smallest rotation that takes unit vector a to b; they are not opposite.
+// The smallest rotation from unit vector a to unit vector b, which must not be opposite.
 Mat3 smallest_rotation(const Vec3& a, const Vec3& b) {
   const Vec3 c = a.cross(b);
   const Mat3 W = so3::hat(c);
@@ -138,7 +138,7 @@ class Shaper {
       lengths.push_back(length);
     }
 
-    // each side has one element at least; the next one goes where elements are longest
+    // each side has at least one element; further elements go to the side with the longest elements
     std::vector<int> counts(lengths.size(), 1);
     for (std::int64_t k = static_cast<std::int64_t>(lengths.size()); k < elements() && lengths.size() > 1; ++k) {
       std::size_t longest = 0;
@@ -220,7 +220,7 @@ class Shaper {
   void check_turns() {
     const std::string type = body_.contains("shape") ? text(body_["shape"]["type"]) : "straight";
     if (type == "frames") return;
-    // turns of arcs and twists are even along the beam, but for those of a polyline's sides
+    // rotations of arcs and twists are distributed evenly along the beam, except over the sides of a polyline
     const double twist = body_.contains("twist") ? std::abs(body_["twist"].get<double>()) : 0;
     const double arc = type == "arc" || type == "helix" ? std::abs(body_["shape"]["angle"].get<double>()) : 0;
     double total = 0, longest = 0;
@@ -254,7 +254,7 @@ std::vector<Key> beam_shape_keys() {
 }
 
 std::string check_beam_shape(const json& body, std::string& where) {
-  // everything else shows when the nodes are placed
+  // all other errors appear when the nodes are placed
   const auto placed = [&] {
     std::string message;
     beam_shape(body, where, message);

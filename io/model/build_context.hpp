@@ -1,4 +1,4 @@
-// BuildContext: what the readers of bodies, joints, loads and contacts share while a model is built.
+// BuildContext: data shared by the readers of bodies, joints, loads and contacts while a model is built.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace carom {
 // JSON values of a checked document.
 Vec3 vec3(const nlohmann::json& value);
 std::string text(const nlohmann::json& value);
-/// Unit quaternion of an optional "orientation".
+/// Unit quaternion of the optional key "orientation".
 Quaternion orientation(const nlohmann::json& body);
 
 class BuildContext {
@@ -34,39 +34,40 @@ class BuildContext {
   /// The path of a file that the model names at `pointer`, relative to the model's folder. run.json needs it, too.
   std::filesystem::path file(const std::string& name, const std::string& pointer);
 
-  /// Adds a node with its initial velocity (x' inertial, Omega body axes; Omega is ignored but for frames).
+  /// Adds a node with its initial velocity (x' inertial, Omega in body axes; Omega is ignored unless the node is a
+  /// frame).
   int add_node(NodeKind kind, std::span<const double> configuration, const std::string& name, const Vec3& velocity,
                const Vec3& angular_velocity = Vec3::Zero());
   const std::vector<std::pair<Vec3, Vec3>>& velocities() const { return velocities_; }
 
-  /// What the model needs of a function of time; accelerations at the start only.
+  /// Derivatives of a function of time that the model uses; an acceleration is used only at the start.
   enum class Needs { value, rate, acceleration };
   TimeFunction time_function(const nlohmann::json& value, const std::string& pointer, Needs needs = Needs::value);
   std::array<TimeFunction, 3> time_functions(const nlohmann::json& value, const std::string& pointer,
                                              Needs needs = Needs::value);
 
-  /// A point by its reference; an unknown one is an error at the pointer.
+  /// The point of a reference; an unknown point is an error at the pointer.
   AttachedPoint point(const nlohmann::json& reference, const std::string& pointer);
-  /// A set of points by its reference, "block.top"; null if there is none.
+  /// The set of points of a reference such as "block.top"; null if there is no such set.
   const PointSet* point_set(const std::string& reference) const;
-  /// The message that there is no such point, or that it is several.
+  /// The message for an unknown point, or for a set instead of a point.
   std::string unknown_point(const std::string& reference) const;
   bool is_frame(const AttachedPoint& point) const;
   Vec3 initial_place(const AttachedPoint& point) const;
   Quaternion initial_quaternion(const AttachedPoint& point) const;
   Mat3 initial_rotation(const AttachedPoint& point) const;
 
-  /// Once rows are numbered.
+  /// Precondition: rows are numbered.
   int first_row(const ConstraintBlock& block) const;
 
   const nlohmann::json& material(const std::string& name) const;
   const nlohmann::json& section(const std::string& name) const;
 
   double total_mass = 0;
-  double size = 0;  ///< of the largest body
+  double size = 0;  ///< size of the largest body
 
  private:
-  std::vector<std::pair<Vec3, Vec3>> velocities_;  // per node
+  std::vector<std::pair<Vec3, Vec3>> velocities_;  // one entry per node
 };
 
 }  // namespace carom

@@ -26,7 +26,7 @@ class Sets {
   std::vector<int> parent_;
 };
 
-// How many of these places are that of another one too.
+// Number of nodes whose position coincides with that of another node.
 std::size_t coincident(const Model& model, const std::vector<int>& nodes) {
   std::vector<Vec3> places;
   double size = 0;
@@ -90,7 +90,7 @@ std::vector<std::string> piece_remarks(const Model& model) {
       for (int k = 1; k < static_cast<int>(topology.slots.size()); ++k)
         sets.join(topology.node(e, k), topology.node(e, 0));
     });
-    // elements of each piece, and the name of its first
+    // number of elements of each piece, and the name of its first element
     struct Piece {
       int elements = 0;
       std::string first;

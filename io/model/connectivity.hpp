@@ -1,4 +1,4 @@
-// What hangs together: nodes by elements and constraints, and the unconnected pieces of a mesh.
+// Connectivity: nodes that elements and constraints connect to the ground, and unconnected pieces of a mesh.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace carom {
 
-/// Of every node, whether elements and constraints lead from it to the ground.
+/// For every node: true if elements and constraints connect the node to the ground.
 std::vector<bool> tied_to_ground(const System& system);
 
-/// A remark per solid whose elements form several pieces without a common node.
+/// One remark per solid whose elements form several pieces without common nodes.
 std::vector<std::string> piece_remarks(const Model& model);
 
 }  // namespace carom

@@ -39,7 +39,7 @@ std::vector<RowGroup> ContactBuilder::groups() const {
   return groups;
 }
 
-// Counts what may touch; false, after a complaint, when memory and patience would not bear it.
+// Counts contact candidates. Returns false, after an error message, if the model would need too much memory or time.
 bool ContactBuilder::take_candidates(std::size_t more, const std::string& pointer) {
   constexpr std::size_t most = 2000000;
   candidates_ += more;
@@ -85,7 +85,8 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   std::vector<ContactPoint> on_frames, on_points;
   std::vector<TouchingPoint> touching;
   const json& on = contact["on"];
-  // node and offset, and whether a set names it: sets may share points, but one that is named twice is one too many
+  // Node and offset, and whether a set names the point: two sets may share a point; naming the same point twice is an
+  // error.
   std::map<std::array<double, 4>, std::pair<std::string, bool>> known;
   for (std::size_t i = 0; i < on.size(); ++i) {
     const std::string here = pointer + "/on/" + std::to_string(i);
@@ -137,7 +138,7 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   context_.model.obstacles.push_back(std::move(info));
 }
 
-// A point, a set of points, or a body: its sphere or its centre.
+// The points of a reference: a point, a set of points, or a body, which means its sphere or its centre.
 std::vector<ContactBuilder::TouchingPoint> ContactBuilder::touching_points(const std::string& reference,
                                                                            const std::string& pointer) const {
   const std::size_t dot = reference.find('.');
@@ -171,7 +172,7 @@ std::shared_ptr<const PrescribedMotion> ContactBuilder::read_motion(const json& 
   return motion;
 }
 
-// Of an infinite obstacle: enough for the bodies and for the way they have to it.
+// Drawn size of an infinite obstacle: enough for the bodies and for their distance to the obstacle.
 double ContactBuilder::picture_size(double distance) const {
   Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
   for (int node = 0; node < context_.model.system.dofs().nodes(); ++node) {

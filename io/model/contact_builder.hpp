@@ -1,5 +1,5 @@
-// ContactBuilder: from the contacts of a model document to contact blocks and obstacles and, after System::finalize(),
-// to the rows of each contact.
+// ContactBuilder: converts the contacts of a model document to contact blocks and obstacles and, after
+// System::finalize(), to the rows of each contact.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ class ContactBuilder {
  public:
   explicit ContactBuilder(BuildContext& context) : context_(context) {}
 
-  /// Reads all contacts and adds their blocks to the system and their obstacles to the model; errors go to the
+  /// Reads all contacts, adds their blocks to the system and their obstacles to the model; errors are added to the
   /// document.
   void read();
-  /// The rows of every contact, once they are numbered.
+  /// The rows of every contact. Precondition: rows are numbered.
   std::vector<RowGroup> groups() const;
 
  private:

@@ -8,7 +8,8 @@
 
 namespace carom {
 
-/// ElementBlock::output with velocities for a block that depends on them; `scratch` is reused, and grows when it must.
+/// ElementBlock::output, with velocities if the block depends on velocities. `scratch` is reused and grows if
+/// necessary.
 void read_element_field(const System& system, const ElementBlock& block, const std::string& field, Range range,
                         const State& state, Vector& scratch, double* values);
 

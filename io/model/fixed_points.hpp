@@ -1,14 +1,14 @@
-// The key "fixed" of flexible bodies: which of their points cannot move in which directions.
+// The key "fixed" of flexible bodies: the points that cannot move, and the fixed directions.
 #pragma once
 
 #include "io/model/types/registry.hpp"
 
 namespace carom {
 
-/// The key; `rotates` of bodies whose nodes are frames.
+/// The key. rotates: true for bodies whose nodes are frames.
 spec::Key fixed_points(bool rotates);
 
-/// Fixes what the body's key says, after its nodes and points are known.
+/// Fixes the points of the body's key. Precondition: nodes and points of the body are known.
 void fix_points(BuildContext& context, const BodySource& source);
 
 }  // namespace carom

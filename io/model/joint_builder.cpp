@@ -104,7 +104,7 @@ bool JointBuilder::read_ends(JointSource& joint, const JointType& kind, JointPar
                                 : "expected two different points, got one by two names");
     return false;
   }
-  // bare "ground" is where the other point is
+  // "ground" alone means the position of the other point
   if (of[0] == "ground") joint.a.offset = context_.initial_place(joint.b);
   if (of[1] == "ground") joint.b.offset = context_.initial_place(joint.a);
   joint.a_is_frame = context_.is_frame(joint.a);

@@ -1,5 +1,5 @@
-// JointBuilder: from the joints of a model document to constraint blocks and, after System::finalize(), to what probes,
-// stock and messages know of them.
+// JointBuilder: converts the joints of a model document to constraint blocks and, after System::finalize(), to the data
+// that probes, inventory and messages need.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ class JointBuilder {
  public:
   explicit JointBuilder(BuildContext& context) : context_(context) {}
 
-  /// Reads all joints and adds their blocks to the system; errors go to the document.
+  /// Reads all joints and adds their blocks to the system; errors are added to the document.
   void read();
-  /// Fills the model's joints and stops, once rows are numbered.
+  /// Fills the model's joints and stops. Precondition: rows are numbered.
   void collect() const;
 
  private:

@@ -1,4 +1,4 @@
-// Model: the mechanics built from a model document, with the names by which users speak of its parts.
+// Model: the mechanics built from a model document, and the names of its parts.
 #pragma once
 
 #include <array>
@@ -25,47 +25,48 @@ namespace carom {
 class Obstacle;
 class PrescribedMotion;
 
-/// A point that moves with a node, or with ground (node -1, offset the place itself).
+/// A point that moves with a node, or a point of the ground (node -1; the offset is the position).
 struct AttachedPoint {
   int node = -1;
   Vec3 offset = Vec3::Zero();
 };
 
-/// Several points of a body under one name: "nodes", the vertices of a box, a group of a mesh.
+/// Several points of a body with one name: "nodes", the vertices of a box, a group of a mesh.
 struct PointSet {
   std::vector<AttachedPoint> points;
   std::vector<std::string> labels;  ///< names of the points within the body: "node.3"
-  /// Parts, which sum to 1, of a force spread evenly over the set; empty where nothing is there to bear it.
+  /// Share of each point in a force that is distributed evenly over the set, with the sum 1; empty if no element
+  /// carries it.
   std::vector<double> shares;
 };
 
-/// Elements of a body, and the cells of its mesh by which they are drawn: cells_per_element each, in order.
+/// Elements of a body, and the cells that draw them: cells_per_element cells for each element, in order.
 struct BodyElements {
   const ElementBlock* block = nullptr;
-  Range range;  ///< which of the block's elements are this body's
+  Range range;  ///< the body's elements within the block
   std::size_t first_cell = 0;
   std::size_t cells_per_element = 1;
 };
 
-/// What the picture and the probes know of a body.
+/// Data of a body for pictures and probes.
 struct BodyInfo {
   std::string name, type;
-  std::vector<int> nodes;                       ///< one, or all of its mesh; those of a line in order
-  bool is_line = false;                         ///< a line through its nodes, which has a length
+  std::vector<int> nodes;                       ///< one node, or all nodes of the mesh; along a line in order
+  bool is_line = false;                         ///< the body is a line through its nodes and has a length
   std::map<std::string, AttachedPoint> points;  ///< by name
   std::map<std::string, PointSet> sets;         ///< by name
-  double radius = 0;                            ///< of a sphere or point mass
-  SurfaceMesh mesh;                             ///< what is drawn, in the axes of the nodes it moves with
-  std::vector<int> mesh_nodes;                  ///< the node of each point of the mesh; empty: the body's only one
-  std::vector<BodyElements> elements;           ///< of a flexible body, counted through: "element.K"
-  /// Faces of its surface by group: 3 or 4 nodes each (-1 fills up), counter-clockwise seen from outside.
+  double radius = 0;                            ///< for spheres and point masses
+  SurfaceMesh mesh;                             ///< the drawn mesh, in axes of the nodes to which its points belong
+  std::vector<int> mesh_nodes;         ///< the node of each point of the mesh; empty: the body has only one node
+  std::vector<BodyElements> elements;  ///< of a flexible body, numbered through: "element.K"
+  /// Faces of the surface by group: 3 or 4 nodes each (-1: no fourth node), counter-clockwise seen from outside.
   std::map<std::string, std::vector<std::array<int, 4>>> faces;
 
-  /// A named point or "node.K"; "" is the only node's place. nullopt if there is no such point.
+  /// A named point or "node.K"; "" is the position of a single node. nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& point) const;
-  /// The message that there is no such point, with the nearest one or all there are.
+  /// The message for an unknown point, with the nearest name or all names.
   std::string unknown_point(const std::string& point) const;
-  /// The set of all nodes, "nodes", with their shares.
+  /// Adds the set "nodes" of all nodes with their shares.
   void add_node_set(std::vector<double> shares);
 };
 
@@ -74,15 +75,15 @@ struct RowGroup {
   std::string name;
   std::vector<int> rows;
   bool unilateral = false;
-  AttachedPoint point;  ///< of a joint: its second point
+  AttachedPoint point;  ///< for joints: the second point
 };
 
-/// A joint: what it holds, what it leaves free, and what acts along that.
+/// A joint: its constraints, its free coordinates, and the drivers, springs and stops along them.
 struct JointInfo : RowGroup {
-  AttachedPoint a;                                     ///< its first point
-  std::vector<int> stops;                              ///< rows of its stops
+  AttachedPoint a;                                     ///< the first point
+  std::vector<int> stops;                              ///< rows of the stops
   std::optional<JointCoordinate> angle, displacement;  ///< free coordinates
-  int angle_driver = -1, displacement_driver = -1;     ///< rows
+  int angle_driver = -1, displacement_driver = -1;     ///< rows of the drivers
 };
 
 struct ObstacleInfo {
@@ -103,12 +104,12 @@ struct ExpectationSettings {
   std::string pointer;  ///< of the expectation in the model file
 };
 
-/// What the keys of initial_state asked for, and how far that moved the state.
+/// The requests of initial_state, and how far they moved the state.
 struct InitialProjection {
-  bool positions = false, velocities = false;  ///< asked for
-  ProjectionReport position, velocity;         ///< without iterations: that part fitted and was left as it was
-  bool equilibrium = false;                    ///< asked for with initial_state/equilibrium
-  ProjectionReport statics;                    ///< what it took
+  bool positions = false, velocities = false;  ///< requested
+  ProjectionReport position, velocity;         ///< without iterations: this part fitted and did not change
+  bool equilibrium = false;                    ///< requested by initial_state/equilibrium
+  ProjectionReport statics;                    ///< iterations and changes of the static equilibrium
 };
 
 struct OutputSettings {
@@ -122,19 +123,19 @@ struct OutputSettings {
   std::vector<ExpectationSettings> expectations;
 };
 
-/// What a run is given beside its model file.
+/// The inputs of a run in addition to its model file.
 struct RunOptions {
-  /// Instead of the model's end, to which its expectations and its ramp of loads still refer.
+  /// Replaces the end of the run. The model's expectations and load ramp still refer to the model's own end.
   std::optional<double> end_time = std::nullopt;
-  /// Instead of the model's: a run that goes on keeps those that it began with.
+  /// Replaces the model's scales: a restarted run keeps the scales of its first start.
   std::optional<Scales> scales = std::nullopt;
-  int threads = 1;  ///< of the assembly; results do not depend on them
+  int threads = 1;  ///< threads of the assembly; results do not depend on this number
 };
 
 struct Model {
   System system;
-  State state;           ///< q, v and t at the start; the integrator's initialise() completes it
-  State state_at_start;  ///< the same, left alone by a run
+  State state;           ///< q, v and t at the start; the integrator's initialise() completes the state
+  State state_at_start;  ///< a copy that a run does not change
   InitialProjection projection;
   using MakeIntegrator = std::function<std::unique_ptr<Integrator>(const System&)>;
   MakeIntegrator make_integrator;
@@ -144,38 +145,38 @@ struct Model {
   std::vector<BodyInfo> bodies;
   std::vector<RowGroup> contacts;
   std::vector<JointInfo> joints;
-  std::vector<RowGroup> stops;  ///< of joints: "hinge.upper"
+  std::vector<RowGroup> stops;  ///< stops of joints: "hinge.upper"
   std::vector<std::pair<AttachedPoint, AttachedPoint>> springs;
   double total_mass = 0;
   std::vector<ObstacleInfo> obstacles;
   double thinnest_obstacle = std::numeric_limits<double>::infinity();  ///< see Obstacle::thickness
-  std::vector<std::string> warnings;  ///< true remarks on a valid model: initial penetrations, thin obstacles
+  std::vector<std::string> warnings;  ///< remarks about a valid model: initial penetrations, thin obstacles
 
   const BodyInfo* find_body(const std::string& name) const;
-  /// "body", "body.point" or "ground"; nullopt if there is no such point.
+  /// The point of "body", "body.point" or "ground"; nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& reference) const;
   Vec3 place(const AttachedPoint& point, In q) const;
-  /// Where the model file speaks of an equation's body or of a row's joint or contact: "/bodies/0".
+  /// Pointer of an equation's body or of a row's joint or contact in the model file: "/bodies/0".
   std::string pointer_of_equation(int equation) const;
   std::string pointer_of_row(int row) const;
 
   std::map<std::string, Vec3> ground_points;
-  std::map<std::string, std::string> files;  ///< absolute path of every file that the model names, by its pointer
+  std::map<std::string, std::string> files;  ///< absolute paths of the model's files, by pointer
 };
 
-/// The resolved model with the end time of a run: what checkpoints hold and restarts compare.
+/// The resolved model with the end time of a run, which checkpoints store and restarts compare.
 nlohmann::json resolved_model(const ModelDocument& document, const RunOptions& options);
-/// The same with the files of the model by their absolute paths: run.json, which may lie elsewhere than the model.
+/// The same model with absolute paths of its files, for run.json, which may lie in another directory than the model.
 nlohmann::json repeatable_model(nlohmann::json resolved, const Model& model);
-/// The text of a file that holds such a model.
+/// The text of a file with such a model.
 std::string model_text(const nlohmann::json& model);
 
-/// Builds the mechanics. Errors that only building shows are added to `issues`; null is returned then, and when there
-/// are some already.
+/// Builds the mechanics. Adds errors that appear only during building to `issues`. Returns null if `issues` has errors,
+/// earlier errors included.
 std::unique_ptr<Model> build_model(const ModelDocument& document, const RunOptions& options, ModelIssues& issues);
 
-/// The integrator of a model, with the initial accelerations computed if `initialise`; where that cannot be done
-/// `issues` gets an error and null is returned.
+/// Makes the integrator of a model. initialise: also computes the initial accelerations. If that fails, adds an error
+/// to `issues` and returns null.
 std::unique_ptr<Integrator> start_integrator(Model& model, bool initialise, ModelIssues& issues);
 
 }  // namespace carom

@@ -1,4 +1,4 @@
-// From the resolved model document to System, State and settings.
+// Converts the resolved model document to System, State and settings.
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ class Builder {
   bool is_frame(const AttachedPoint& p) const { return context_.is_frame(p); }
 
   void read_bodies() {
-    // kind by kind, so that all elements of a kind can form one block
+    // one kind after the other, so that all elements of a kind can form one block
     const json& bodies = root_["bodies"];
     for (const json& body : bodies) {
       BodyInfo info;
@@ -181,9 +181,9 @@ class Builder {
     }
   }
 
-  // ---- after finalize
+  // ---- after finalize()
 
-  // Every key is in its range, and yet squares, products or a formula at the start may leave that of double.
+  // Each key is in its range, but squares, products or a formula at the start may overflow.
   void not_finite(const std::string& pointer, const std::string& what) {
     error(pointer, what +
                        " is not finite at the start: values are too large or too small for double precision, or a "
@@ -254,7 +254,7 @@ class Builder {
     model_->state.t = time_settings(root_["integrator"]).start;
   }
 
-  // Moves the start onto the constraints, where the model asks for it.
+  // Moves the start onto the constraints if the model requests a projection.
   void project_initial_state() {
     const std::string wanted = text(root_["initial_state"]["project"]);
     InitialProjection& projection = model_->projection;
@@ -279,7 +279,7 @@ class Builder {
     }
   }
 
-  // Moves the start into static equilibrium; displacements are still counted from where the bodies were given.
+  // Moves the start to static equilibrium; displacements stay relative to the given positions.
   bool find_start(const Scales& given) {
     const System& system = model_->system;
     State& state = model_->state;
@@ -327,7 +327,7 @@ class Builder {
     error("/initial_state/project", message);
   }
 
-  // Scales depend on it.
+  // Called before the scales, which depend on the times.
   void read_time() {
     const json& in = root_["integrator"];
     SimulationOptions& simulation = model_->simulation;
@@ -349,7 +349,7 @@ class Builder {
     model_->scales = scales();
     const Scales& s = model_->scales;
     model_->total_mass = context_.total_mass;
-    // values that are in range can have sums and products that are not
+    // sums and products of values in range may overflow
     if (!std::isfinite(s.length) || !std::isfinite(s.speed) || !std::isfinite(s.mass) || !std::isfinite(s.force))
       error("", "lengths, speeds, masses or gravity are so large that their products are no finite numbers");
     const json& in = root_["integrator"];
@@ -403,7 +403,7 @@ class Builder {
       return given.contains(key) ? given[key].get<double>() : computed;
     };
 
-    // length: extent of the nodes, of the bodies, or the distance from the obstacles
+    // length: extent of the nodes, extent of the bodies, or distance from the obstacles
     double length = context_.size;
     Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
     for (int node = 0; node < system.dofs().nodes(); ++node) {
@@ -423,7 +423,7 @@ class Builder {
     }
     scales.length = take("length", length > 0 ? length : 1.0);
 
-    // speed: at the start, or that of a fall through the length
+    // speed: initial speed, or speed of a fall through the length
     const double g = system.gravity().norm();
     double speed = std::max(system.speed(state.v, scales.length), std::sqrt(g * scales.length));
     if (!(speed > 0)) speed = scales.length / std::max(model_->simulation.duration, model_->simulation.step);
@@ -437,7 +437,7 @@ class Builder {
     const System& system = model_->system;
     const State& state = model_->state;
     const double length = model_->scales.length;
-    // what the projection has changed
+    // changes by the projection
     const auto moved = [&](const ProjectionReport& report, const char* format) {
       if (report.iterations > 0)
         model_->warnings.push_back(fmt::format(fmt::runtime(format), report.translation, report.rotation));
@@ -452,7 +452,7 @@ class Builder {
     if (!method_of(root_["integrator"]).dynamic && max_abs(state.v) > 0)
       model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
     for (std::string& remark : piece_remarks(*model_)) model_->warnings.push_back(std::move(remark));
-    // contacts that start penetrating
+    // contacts that penetrate at the start
     for (const RowGroup& contact : model_->contacts) {
       double deepest = 0;
       int deepest_row = -1, count = 0;
@@ -471,7 +471,7 @@ class Builder {
       if (const double gap = system.row_gap(stop.rows[0], state.q, state.t); gap < -1e-9)
         model_->warnings.push_back(
             fmt::format("stop {} is passed by {:.6g} at the start; the first step corrects it", stop.name, -gap));
-    // joints that start open
+    // joints that are open at the start
     if (system.bilateral() > 0) {
       Vector g(static_cast<std::size_t>(system.rows())), rate(static_cast<std::size_t>(system.rows()));
       system.gaps(state.q, state.t, bilateral_rows, g);
@@ -492,7 +492,7 @@ class Builder {
     }
   }
 
-  // What the file says and nothing takes.
+  // Values of the file that have no effect.
   void unused_values() {
     const DofMap& dofs = model_->system.dofs();
     for (const BodyInfo& body : model_->bodies)

@@ -1,16 +1,17 @@
-// A model file read, checked and completed: what the builder of the mechanics works on. Constant once it is read.
+// A model file that has been read, checked and completed; the mechanics are built from it. A document is constant.
 //
 //   const ModelDocument document = load_model("pendulum.json", {"/integrator/step=1e-4"});
 //   if (!document.ok()) std::cerr << document.report();
 //   double step = document.resolved()["integrator"]["step"];
 //
-// In `resolved()` every default is filled in, every "=..." is a number, a single point of a contact's `on` is a list of
-// one, and `parameters` holds only those that formulas of t need; formulas of t stay strings. It is itself a valid
-// model: run again, it gives the same document. Optional keys without a default that are not given are absent.
+// In `resolved()` every default is filled in, every "=..." is a number, a single point of a contact's `on` is a list
+// with one entry, and `parameters` contains only parameters of formulas of t; formulas of t stay strings. `resolved()`
+// is a valid model and resolves to itself. Optional keys without value and default are absent.
 //
-// Errors that only building shows go to a list of their own, ModelIssues, which begins as a copy of the document's.
+// Errors that appear only during building go to a separate list, ModelIssues, which starts as a copy of the document's
+// list.
 //
-// Limits: when !ok(), `resolved()` holds what could be read, wrong values as they were found.
+// Limits: if !ok(), `resolved()` contains all readable values; wrong values are unchanged.
 #pragma once
 
 #include <cstddef>
@@ -26,39 +27,38 @@ namespace carom {
 
 class JsonSource;
 
-/// One error of the model. `origin` is the file's name, or the option of the command line that gave the value, as in
-/// "--set /pointer=value" (line and column are then 0). `pointer` is empty for errors of syntax and of the whole
-/// document.
+/// An error of the model. origin: the file's name, or the command-line option that gave the value, as in "--set
+/// /pointer=value" (line and column are then 0). pointer: empty for errors of syntax and of the whole document.
 struct ModelIssue {
   std::string pointer, message;
   int line = 0, column = 0;
   std::string origin;
 };
 
-/// The text of a model and the values given with --set: where each value was written.
+/// The text of a model and the values of --set, with the position of every value.
 struct ModelSource {
   std::string file;
   std::shared_ptr<const JsonSource> text;
-  bool is_json = false;                ///< whether the text has no errors of syntax
-  std::vector<std::string> overrides;  ///< "/pointer=value", those that could be applied
+  bool is_json = false;                ///< the text has no errors of syntax
+  std::vector<std::string> overrides;  ///< applied overrides "/pointer=value"
 
-  /// Where the value at `pointer`, or its key, was written; that of the nearest ancestor if it was not written. Pointer
-  /// and message are left empty.
+  /// Position of the value at `pointer`, or of its key; position of the nearest ancestor in the text if the value is
+  /// not there. Pointer and message of the result are empty.
   ModelIssue locate(const std::string& pointer, bool at_key = false) const;
 };
 
-/// The errors of a model, each with its place.
+/// The errors of a model with their positions.
 class ModelIssues {
  public:
   explicit ModelIssues(ModelSource source = {}) : source_(std::move(source)) {}
 
-  /// Adds an error at the value at `pointer`.
+  /// Adds an error at the position of the value at `pointer`.
   void add(const std::string& pointer, const std::string& message) { add_at(pointer, message, false); }
-  /// The same at the position of the key.
+  /// Adds an error at the position of the key.
   void add_at_key(const std::string& pointer, const std::string& message) { add_at(pointer, message, true); }
-  /// Adds an error of an option of the command line, as it was given: "--until 3".
+  /// Adds an error of a command-line option in the form "--until 3".
   void add_for_option(const std::string& option, const std::string& message) { add({"", message, 0, 0, option}); }
-  /// Adds an error whose place is known.
+  /// Adds an error with a known position.
   void add(ModelIssue issue) { issues_.push_back(std::move(issue)); }
 
   bool empty() const { return issues_.empty(); }
@@ -67,8 +67,8 @@ class ModelIssues {
   auto begin() const { return issues_.begin(); }
   auto end() const { return issues_.end(); }
 
-  /// All errors, one per line, in the order of the file, with a last line that counts them and says where to read on.
-  /// Empty when there are none. With the width of a terminal, the line of the file and a '^' at the place follow each
+  /// All errors, one per line, in the order of the file; the last line counts the errors and names the manual. Empty if
+  /// there are no errors. With the width of a terminal, the line of the file and a '^' under the place follow each
   /// error.
   std::string report(std::size_t terminal_width = 0) const;
 
@@ -93,7 +93,7 @@ class ModelDocument {
   bool ok() const { return issues_.empty(); }
   std::string report(std::size_t terminal_width = 0) const { return issues_.report(terminal_width); }
 
-  /// The numbers that formulas of t may name, as Formula wants them.
+  /// The parameters that formulas of t may use.
   std::map<std::string, double, std::less<>> parameters() const;
 
  private:
@@ -101,11 +101,11 @@ class ModelDocument {
   ModelIssues issues_;
 };
 
-/// Reads and checks a model. `overrides` are "/json/pointer=value"; value is JSON, or a string without quotes.
-/// Wrong models are reported in the document. Throws FileError when the file cannot be read.
+/// Reads and checks a model. overrides: "/json/pointer=value", where value is JSON or a string without quotes. The
+/// document contains the errors of a wrong model. Throws FileError if the file cannot be read.
 ModelDocument load_model(const std::string& path, const std::vector<std::string>& overrides = {});
 
-/// The same for a text; `file_name` is for messages.
+/// Reads and checks a text; `file_name` is for messages.
 ModelDocument parse_model(std::string text, const std::string& file_name,
                           const std::vector<std::string>& overrides = {});
 

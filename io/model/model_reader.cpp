@@ -1,4 +1,4 @@
-// From a file to a ModelDocument: text, --set, parameters, the walk along the declaration, references.
+// Converts a file to a ModelDocument: text, --set, parameters, check along the declaration, references.
 
 #include <algorithm>
 #include <cerrno>
@@ -36,7 +36,7 @@ std::vector<std::string> segments_of(const std::string& pointer) {
   return segments;
 }
 
-/// JSON, or else the text itself; what begins like JSON must be JSON, and `message` says why it is not.
+/// The value as JSON, or else as text. A text that begins like JSON must be JSON; otherwise `message` gives the error.
 json value_of_override(const std::string& text, std::string& message) {
   JsonSource::Result result = JsonSource(text).parse();
   if (result.errors.empty() && result.duplicates.empty()) return std::move(result.value);
@@ -53,7 +53,7 @@ bool is_index(const std::string& segment) {
          std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Sets one value. Returns the pointer as it is to be kept; on failure empty, with `message`.
+/// Sets one value. Returns the resulting pointer; after an error returns an empty text and sets `message`.
 std::string set_value(json& root, const std::string& pointer, json value, std::string& message) {
   const std::vector<std::string> segments = segments_of(pointer);
   if (segments.size() > static_cast<std::size_t>(JsonSource::max_depth)) {
@@ -67,7 +67,7 @@ std::string set_value(json& root, const std::string& pointer, json value, std::s
     if (at->is_object()) {
       at = &(*at)[segment];
     } else if (at->is_array()) {
-      // An entry, or one more.
+      // an existing entry, or one more
       const std::size_t index = segment == "-" ? at->size() : is_index(segment) ? std::stoul(segment) : at->size();
       if (index >= at->size() && segment != "-") {
         const std::string last = std::to_string(at->size() - 1);
@@ -90,7 +90,7 @@ std::string set_value(json& root, const std::string& pointer, json value, std::s
   return path;
 }
 
-/// Sets the values; notes in `source` those that could be set and returns what is wrong with the others.
+/// Sets the values, stores the applied overrides in `source`, and returns the errors of the others.
 std::vector<ModelIssue> apply_overrides(ModelSource& source, json& root, const std::vector<std::string>& overrides) {
   std::vector<ModelIssue> wrong;
   for (const std::string& text : overrides) {
@@ -115,7 +115,7 @@ std::vector<ModelIssue> apply_overrides(ModelSource& source, json& root, const s
 
 // ---- Parameters
 
-/// The values of the model's parameters, each after those it refers to.
+/// The values of the model's parameters; a parameter is computed after the parameters in its formula.
 class ParameterValues {
  public:
   ParameterValues(ModelIssues& issues, const json& root) : issues_(issues) {
@@ -142,7 +142,7 @@ class ParameterValues {
 
   Formula::Parameters values;
   Formula::Parameters broken;
-  std::set<std::string> used;  ///< by other parameters
+  std::set<std::string> used;  ///< used by other parameters
 
  private:
   static std::string pointer(const std::string& name) { return "/parameters/" + escape_pointer(name); }
@@ -151,7 +151,7 @@ class ParameterValues {
     if (values.contains(name) || broken.contains(name)) return;
     const json& value = *entries_.at(name);
     if (value.is_string() && value.get_ref<const std::string&>().starts_with('=')) {
-      // What it refers to first; a chain that comes back to itself is an error of all its members.
+      // compute the parameters of its formula first; a circular chain is an error of all its members
       const auto text = value.get<std::string>();
       chain_.push_back(name);
       places_.emplace(name, chain_.size() - 1);
@@ -181,7 +181,7 @@ class ParameterValues {
       broken[name] = 0.0;
   }
 
-  /// The chain leads back to its member `first`.
+  /// Reports a circular chain that begins at its member `first`.
   void close_circle(std::size_t first) {
     constexpr std::size_t shown = 20;
     if (!broken.contains(chain_[first])) {
@@ -197,14 +197,14 @@ class ParameterValues {
   ModelIssues& issues_;
   std::map<std::string, const json*> entries_;
   Formula::Parameters names_;
-  std::vector<std::string> chain_;             // being computed, each for the one before
-  std::map<std::string, std::size_t> places_;  // in the chain
-  std::vector<std::size_t> unbroken_;          // places of those that are in no circle so far
+  std::vector<std::string> chain_;             // parameters in computation, each needed by the one before
+  std::map<std::string, std::size_t> places_;  // positions in the chain
+  std::vector<std::size_t> unbroken_;          // positions of parameters that are in no circle so far
 };
 
 // ---- Resolution
 
-/// A model's parameters, its values with them, and what these refer to.
+/// A model's parameters, the values that result, and the parameters and references that these use.
 struct Resolution {
   Resolution(ModelIssues& issues, const json& root)
       : parameters(issues, root), values(spec::resolve(model_spec(), root, parameters.values, parameters.broken)) {
@@ -221,7 +221,7 @@ struct Resolution {
   DefinedNames used;
 };
 
-/// Names of parameters in any text of the document.
+/// Adds the names of parameters in all texts of the document.
 void note_names(const json& value, const Formula::Parameters& parameters, std::set<std::string>& names) {
   if (value.is_string()) names.merge(spec::names_in_formula(value.get_ref<const std::string&>(), parameters));
   if (value.is_structured())
@@ -256,7 +256,7 @@ ModelIssue ModelSource::locate(const std::string& pointer, bool at_key) const {
   ModelIssue place;
   for (auto i = overrides.rbegin(); i != overrides.rend(); ++i) {
     const std::string set = i->substr(0, i->find('='));
-    // Below a value given there, or on the way to one that the file has nothing of.
+    // below a value set by --set, or on the path to a value that the file does not contain
     const bool is_new = set.starts_with(pointer + "/") && text && !text->has(pointer);
     if (pointer == set || pointer.starts_with(set + "/") || is_new) {
       place.origin = "--set " + *i;
@@ -291,7 +291,7 @@ std::string ModelIssues::report(std::size_t terminal_width) const {
   if (empty()) return {};
   constexpr std::size_t most = 100;
 
-  // In the order of the file; what was given with --set comes last.
+  // sort in the order of the file; errors in values of --set come last
   std::vector<const ModelIssue*> sorted;
   for (const ModelIssue& issue : issues_) sorted.push_back(&issue);
   std::stable_sort(sorted.begin(), sorted.end(), [](const ModelIssue* a, const ModelIssue* b) {
@@ -326,7 +326,7 @@ std::string ModelIssues::report(std::size_t terminal_width) const {
 // ---- Reading
 
 ModelDocument parse_model(std::string text, const std::string& file_name, const std::vector<std::string>& overrides) {
-  // Text.
+  // read the text
   ModelSource source{file_name, std::make_shared<const JsonSource>(std::move(text)), false, {}};
   JsonSource::Result parsed = source.text->parse();
   if (!parsed.errors.empty()) {
@@ -358,7 +358,7 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
   }
   for (ModelIssue& issue : wrong) issues.add(std::move(issue));
 
-  // Values.
+  // resolve the values
   Resolution resolution(issues, root);
   for (const spec::Problem& problem : resolution.values.problems) {
     if (problem.at_key)
@@ -367,16 +367,16 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
       issues.add(problem.pointer, problem.message);
   }
   json resolved = std::move(resolution.values.value);
-  resolved.erase("$schema");  // for editors, and relative to this file
+  resolved.erase("$schema");  // serves editors only, and is relative to this file
 
-  // Only what formulas of t need is kept of the parameters.
+  // keep only parameters that formulas of t need
   std::set<std::string> defined;
   for (const auto& [name, value] : resolution.parameters.values) defined.insert(name);
   json kept = json::object();
   for (const std::string& name : resolution.values.time_parameters) kept[name] = resolution.parameters.values.at(name);
   resolved["parameters"] = std::move(kept);
 
-  // What the file uses is no mistake, even if --set has taken the use away.
+  // a parameter that the file uses is not an error, even if --set removed its use
   if (!overrides.empty()) {
     ModelIssues ignored;
     DefinedNames more = Resolution(ignored, written).used;
@@ -384,7 +384,7 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
     resolution.used.materials.merge(more.materials);
     resolution.used.sections.merge(more.sections);
   }
-  // Nor is what stands where the reader did not come, as under an unknown key.
+  // neither is a parameter in a part that the reader did not visit, for instance below an unknown key
   if (!issues.empty()) note_names(root, resolution.parameters.values, resolution.used.parameters);
   check_references(resolved, resolution.values.references, defined, resolution.used, issues);
   return {std::move(resolved), std::move(issues)};

@@ -1,4 +1,4 @@
-// What a model file may hold, for readers: data/schema/carom.schema.json and docs/model_reference.md.
+// Documents about the contents of model files: data/schema/carom.schema.json and docs/model_reference.md.
 #pragma once
 
 #include <string>

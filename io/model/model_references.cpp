@@ -1,5 +1,5 @@
-// Second pass over a model: names that must exist, kinds that must fit, things that must be used. Works on documents
-// with errors too, and is silent about what the first pass has complained of.
+// Second check of a model: names must exist, kinds must fit, definitions must be used. The check accepts documents with
+// errors and does not report errors of the first check again.
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +28,7 @@ class References {
   References(const json& model, ModelIssues& issues) : issues_(issues), model_(model) {
     for (const json& body : list_of(model_, "bodies")) bodies_.emplace(text_of(body, "name"), &body);
     bodies_.erase("");
-    bodies_.erase("ground");  // a name that cannot be given
+    bodies_.erase("ground");  // a reserved name
     materials_ = names_of(list_of(model_, "materials"));
     sections_ = names_of(list_of(model_, "sections"));
     ground_ = names_of(list_of(model_, "ground"));
@@ -63,7 +63,7 @@ class References {
     }
   }
 
-  /// Names that cannot be given.
+  /// Reports reserved names.
   void check_bodies() {
     const json& bodies = list_of(model_, "bodies");
     for (std::size_t i = 0; i < bodies.size(); ++i)
@@ -95,7 +95,7 @@ class References {
     }
   }
 
-  /// What joints can connect.
+  /// Checks the ends of joints.
   void check_joints() {
     const json& joints = list_of(model_, "joints");
     for (std::size_t i = 0; i < joints.size(); ++i) {
@@ -118,7 +118,7 @@ class References {
     }
   }
 
-  /// What a quantity is observed of.
+  /// Checks the objects of probes.
   void check_probes() {
     if (!model_.contains("output")) return;
     const json& probes = list_of(model_["output"], "probes");
@@ -139,7 +139,7 @@ class References {
     }
   }
 
-  /// Columns of probes.csv that are expected to have values.
+  /// Checks that expectations name columns of probes.csv.
   void check_expectations() {
     const json none = json::object();
     const json& output = model_.contains("output") ? model_["output"] : none;
@@ -166,7 +166,7 @@ class References {
   }
 
   void check_unused(const std::set<std::string>& parameters, const DefinedNames& used, bool bodies_are_right) {
-    // A name that was not understood may be the use.
+    // an unknown name may have been meant for this definition
     const auto check = [&](const char* noun, const std::string& key, const std::set<std::string>& used_names) {
       const json& list = list_of(model_, key.c_str());
       for (std::size_t i = 0; i < list.size(); ++i) {
@@ -179,7 +179,7 @@ class References {
       check("material", "materials", used.materials);
       check("section", "sections", used.sections);
     }
-    // a formula with a wrong name may mean one of them
+    // a formula with an unknown name may have been meant for one of these
     if (std::any_of(issues_.begin(), issues_.end(), [](const ModelIssue& issue) {
           return issue.pointer.empty() || issue.message.find(": unknown name '") != std::string::npos;
         }))
@@ -222,14 +222,14 @@ class References {
            kind_of(*body->second)->sets_in_joints;
   }
 
-  /// One node, rather than a set of them, which has a rotation.
+  /// True for a single node, which may have a rotation, false for a set.
   static bool is_single(const std::string& reference) {
     const std::size_t dot = reference.find('.');
     const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
     return part.empty() || part == "start" || part == "end" || part.starts_with("node.");
   }
 
-  /// Whether a joint needs rotations of a side.
+  /// True if a joint constrains rotations of a side.
   static bool holds_rotations(const json& joint, std::size_t side) {
     const std::string type = text_of(joint, "type");
     const auto kind =
@@ -240,13 +240,13 @@ class References {
 
   void complain(const std::string& pointer, const std::string& message) { issues_.add(pointer, message); }
 
-  /// Whether a whole section could not be read.
+  /// True if a whole section could not be read.
   bool is_broken(const std::string& section) const {
     return std::any_of(issues_.begin(), issues_.end(),
                        [&](const ModelIssue& issue) { return issue.pointer == section; });
   }
 
-  /// A search through all names: nobody reads more than so many.
+  /// Searches the nearest name, but only for the first hundred errors, because each search compares all names.
   std::string suggest(const std::string& given, const std::vector<std::string>& names) const {
     return issues_.size() < 100 ? suggestion(given, names) : std::string();
   }
@@ -261,7 +261,7 @@ class References {
   const json* find_body(const std::string& pointer, const std::string& name) {
     const auto found = bodies_.find(name);
     if (found != bodies_.end()) return found->second;
-    if (bodies_.empty()) return nullptr;  // said already
+    if (bodies_.empty()) return nullptr;  // already reported
     if (body_names_.empty())
       for (const auto& [known, body] : bodies_) body_names_.push_back(known);
     complain(pointer, "no body named " + in_quotes(name) + suggest(name, body_names_));
@@ -292,7 +292,7 @@ class References {
 
   static const BodyType* kind_of(const json& body) { return find_body_type(text_of(body, "type")); }
 
-  /// "a rigid body", or what else has rotations.
+  /// "a rigid body", and all other kinds with rotations.
   static std::string rotating_kinds() {
     std::string words;
     for (const BodyType& kind : body_types())
@@ -300,7 +300,7 @@ class References {
     return words;
   }
 
-  /// "body", "body.point", "body.node.3", "ground", "ground.point".
+  /// Checks "body", "body.point", "body.node.3", "ground", "ground.point".
   void check_point(const std::string& pointer, const std::string& text, bool ground, PointUse use = PointUse::one) {
     if (text == "ground" || text.starts_with("ground.")) {
       if (!ground) return complain(pointer, "expected a point of a body, got " + in_quotes(text));
@@ -333,7 +333,7 @@ class References {
       check_point(pointer, text, false);
   }
 
-  /// A point or points of the body in which the reference stands, at /bodies/I/...
+  /// Checks a point or points of the body that contains the reference, at /bodies/I/...
   void check_own_point(const FoundReference& reference, PointUse use) {
     const json& body = model_.at(json::json_pointer(reference.pointer.substr(0, reference.pointer.find('/', 8))));
     const BodyType* kind = kind_of(body);
@@ -381,7 +381,7 @@ class References {
     check_member(pointer, of.substr(0, bracket), "contact", "contacts", stop_names());
   }
 
-  /// "hinge.upper" of a joint with stops.
+  /// Names such as "hinge.upper" of the stops of all joints.
   std::vector<std::string> stop_names() const {
     std::vector<std::string> names;
     for (const json& joint : list_of(model_, "joints"))
@@ -393,7 +393,7 @@ class References {
     return names;
   }
 
-  /// The name of a list's entry, or one of `more`.
+  /// Checks that a name belongs to an entry of a list or is one of `more`.
   void check_member(const std::string& pointer, const std::string& name, const std::string& noun, const char* list,
                     const std::vector<std::string>& more = {}) {
     std::vector<std::string> names = names_of(list_of(model_, list));
@@ -407,7 +407,7 @@ class References {
   const json& model_;
   std::map<std::string, const json*> bodies_;
   std::vector<std::string> materials_, sections_, ground_;
-  std::vector<std::string> body_names_;  // of bodies_, once needed
+  std::vector<std::string> body_names_;  // names of bodies_; filled on first use
 };
 
 }  // namespace
@@ -422,7 +422,7 @@ void check_references(const json& model, const std::vector<FoundReference>& refe
   second_pass.check_probes();
   second_pass.check_expectations();
 
-  // A material that nothing uses may be the one that a wrong name or an unread body meant.
+  // an unused material may have been meant by a wrong name or by a body that could not be read
   const bool bodies_are_right = std::none_of(issues.begin(), issues.end(), [](const ModelIssue& issue) {
     return issue.pointer.empty() || issue.pointer.starts_with("/bod");
   });

@@ -127,7 +127,7 @@ Node loads_spec() {
 
 // ---- Bodies and contacts
 
-/// What memory and patience bear.
+/// Limits the size of a model to reasonable memory and time.
 std::string check_size(const json& bodies, std::string& where) {
   constexpr std::int64_t most = 1000000;
   std::int64_t elements = 0;

@@ -1,4 +1,4 @@
-// What a model file may hold (format 1): every key declared once, in model_spec.cpp and beside what reads it in
+// The contents of a model file (format 1). Every key is declared once, in model_spec.cpp or beside its reader in
 // types/*.cpp. Reader, messages, JSON Schema and manual follow from the declarations; see spec.hpp.
 #pragma once
 
@@ -21,8 +21,8 @@ struct DefinedNames {
   std::set<std::string> parameters, materials, sections;
 };
 
-/// Second pass: what references name exists, has the right kind, and every definition is among those `used`. Adds
-/// issues.
+/// Second check: every reference names an existing object of the right kind, and every definition is among `used`. Adds
+/// errors to the document.
 void check_references(const nlohmann::json& model, const std::vector<spec::FoundReference>& references,
                       const std::set<std::string>& parameters, const DefinedNames& used, ModelIssues& issues);
 

@@ -1,4 +1,4 @@
-// What the references of a model name: the meaning of spec::Node::target.
+// The kinds of objects that references of a model name: values of spec::Node::target.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace carom {
 
-/// model_references.cpp checks for each that what a reference names exists and fits.
+/// model_references.cpp checks that every named object exists and has the right kind.
 enum class Target {
   none,
   material,

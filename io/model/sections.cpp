@@ -32,7 +32,7 @@ Mat6 matrix6(const json& rows) {
   return m;
 }
 
-// The first entry that differs from the one across the diagonal, as a pointer; empty if the matrix is symmetric.
+// Pointer to the first entry that differs from its transpose; empty if the matrix is symmetric.
 std::string unsymmetric_entry(const Mat6& m) {
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < i; ++j)
@@ -41,7 +41,7 @@ std::string unsymmetric_entry(const Mat6& m) {
   return {};
 }
 
-// Smallest eigenvalue of the matrix scaled to a unit diagonal; negative too if an entry of the diagonal is.
+// Smallest eigenvalue of the matrix scaled to a unit diagonal; negative if a diagonal entry is negative.
 double smallest_scaled_eigenvalue(const Mat6& m) {
   Vec6 scale = Vec6::Ones();
   for (int i = 0; i < 6; ++i) {
@@ -68,7 +68,7 @@ std::string check_stiffness(const json& rows, std::string& where) {
   return "expected a positive definite matrix: some deformation would store no energy, or less";
 }
 
-// [m 1, -m hat(c); m hat(c), J] with c in the section.
+// Checks that the mass matrix has the form [m 1, -m hat(c); m hat(c), J] with c in the section.
 std::string check_mass(const json& rows, std::string& where) {
   const Mat6 M = matrix6(rows);
   if (const std::string entry = unsymmetric_entry(M); !entry.empty()) {
@@ -99,7 +99,7 @@ Node matrix_of_6(const std::string& what) {
 Node sections_spec() {
   const Node length = number("length").above(0);
   const Key section_name = required("name", name(), "name of the section");
-  // what formulas of the shape would give, and may be given instead
+  // these values replace the values from the formulas of the shape
   const std::vector<Key> overrides = {
       optional("shear_factor", number().above(0),
                "of beams: area in shear over area (default: 5/6 of a rectangle, Cowper's of circle and tube)"),

@@ -14,18 +14,19 @@ namespace carom {
 /// The list of sections.
 spec::Node sections_spec();
 
-/// Area of a section, 0 of one that is given by matrices.
+/// Area of a section; 0 for a section given by matrices.
 double section_area(const nlohmann::json& section);
 
-/// Whether a section needs a material to serve a beam; one given by matrices does not.
+/// True if a beam with this section needs a material; a section given by matrices does not.
 bool needs_material(const nlohmann::json& section);
-/// What keeps a section from serving a beam; empty if nothing does.
+/// The reason why a beam cannot have this section; empty if it can.
 std::string beam_section_error(const nlohmann::json& section);
-/// The section of a beam; `material` is read if it needs one. `center`: the mass centre, from the section's axis.
+/// The section of a beam. material: read only if the section needs a material. center: mass centre from the section's
+/// axis.
 BeamSection read_beam_section(const nlohmann::json& section, const nlohmann::json& material, Vec3& center);
 
-/// The outline of a section: closed curves of points (0, y, z), counter-clockwise seen from the tip of x; the second
-/// one, of a tube, is the inner wall.
+/// The outline of a section: closed curves of points (0, y, z), counter-clockwise seen from the tip of x. For a tube
+/// the second curve is the inner wall.
 std::vector<std::vector<Vec3>> section_outline(const nlohmann::json& section);
 
 }  // namespace carom

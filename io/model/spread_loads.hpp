@@ -1,4 +1,4 @@
-// Loads spread over several points: along beams, over sets of points.
+// Loads distributed over several points: along beams, over sets of points.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,8 +15,8 @@ namespace carom {
 void add_line_load(BuildContext& context, const nlohmann::json& load, const std::string& pointer,
                    std::vector<Load>& loads);
 
-/// Appends the nodal loads of a "force" on a set of points, the given value being their sum: to `on_frames` those at
-/// frames, the rest to `on_points`.
+/// Appends the nodal loads of a "force" on a set of points; the given value is their sum. Loads on frames go to
+/// `on_frames`, all others to `on_points`.
 void add_spread_force(BuildContext& context, const nlohmann::json& load, const std::string& pointer,
                       std::vector<Load>& on_frames, std::vector<Load>& on_points);
 

@@ -81,7 +81,7 @@ bool write_in_place(const fs::path& path, std::string content) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   if (error || size > page || content.empty() || content.size() > page) return false;
-  // blanks before the last character, a line end, up to the old size: one write inside a page
+  // pad with blanks before the last character, a line end, up to the old size: one write within a page
   if (content.size() < size) content.insert(content.size() - 1, size - content.size(), ' ');
   OutputFile file;
   return file.open(path) && file.write(content, 0) && file.close();
@@ -101,7 +101,7 @@ void keep_table(const fs::path& path) {
     kept = path;
     kept.replace_extension(".before" + std::to_string(i) + ".csv");
   }
-  // a second name, so that there is a table at any moment
+  // create a second name, so that a table exists at every moment
   fs::create_hard_link(path, kept, error);
   if (error) fs::copy_file(path, kept, error);
   if (error) throw FileError("cannot keep " + path.string() + " as " + kept.string() + ": " + error.message());
@@ -113,20 +113,21 @@ bool CsvFile::open(const std::optional<Place>& resume) {
     return false;
   }
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(path_, error);  // of a file, not of a device
+  const std::uintmax_t size = fs::file_size(path_, error);  // size of a regular file; a device has none
   std::ifstream earlier;
   if (!error) earlier.open(path_, std::ios::binary);
   std::string columns;
   if (!std::getline(earlier, columns)) throw FileError("cannot continue " + path_.string() + ": it cannot be read");
 
-  // other columns than those of the checkpoint: a restart with these has begun before, and was killed
+  // columns differ from the checkpoint: an earlier restart with the present columns began a new file and was killed
   if (columns != resume->columns) {
     if (columns != columns_)
       throw FileError("cannot continue " + path_.string() + ": its columns are not those of the checkpoint");
     begin();
     return false;
   }
-  // other columns by the same names; a restart with these may have begun before, so the file may be either
+  // other quantities under the same names: an earlier restart may already have begun a new file, so the file may be
+  // either
   if (columns == columns_ && !resume->meaning.empty() && resume->meaning != meaning_) {
     keep_table(path_);
     begin();
@@ -148,7 +149,7 @@ bool CsvFile::open(const std::optional<Place>& resume) {
   return true;
 }
 
-// The new file has its first line from the beginning. What is no file of its own, a link or a device, is written to.
+// Creates the file with its header line. A link or a device is not replaced but written to.
 void CsvFile::begin() {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(path_, error);
@@ -226,7 +227,7 @@ void CsvFile::flush() {
   if (buffer_.empty()) return;
   std::size_t done = 0;
   if (!file_.write(buffer_, written_, &done)) {
-    // the disk is full: whole rows only
+    // the disk is full: keep whole rows only
     const int error = errno;
     const std::size_t end = done == 0 ? std::string::npos : buffer_.rfind('\n', done - 1);
     file_.truncate(written_ + (end == std::string::npos ? 0 : end + 1));

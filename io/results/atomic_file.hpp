@@ -1,7 +1,7 @@
-// Files that stay readable whatever happens: whole ones that appear at once, and tables that grow by whole rows.
+// Files that stay readable in every failure: files that appear only when complete, and tables that grow by whole rows.
 //
-// A process killed while it writes leaves what the kernel has taken, and that in whole pages; nothing here waits for
-// the disk, so a power failure is another matter. Failures are FileError with the system's reason.
+// If a process is killed while it writes, the data that the kernel has accepted remain, in whole pages. The functions
+// do not wait for the disk, so a power failure may lose data. Failures throw FileError with the system's reason.
 #pragma once
 
 #include <chrono>
@@ -18,23 +18,23 @@ namespace carom {
 
 [[noreturn]] void fail_to_write(const std::filesystem::path& path, int error);
 
-/// The file has either its old content or all of the new: it is written beside and renamed.
+/// Replaces the file atomically: the new content is written to a temporary file, which is then renamed.
 void write_atomically(const std::filesystem::path& path, std::string_view content);
-/// For a full disk: the text takes the place of that in an existing file, in the page that it has.
-/// False if that is not possible.
+/// For a full disk: overwrites the content of an existing file within its page. Returns false if that is not possible.
 bool write_in_place(const std::filesystem::path& path, std::string content);
 
-/// Whether a file is one of those in a directory.
+/// True if the file is one of the named files in the directory.
 bool is_one_of(const std::filesystem::path& file, const std::filesystem::path& directory,
                const std::vector<std::string>& names);
 
-/// The shortest text that reads back as the same number.
+/// Appends the shortest text that converts back to exactly the same number.
 void append_number(std::string& text, double value);
 
-/// Gives a table a second name beside, NAME.before.csv, or NAME.before2.csv and so on. Nothing if it is not there.
+/// Keeps a table under the additional name NAME.before.csv, NAME.before2.csv and so on, so that a new table can replace
+/// it. Does nothing if the table does not exist.
 void keep_table(const std::filesystem::path& path);
 
-/// A file open for writing at any place.
+/// A file that can be written at any position.
 class OutputFile {
  public:
   OutputFile() = default;
@@ -42,9 +42,10 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() { close(); }
 
-  /// False, with the reason in errno, if it cannot be opened; `flags` beside O_WRONLY.
+  /// Returns false, with the reason in errno, if the file cannot be opened. `flags` are added to O_WRONLY.
   bool open(const std::filesystem::path& path, int flags = 0);
-  /// False, with the reason in errno, if not all could be written; `done`: how much was.
+  /// Returns false, with the reason in errno, if not all bytes were written; `done` returns the number of written
+  /// bytes.
   bool write(std::string_view bytes, std::size_t at, std::size_t* done = nullptr);
   bool truncate(std::size_t size);
   bool close();
@@ -53,40 +54,40 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-/// A table of comma separated values that grows by rows. A row that would cross the border of a page begins with blanks
-/// up to it, so that a killed process leaves whole rows only, with blanks at most behind the last one (unless a row is
-/// longer than a page). Where the disk is full, the file ends with the last row that it has room for.
+/// A table of comma-separated values that grows by rows. A row that would cross the border of a page begins with blanks
+/// up to this border. So a killed process leaves whole rows only, with at most blanks after the last row (unless a row
+/// is longer than a page). If the disk is full, the file ends with the last row that fits.
 class CsvFile {
  public:
-  /// The file is made by open(). Columns: "t,x,y"; `meaning`: what they hold, where their names do not say it.
+  /// open() creates the file. columns: "t,x,y". meaning: content of the columns, if the names do not define it.
   CsvFile(std::filesystem::path path, std::string columns, std::string meaning = "")
       : path_(std::move(path)), columns_(std::move(columns)), meaning_(std::move(meaning)) {}
 
-  /// Where a file stood when a checkpoint was written.
+  /// Position in a file when a checkpoint was written.
   struct Place {
     std::string columns, meaning;
     std::size_t size = 0;
   };
 
-  /// A new file, or an earlier one up to the place. An earlier one with other columns than this, or others by the same
-  /// names, is kept beside, as NAME.before.csv, and a new one begun. FileError if the earlier one is shorter, or no
-  /// longer what it was. Returns whether an earlier one is continued.
+  /// Opens a new file, or continues an earlier file from the given position and returns true. If the earlier file has
+  /// other columns, or other quantities under the same names, it is kept as NAME.before.csv and a new file begins.
+  /// Throws FileError if the earlier file is shorter than the position or has changed.
   bool open(const std::optional<Place>& resume = std::nullopt);
 
-  /// The place for a checkpoint: hands all rows over, and counts the first `size` bytes.
+  /// Stores the position for a checkpoint: flushes all rows and records the first `size` bytes.
   void save(NamedArrays& record, std::size_t size);
   void save(NamedArrays& record) { save(record, size()); }
-  /// None if the record has none.
+  /// Empty if the record has no position.
   static std::optional<Place> place(const NamedArrays& record);
 
   CsvFile& cell(double value);
-  CsvFile& cell(std::string_view text);  ///< quoted where it must be
+  CsvFile& cell(std::string_view text);  ///< quoted if necessary
   CsvFile& empty_cell();
   void end_row();
 
-  /// Hands everything to the system.
+  /// Passes all rows to the system.
   void flush();
-  /// Bytes, with those not yet handed over.
+  /// Number of bytes, including rows that are not flushed yet.
   std::size_t size() const { return written_ + buffer_.size(); }
   const std::filesystem::path& path() const { return path_; }
 
@@ -98,7 +99,8 @@ class CsvFile {
   std::string columns_, meaning_, row_, buffer_;
   bool row_begun_ = false;
   std::size_t written_ = 0;
-  std::chrono::steady_clock::time_point flushed_;  // who watches a slow run sees its rows within a second or so
+  std::chrono::steady_clock::time_point
+      flushed_;  // rows are flushed at least about once a second, so that slow runs can be watched
   OutputFile file_;
 };
 

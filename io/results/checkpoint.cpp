@@ -95,7 +95,7 @@ State state_of(const NamedArrays& record) {
   return state;
 }
 
-// ---- the structure of a model: what arrays of the state mean
+// ---- the structure of a model, which defines the meaning of the state's arrays
 
 std::string structure_of(const Model& model) {
   const System& system = model.system;
@@ -113,8 +113,8 @@ std::uint64_t fnv1a(const std::uint8_t* bytes, std::size_t size) {
   return hash;
 }
 
-/// What every checkpoint begins with, and hardly anything behind the body: a foreign file can nest deeper than a parser
-/// has room for.
+/// Checks the fixed beginning of every checkpoint and that hardly anything follows the body: a foreign file can be
+/// nested too deeply for a parser.
 bool has_frame(const std::vector<std::uint8_t>& bytes) {
   constexpr std::string_view begin =
       "\xa3\x64"
@@ -131,7 +131,7 @@ bool has_frame(const std::vector<std::uint8_t>& bytes) {
   return length <= rest && rest - length <= 64;
 }
 
-/// Equal but for the last bits, which another compiler may set otherwise.
+/// True if vectors are equal except for the last bits, which another compiler may compute differently.
 bool nearly_equal(const Vector& a, const Vector& b) {
   if (a.size() != b.size()) return false;
   double largest = 0, difference = 0;
@@ -144,10 +144,10 @@ bool nearly_equal(const Vector& a, const Vector& b) {
 
 fs::path folder_of(const fs::path& results) { return results / "checkpoint"; }
 
-// Names in the order of steps; -1 is before them all.
+// Names sort in the order of steps; -1 stands for a name before all others.
 std::string file_name(long step) { return step < 0 ? "" : fmt::format("{:012}.cbor", step); }
 
-// What has another name is the user's.
+// Files with other names belong to the user.
 bool is_file_name(const std::string& name) {
   return name.size() == 12 + 5 && name.ends_with(".cbor") &&
          std::all_of(name.begin(), name.begin() + 12, [](char c) { return c >= '0' && c <= '9'; });
@@ -303,7 +303,7 @@ void remove_checkpoints(const fs::path& results, long keep) {
     if (file.filename().string() > file_name(keep)) fs::remove(file, error);
 }
 
-// ---- going on
+// ---- restart
 
 std::optional<Scales> kept_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences) {
   return only_outside(differences) ? std::optional(checkpoint.scales) : std::nullopt;
@@ -334,7 +334,7 @@ void check_restart(const Checkpoint& checkpoint, const Model& model, const std::
   if (same_structure && same_start) return;
   const char* const what = same_structure ? "a restart cannot change the initial state"
                                           : "a restart cannot change bodies, joints or contacts in number or kind";
-  // the differences that matter: parts that came, went or changed their kind, or places and velocities
+  // report the decisive differences: parts that were added, removed or changed their kind, and positions and velocities
   const auto part = [&](const std::string& pointer) {
     const std::size_t last = pointer.rfind('/'), second = pointer.find('/', 1);
     const std::string key = pointer.substr(last + 1),
@@ -383,7 +383,7 @@ void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& di
       if (known != checkpoint.observers.end())
         o->restore(known->second, same_files);
       else if (same_files && !o->record_name().empty())
-        // a table of before that was not written in between
+        // a table of the earlier run that was not written in between
         keep_table(checkpoint.file.parent_path() / ".." / (o->record_name() + ".csv"));
     }
   } catch (const std::invalid_argument& e) {
@@ -391,7 +391,7 @@ void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& di
   }
 }
 
-// ---- when they are written
+// ---- times of checkpoints
 
 CheckpointWriter::CheckpointWriter(fs::path results, RunParts parts, volatile std::sig_atomic_t* request,
                                    std::function<void(const StepView&)> on_request)
@@ -401,10 +401,10 @@ void CheckpointWriter::start(const StepView& view) {
   std::error_code error;
   fs::create_directories(folder_of(results_), error);
   if (error) throw FileError("cannot create " + folder_of(results_).string() + ": " + error.message());
-  // those of another future; all tables could be continued, so that the run is possible
+  // Remove checkpoints of another continuation: all tables have been continued, so the run is possible.
   remove_checkpoints(results_, view.state.step);
   written_ = checkpoints_in(results_);
-  // what a killed process was about to write
+  // remove unfinished files of a killed process
   for (fs::directory_iterator it(folder_of(results_), error), end; !error && it != end; it.increment(error))
     if (it->path().extension() == ".tmp") fs::remove(it->path(), error);
   last_ = std::chrono::steady_clock::now();
@@ -436,7 +436,7 @@ void CheckpointWriter::write(const StepView& view) {
   last_ = std::chrono::steady_clock::now();
   last_t_ = view.state.t;
 
-  // only the newest are kept
+  // keep only the newest checkpoints
   std::erase(written_, file);
   written_.push_back(file);
   const std::size_t keep = static_cast<std::size_t>(parts_.model.output.checkpoint_keep);

@@ -1,8 +1,9 @@
-// Checkpoints: all that a run needs to go on bit for bit, and going on from one.
+// Checkpoints: all data that a run needs to continue bit for bit, and the restart from a checkpoint.
 //
-// A file checkpoint/<step>.cbor holds, as CBOR with all numbers in binary: the resolved model, the state, the place on
-// the grid of time, what the integrator keeps (pivots and linearisation points of factorisations included) and where
-// every observer stands. Files appear whole; the newest few are kept. Writing one changes nothing in the run.
+// A file checkpoint/<step>.cbor contains, as CBOR with binary numbers: the resolved model, the state, the position on
+// the grid of time, the inner state of the integrator (including pivots and linearisation points of factorisations) and
+// the positions of all observers in their files. A file appears only when complete; the newest few files are kept.
+// Writing a checkpoint does not change the run.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,7 @@
 
 namespace carom {
 
-/// The parts of a running program that a checkpoint is made of.
+/// The parts of a running program that a checkpoint contains.
 struct RunParts {
   const Model& model;
   State& state;
@@ -33,49 +34,49 @@ struct RunParts {
 /// A checkpoint as read from its file.
 struct Checkpoint {
   std::filesystem::path file;
-  std::string version;   ///< of the program that wrote it
-  nlohmann::json model;  ///< resolved
+  std::string version;   ///< version of the program that wrote the file
+  nlohmann::json model;  ///< resolved model
   std::string structure;
   State state;
-  Scales scales;  ///< of the tolerances
+  Scales scales;  ///< scales of the tolerances
   Vector initial_q, initial_v;
   double initial_t = 0;
   NamedArrays integrator, simulation;
   std::vector<std::pair<std::string, NamedArrays>> observers;
 };
 
-/// Reads and verifies a file. Throws FileError if it is missing, damaged or of another kind.
+/// Reads and verifies a file. Throws FileError if the file is missing, damaged or of another kind.
 Checkpoint read_checkpoint(const std::filesystem::path& file);
-/// The newest one of a result directory.
+/// The newest checkpoint of a result directory.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& results);
-/// Removes those of an earlier run, but for those up to and including the step `keep`.
+/// Removes checkpoints of an earlier run, except for those up to and including step `keep`.
 void remove_checkpoints(const std::filesystem::path& results, long keep = -1);
 /// Throws FileError.
 void write_checkpoint(const std::filesystem::path& file, const RunParts& parts);
 
-/// A place where two resolved models differ.
+/// A place at which two resolved models differ.
 struct ModelDifference {
-  std::string pointer, was, now;  ///< values in short; empty: not there
-  bool only_outside;  ///< output, expectations, title or duration: the mechanics and the method are the same
+  std::string pointer, was, now;  ///< values in short form; empty if absent
+  bool only_outside;              ///< output, expectations, title or duration: mechanics and method are the same
 };
 std::vector<ModelDifference> model_differences(const nlohmann::json& was, const nlohmann::json& now);
 
-/// The scales of the checkpoint if all differences are `only_outside`, otherwise nothing. The scales that a model
-/// computes may depend on its duration, and a run that goes on keeps the scales that it began with.
+/// The scales of the checkpoint if all differences are `only_outside`, otherwise nullopt. The computed scales of a
+/// model may depend on its duration, but a restarted run keeps the scales of its first start.
 std::optional<Scales> kept_scales(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences);
-/// Whether the model can go on from the checkpoint: its nodes, equations, rows, initial state and integrator must be
-/// the same, and its end not before the checkpoint. What forbids it is added to `issues`, at the places that differ.
+/// Checks that the model can continue from the checkpoint: nodes, equations, rows, initial state and integrator must be
+/// the same, and the end time must not lie before the checkpoint. Adds errors to `issues` at the places that differ.
 void check_restart(const Checkpoint& checkpoint, const Model& model, const std::vector<ModelDifference>& differences,
                    const RunOptions& options, ModelIssues& issues);
-/// Puts the run where the checkpoint was made. With differences that are not only outside, factorisations are made
-/// anew; another step begins a new grid of time. Throws FileError if the checkpoint does not fit.
+/// Sets the run to the state of the checkpoint. If the mechanics differ, factorisations are computed anew; another step
+/// begins a new grid of time. Throws FileError if the checkpoint does not fit.
 void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& differences, const RunParts& parts,
             double t_end, bool same_files);
 
-/// Writes checkpoints when they are due, at the end and on request.
+/// Writes checkpoints at regular intervals, at the end and on request.
 class CheckpointWriter final : public Observer {
  public:
-  /// `request`: set by a signal; then a checkpoint is written after the step, and `on_request` called.
+  /// request: set by a signal; after the step a checkpoint is written and `on_request` is called.
   CheckpointWriter(std::filesystem::path results, RunParts parts, volatile std::sig_atomic_t* request,
                    std::function<void(const StepView&)> on_request);
 

@@ -1,4 +1,4 @@
-// EnergyWriter: energy.csv, the energy and where it went (integrators/common/energy_ledger.hpp), as work since the
+// EnergyWriter: energy.csv, the energy and the work that changes it (integrators/common/energy_ledger.hpp), since the
 // start.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace carom {
 
 class EnergyWriter final : public Observer {
  public:
-  /// The ledger must be an observer before this one.
+  /// The ledger must precede this object in the list of observers.
   EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file);
 
   /// Throws FileError if the file cannot be written.
@@ -29,8 +29,8 @@ class EnergyWriter final : public Observer {
 
   const EnergyLedger& ledger_;
   CsvFile file_;
-  long every_;  // steps; by default that of the duration at the first start, also when a restart changes it
-  std::size_t regular_size_ = 0;  // without the last row of a run that ended between two regular ones
+  long every_;  // in steps; by default from the duration at the first start, also if a restart changes the duration
+  std::size_t regular_size_ = 0;  // size without the last row of a run that ended between two regular rows
   bool given_stride_;
   double step_, last_regular_ = 0, last_written_ = 0;
   std::optional<CsvFile::Place> resume_;

@@ -7,8 +7,8 @@ namespace carom {
 
 namespace {
 
-// Where in [0, 1] the cubic with values and slopes at both ends falls through zero for the last time; 0 if it is never
-// positive, 1 if it ends so.
+// The last point in [0, 1] at which the cubic with the given values and slopes at both ends falls through zero. 0 if
+// the cubic is never positive, 1 if it is not negative at the end.
 double last_fall(double value_0, double slope_0, double value_1, double slope_1) {
   if (value_1 >= 0) return 1;
   const auto value = [&](double s) {
@@ -107,7 +107,7 @@ void EventLog::write(const StepView& view, const Passage& passage, int row, bool
   const In q = passage.jump != nullptr ? passage.jump->q_1 : In(view.state.q);
   const In v = passage.jump != nullptr ? passage.jump->v_1 : In(view.state.v);
   const ConstraintBlock::Place place = system.row_contact_place(row, q, v, passage.t);
-  // inside a subdivided step the number is that of the whole one, which is not done yet
+  // inside a subdivided step use the number of the whole step, which is not complete yet
   const long step = view.nominal ? view.state.step : view.state.step + 1;
   file_.cell(t).cell(std::to_string(step)).cell(impact ? "impact" : "release").cell(system.row_name(row));
   for (const Vec3& x : {place.point, place.normal})

@@ -1,19 +1,20 @@
 // EventLog: events.csv, a row for every impact and release of every contact.
 //
-// An impact is the step in which a row that was open gets an impulse, a release the first step without one; between
-// them the contact is closed. Times are interpolated inside steps:
-//   impact   where the gap of the smooth motion, as the cubic through gaps and gap velocities at both ends of the
-//            step, falls through zero
-//   release  where the contact force vanishes: the gap's acceleration without it is -dg'/h in the last closed step
-//            (dg': the jump of its gap velocity), (g'_{n+1} - g'_n)/h in the step after, and linear between their
-//            middles. A contact that was closed in one step only, or bounced off in its last, opens at the end of it.
+// An impact is the step in which an open row gets an impulse. A release is the first step without an impulse. In
+// between the contact is closed. Times are interpolated inside steps:
+//   impact   the gap of the smooth motion falls through zero; the gap is the cubic through gaps and gap velocities at
+//            both ends of the step
+//   release  the contact force vanishes. The gap's acceleration without this force is -dg'/h in the last closed step
+//            (dg': the jump of the gap velocity), (g'_{n+1} - g'_n)/h in the following step, and linear between the
+//            middles of the two steps. A contact that was closed in one step only, or bounced off in its last step,
+//            opens at the end of this step.
 // Columns:
-//   t, step (the nominal one), event (impact or release), contact,
+//   t, step (number of the nominal step), event (impact or release), contact,
 //   x, y, z, normal_x, normal_y, normal_z            point and direction of the force at the end of the step
-//   gap_velocity_start                               at t_n, which the impact law reflects
+//   gap_velocity_start                               at t_n; the impact law reflects this value
 //   gap_velocity_smooth, gap_velocity_end            at the end of the step, before and after the velocity jump
 //   impulse, total_impulse                           of the step; of the contact since its impact
-// A contact that carries a force from the start on is an impact of the first step, with hardly a gap velocity.
+// A contact that carries a force from the start counts as an impact of the first step, with hardly any gap velocity.
 #pragma once
 
 #include <filesystem>
@@ -39,7 +40,7 @@ class EventLog final : public Observer {
   void restore(const NamedArrays& record, bool same_files) override;
 
  private:
-  /// What is known of a row that is closed.
+  /// Data of a closed row.
   struct Contact {
     double began = 0;  ///< time of the impact
     double steps = 0;

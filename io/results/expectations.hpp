@@ -1,4 +1,4 @@
-// Expectations: what a model says its run should find, key "expect".
+// Expectations: the expected results of a model, key "expect".
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ struct Expectation {
   std::string probe, pointer;
   double value = 0, tolerance = 0;
   double time = 0;
-  std::optional<double> found;  ///< none: the run ended before, or goes on from a checkpoint behind that time
+  std::optional<double> found;  ///< empty: the run ended earlier, or continues from a checkpoint after this time
 
   bool met() const;
 };
 
 class Expectations final : public Observer {
  public:
-  /// The probes are those of the model. Times before the run are added to `issues` as errors.
+  /// probes: the probes of the model. Times before the run are added to `issues` as errors.
   Expectations(const Model& model, const std::vector<Probe>& probes, ModelIssues& issues);
 
   void start(const StepView& view) override;
@@ -40,7 +40,7 @@ class Expectations final : public Observer {
     std::optional<double> before_t;  // the last value before the time
     double before = 0;
   };
-  /// By which a restart knows an expectation again, wherever it stands in the list.
+  /// Identifies an expectation after a restart, whatever its position in the list.
   static std::string key(const Expectation& e);
   void look(const StepView& view);
 

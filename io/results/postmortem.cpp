@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t listed = 10;
 
-/// The residuals of the last attempt's last iterations, over their tolerances, oldest first.
+/// Residuals of the last iterations of the last attempt, over their tolerances, oldest first.
 std::vector<double> residual_history(const SubproblemReport& sub) {
   std::vector<double> history;
   const int first = std::max(sub.attempt_start, sub.iterations + 1 - SubproblemReport::history_size);
@@ -37,7 +37,7 @@ std::string shell_word(const fs::path& path) {
   return word + "'";
 }
 
-// JSON has no infinity.
+// JSON has no infinity
 json number(double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); }
 
 }  // namespace
@@ -125,12 +125,12 @@ std::vector<PostMortem::Residual> PostMortem::largest_residuals() const {
   const System& system = parts_.model.system;
   const In r = parts_.integrator.equation_residual(), rows = parts_.integrator.row_residual();
 
-  // equations and rows have different units: each is measured by the largest of its kind
+  // equations and rows have different units: divide each by the largest value of its kind
   const auto size = [](double x) { return std::isfinite(x) ? std::abs(x) : HUGE_VAL; };
   double largest[2] = {0, 0};
   for (const double x : r) largest[0] = std::max(largest[0], size(x));
   for (const double x : rows) largest[1] = std::max(largest[1], size(x));
-  std::vector<std::pair<double, int>> order;  // share, equation or size() + row
+  std::vector<std::pair<double, int>> order;  // (share, equation) or (share, size() + row)
   const auto add = [&](In values, double scale, int first) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double s = size(values[i]);
@@ -166,7 +166,7 @@ PostMortem::Penetration PostMortem::deepest(const State& state) const {
   return found;
 }
 
-// The contacts and stops that are closed, or would be after a nominal step.
+// Names of contacts and stops that are closed, or would be closed after a nominal step.
 std::string PostMortem::closing_rows(const StepView& view) const {
   const System& system = parts_.model.system;
   std::string names;
@@ -194,7 +194,7 @@ void PostMortem::find_hints(const StepView& view) {
     return;
   }
 
-  // the step
+  // hints about the step
   const double rotation = last.rotation / last.h * view.nominal_step, travel = last.speed * view.nominal_step;
   const bool far = std::isfinite(travel) && travel > 0.1 * model.scales.length, large_step = rotation > 0.3 || far;
   if (rotation > 0.3)
@@ -224,7 +224,7 @@ void PostMortem::find_hints(const StepView& view) {
   if (view.state.step > 0 && at_start_.gap < -1e-3 * model.scales.length)
     hints_.emplace_back(fmt::format("{} penetrated by {:.3g} at the start, which the first step has corrected: {}",
                                     system.row_name(at_start_.row), -at_start_.gap, projected));
-  // at a large step a tangent is taken for redundant that is only singular there
+  // at a large step the tangent may be singular without redundant constraints
   if (last.redundant && !large_step) {
     const std::string closing = closing_rows(view);
     hints_.emplace_back(closing.empty()
@@ -232,7 +232,7 @@ void PostMortem::find_hints(const StepView& view) {
                             : "joints or drivers leave no way to what closes here, or repeat each other: " + closing);
   }
   if (reason == FailureReason::singular_matrix) {
-    // with a small step the matrix is nearly that of masses and constraints
+    // at a small step the matrix consists mainly of masses and constraints
     if (large_step || (system.bilateral() == 0 && !system.has_massless_equation()))
       hints_.emplace_back("the tangent is singular at this step size or at this state: use a smaller step");
     else
@@ -265,7 +265,7 @@ void PostMortem::find_hints(const StepView& view) {
           "/integrator/newton/tolerance or constraint_tolerance");
     else if (!large_step && falling && history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
       hints_.emplace_back("the iteration still made progress: raise /integrator/newton/max_iterations");
-    // more changes than rows, so that some changed twice, and that all the time
+    // more changes than rows: some rows changed repeatedly
     if (sub->set_changes > std::max(system.conditional(), sub->iterations / 2))
       hints_.emplace_back("contacts kept opening and closing: a smaller step has fewer of them change at once");
   }

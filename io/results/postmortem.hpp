@@ -1,10 +1,10 @@
-// PostMortem: what a run that did not converge leaves in <results>/postmortem.
+// PostMortem: the folder <results>/postmortem of a run that did not converge.
 //
-//   state.cbor      the last good state, a checkpoint to restart from
-//   report.json     time and step of the failure, every trial with its residuals per iteration, the largest residuals
-//                   by the names of the model, hints, the command that repeats the failure
-//   report.txt      the same to read
-//   residual.pvd    the last good state with the residual of the failed trial: residual_force and residual_moment on
+//   state.cbor      the last valid state, a checkpoint for a restart
+//   report.json     time and step of the failure, all attempts with their residuals per iteration, the largest
+//                   residuals with the names of the model, hints, the command that repeats the failure
+//   report.txt      the same as text
+//   residual.pvd    the last valid state with the residual of the failed attempt: residual_force and residual_moment on
 //                   bodies, constraint_residual on contacts
 #pragma once
 
@@ -20,19 +20,19 @@ namespace carom {
 
 class PostMortem final : public Observer {
  public:
-  /// `restart`: what an earlier run left may be what this one goes on from, and stays until it ends.
+  /// restart: the run may continue from the files of an earlier failure, so they stay until the run ends.
   PostMortem(const std::filesystem::path& results, RunParts parts, bool restart);
 
-  /// Removes what an earlier run left.
+  /// Removes the files of an earlier run.
   void start(const StepView& view) override;
   void after_step(const StepView& view) override {
     if (view.nominal && !trials_.empty()) trials_.clear();
   }
   void rejected(const StepView& view) override;
-  /// After a failure it writes. Throws FileError.
+  /// Writes the files after a failure. Throws FileError.
   void finish(const StepView& view, RunStatus status) override;
 
-  /// A line per hint, after a failed run.
+  /// One line per hint, after a failed run.
   const std::vector<std::string>& hints() const { return hints_; }
 
  private:
@@ -41,7 +41,7 @@ class PostMortem final : public Observer {
     double value = 0, relative = 0;
   };
   std::vector<Residual> largest_residuals() const;
-  /// A contact or stop and its gap; no row: none penetrates.
+  /// A contact or stop and its gap; row -1: no penetration.
   struct Penetration {
     int row = -1;
     double gap = 0;
@@ -55,7 +55,7 @@ class PostMortem final : public Observer {
   RunParts parts_;
   bool restart_;
   Penetration at_start_;
-  std::vector<StepReport> trials_;  // of the present nominal step
+  std::vector<StepReport> trials_;  // attempts of the present nominal step
   std::vector<std::string> hints_;
 };
 

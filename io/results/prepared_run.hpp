@@ -1,11 +1,11 @@
-// PreparedRun: a model that is ready to run, for every program and test that runs models.
+// PreparedRun: a model that is ready to run. All programs and tests that run models use this type.
 //
 //   PreparedRun run = prepare_run(load_model("pendulum.json", {"/integrator/step=1e-4"}), {.end_time = 2.0});
 //   if (!run.ok()) std::cerr << run.issues.report();
 //   Simulation simulation(run.model->system, *run.integrator, run.model->state, run.model->simulation);
 //
-// The document stays as it was read. What the run changes of it is in `options` and in the model; `resolved` and
-// run_text() put them together.
+// The document does not change. Changes by the run are in `options` and in the model; `resolved` and run_text() combine
+// them.
 #pragma once
 
 #include <memory>
@@ -23,25 +23,25 @@ namespace carom {
 struct PreparedRun {
   ModelDocument document;
   RunOptions options;
-  nlohmann::json resolved;                   ///< with the end time of the options: see resolved_model()
-  ModelIssues issues;                        ///< of the document and of what follows
-  std::vector<ModelDifference> differences;  ///< from the model of the checkpoint
+  nlohmann::json resolved;                   ///< document with the end time of the options: see resolved_model()
+  ModelIssues issues;                        ///< errors of the document and of later steps
+  std::vector<ModelDifference> differences;  ///< differences from the model of the checkpoint
 
-  // Complete if ok(); otherwise what could be made, or null.
+  // complete if ok(); otherwise incomplete or null
   std::unique_ptr<Model> model;
   std::vector<Probe> probes;
   std::unique_ptr<Expectations> expectations;
   std::unique_ptr<Integrator> integrator;
 
   bool ok() const { return issues.empty(); }
-  /// What checkpoints hold.
+  /// The text that checkpoints store.
   std::string checkpoint_text() const { return model_text(resolved); }
-  /// What run.json holds; for a run that is ok().
+  /// The text of run.json. Precondition: ok().
   std::string run_text() const { return model_text(repeatable_model(resolved, *model)); }
 };
 
-/// Builds the model, its probes and expectations, and starts the integrator. With a checkpoint: checks that the model
-/// can go on from it, keeps its scales where kept_scales() gives them, and leaves state and integrator to resume().
+/// Builds the model, its probes and expectations, and initialises the integrator. With a checkpoint: checks that the
+/// model can continue from it, uses the scales from kept_scales(), and leaves state and integrator to resume().
 PreparedRun prepare_run(ModelDocument document, const RunOptions& options = {}, const Checkpoint* checkpoint = nullptr);
 
 }  // namespace carom

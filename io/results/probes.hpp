@@ -16,7 +16,7 @@ namespace carom {
 /// One probe: its columns and the function that reads their values off a step.
 struct Probe {
   std::vector<std::string> columns;
-  std::string meaning;  ///< quantity and what it is of
+  std::string meaning;  ///< quantity and observed object
   int every = 1;
   std::function<void(const StepView&, double*)> evaluate;  ///< as many values as columns
 };
@@ -25,7 +25,7 @@ struct Probe {
 /// tell, as the number of a node of a mesh, is added to `issues` as an error.
 std::vector<Probe> make_probes(const Model& model, ModelIssues& issues);
 
-/// Writes probes.csv: first column t, then a column per probe and component, every value so that it reads back exactly.
+/// Writes probes.csv: first column t, then one column per probe and component, with all digits of the values.
 class ProbeWriter final : public Observer {
  public:
   ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes);

@@ -44,10 +44,10 @@ void StatusFile::stopped() noexcept {
     const std::string last_words = text("stopped");
     try {
       write_atomically(path_, last_words);
-    } catch (const FileError&) {  // the disk is full, or gone
+    } catch (const FileError&) {  // the disk is full or was removed
       write_in_place(path_, last_words);
     }
-  } catch (const std::exception&) {  // nothing more can be said
+  } catch (const std::exception&) {  // no further report is possible
   }
 }
 

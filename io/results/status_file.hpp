@@ -1,8 +1,8 @@
-// StatusFile: status.json, how far a run has come, for those who watch from elsewhere. Rewritten at most once a second
-// and at the end, always whole.
+// StatusFile: status.json, the progress of a run for other programs. The file is rewritten at most once a second and at
+// the end, and is always complete.
 //
 //   status            "running", "completed", "failed", "interrupted", "stopped" (by an error of files or disk)
-//   pid, host         of the process; a killed one leaves "running" behind
+//   pid, host         of the process; a killed process leaves "running" behind
 //   t, time.{start,end}, share, steps, steps_per_second, seconds_elapsed, seconds_left, closed_contacts
 //   updated           time of this report, UTC
 #pragma once
@@ -23,7 +23,7 @@ class StatusFile final : public Observer {
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
   void finish(const StepView& view, RunStatus status) override;
-  /// After an exception: tries to say so, without one of its own.
+  /// Called after an exception: tries to report it and throws nothing.
   void stopped() noexcept;
 
  private:

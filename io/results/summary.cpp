@@ -200,7 +200,7 @@ std::string failure_words(const StepReport& r) {
 
 std::string worst_row(const Model& model, const StepReport& r) {
   if (!r.failed_item.empty()) return r.failed_item;
-  // the residual that is further from its tolerance
+  // name the residual that is further from its tolerance
   const SubproblemReport* const sub = r.failed_subproblem();
   const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || sub == nullptr || sub->constraint > sub->residual);
   return rows                    ? model.system.row_name(r.worst_row)
@@ -211,11 +211,11 @@ std::string worst_row(const Model& model, const StepReport& r) {
 std::vector<std::string> step_remarks(const Model& model, const RunStatistics& s) {
   std::vector<std::string> remarks;
   if (model.system.conditional() == 0) return remarks;
-  // the impact law reflects the rate at the start of the step, which a fast rotation makes a poor guess
+  // the impact law reflects the rate at the start of the step, which is inaccurate in a fast rotation
   if (s.largest_rotation > 0.3)
     remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: impacts are inaccurate at this step size",
                                   s.largest_rotation));
-  // contacts are looked at once a step
+  // contacts are checked once per step
   const double travel = model.simulation.step * s.largest_speed;
   if (travel > model.thinnest_obstacle)
     remarks.push_back(

@@ -1,4 +1,4 @@
-// The account of a run: summary.json, the closing table, and the progress shown meanwhile.
+// The summary of a run: summary.json, the final table, and the progress during the run.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace carom {
 /// "completed", "failed" or "interrupted".
 const char* status_word(RunStatus status);
 
-/// Samples the energy about a thousand times in a run, where no ledger is kept.
+/// Samples the energy about a thousand times during a run without energy ledger.
 class EnergyWatch final : public Observer {
  public:
   explicit EnergyWatch(const SimulationOptions& options);
@@ -41,10 +41,10 @@ class EnergyWatch final : public Observer {
   bool restored_ = false;
 };
 
-/// Progress on stderr: one line rewritten on a terminal, a line per tenth of the run otherwise.
+/// Progress on stderr: one rewritten line on a terminal, otherwise one line per tenth of the run.
 class Progress final : public Observer {
  public:
-  /// The simulated time of the whole run; a restart begins inside.
+  /// The simulated time of the whole run; a restart begins inside this interval.
   Progress(double t_start, double t_end, bool terminal);
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
@@ -58,7 +58,7 @@ class Progress final : public Observer {
 
   double t_start_, t_end_;
   bool terminal_;
-  double t_0_ = 0;  // where this part began
+  double t_0_ = 0;  // start time of this part
   long step_0_ = 0;
   int tenth_ = 0;
   std::chrono::steady_clock::time_point begin_, last_;
@@ -71,27 +71,27 @@ struct WallSeconds {
 struct RunAccount {
   RunStatus status = RunStatus::completed;
   RunStatistics statistics;
-  std::vector<std::string> subproblems;  ///< their names
+  std::vector<std::string> subproblems;  ///< names of the sub-problems
   LinearCounters linear;
   StepReport last_report;
   double t_start = 0, t_end = 0;
   double energy_initial = 0, energy_final = 0, energy_max = 0;
   std::optional<EnergyBalance> ledger;
   std::vector<Expectation> expectations;
-  std::string restarted_from;  ///< a checkpoint; empty for a run from the start
+  std::string restarted_from;  ///< path of a checkpoint; empty for a run from the start
   WallSeconds wall;
   std::vector<std::string> warnings;
 };
 
-/// The text of summary.json as documented in docs/; residuals are scaled by the model's length and speed.
+/// The text of summary.json as documented in docs/user_guide.md; residuals are divided by the model's length and speed.
 std::string summary_text(const Model& model, const RunAccount& account);
 /// "position sub-problem: no convergence".
 std::string failure_words(const StepReport& report);
-/// The name of the row, the equation or the element that kept a step from converging; empty if unknown.
+/// Name of the row, equation or element that prevented convergence; empty if unknown.
 std::string worst_row(const Model& model, const StepReport& report);
-/// True remarks on a finished run that ask for a smaller step: large rotations, obstacles that could be crossed unseen.
+/// Remarks about a finished run that needs a smaller step: large rotations, obstacles that bodies may cross undetected.
 std::vector<std::string> step_remarks(const Model& model, const RunStatistics& statistics);
-/// The table a run ends with.
+/// The table at the end of a run.
 std::string closing_table(const Model& model, const RunAccount& account);
 
 }  // namespace carom

@@ -12,7 +12,7 @@ namespace carom {
 
 namespace {
 
-// A line from the centre to each named point outside the body's surface, so that arms and pins can be seen.
+// Draws a line from the centre to each named point outside the body's surface, which shows arms and pins.
 void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
   if (body.nodes.size() != 1) return;
   Vec3 extent = Vec3::Zero();
@@ -33,7 +33,7 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
     : model_(model), directory_(directory), name_(name) {
   start_time_ = model.state_at_start.t;
 
-  // strides: by steps, by time, or about 200 frames
+  // intervals between frames: in steps, in time, or for about 200 frames
   const double steps = model.simulation.duration / model.simulation.step;
   if (model.output.vtu_interval)
     interval_ = *model.output.vtu_interval;
@@ -83,7 +83,7 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   for (const auto& block : model.system.constraints())
     if (block->traits().kind != RowKind::bilateral)
       for (int item = 0; item < block->topology().items; ++item) {
-        // a stop's first side may be the ground
+        // the first side of a stop may be the ground
         const int first = block->topology().node(item, 0);
         contact_nodes_.insert(contact_nodes_.end(), at(block->rows()),
                               first < 0 ? block->topology().node(item, 1) : first);
@@ -106,7 +106,7 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   add_element_fields();
 }
 
-// Fields of one name are one field, whatever body they are of.
+// Fields with one name form one field, whatever their body.
 void VtuOutput::add_element_fields() {
   std::size_t most = 0, widest = 0;
   for (const BodyInfo& body : model_.bodies)
@@ -139,7 +139,7 @@ void VtuOutput::save(NamedArrays& record) {
 }
 
 void VtuOutput::restore(const NamedArrays& record, bool same_files) {
-  // a series that is continued keeps its own stride, and another one begins at the restart
+  // a continued series keeps its interval; another interval begins at the restart
   const Vector* const stride = record.find("stride");
   const bool known = stride != nullptr && stride->size() == 3;
   if (same_files && !given_stride_ && known && (*stride)[0] > 0 && (*stride)[2] == model_.simulation.step)
@@ -158,13 +158,13 @@ void VtuOutput::after_step(const StepView& view) {
   }
   if (view.state.t < next_ - 1e-9 * interval_) return;
   write_regular(view);
-  // the next multiple; every step where the interval is below the rounding of time
+  // the next multiple of the interval; every step if the interval is below the rounding of time
   const double next = next_ + (std::floor((view.state.t - next_) / interval_ + 1e-9) + 1) * interval_;
   next_ = std::isfinite(next) && next > view.state.t ? next : view.state.t;
 }
 
 void VtuOutput::finish(const StepView& view, RunStatus) {
-  // the last state belongs into the series, above all that of a run that failed
+  // the series includes the last state, which is most important after a failure
   if (view.state.t > last_written_) write(view);
   series_->close();
 }
@@ -175,7 +175,8 @@ void VtuOutput::write_regular(const StepView& view) {
 }
 
 void VtuOutput::write(const StepView& view) {
-  if (series_->frames() > 0 && view.state.t == last_written_) return;  // asked for where one was due
+  if (series_->frames() > 0 && view.state.t == last_written_)
+    return;  // a picture was requested in a step with a regular picture
   fill(view);
   series_->write(view.state.t, piece_);
   last_written_ = view.state.t;
@@ -298,7 +299,7 @@ void VtuOutput::fill_contacts(const StepView& view) {
     const std::size_t point = first_contact_point_ + at(i);
     const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
     const double force = view.integrator.row_force(view.state, row);
-    // the point of the body that touches
+    // the body's contact point
     const int node = contact_nodes_[at(i)];
     const double* q = view.state.q.data() + system.dofs().configuration_offset(node);
     const PointState center = point_state(q, system.dofs().kind(node), Vec3::Zero());

@@ -1,10 +1,11 @@
-// Picture: the VTU series of a run. Bodies by their shape with lines to their named points, flexible ones by their
-// elements, obstacles, and a vertex per contact candidate.
+// VtuOutput: the VTU series of a run. Bodies appear with their shape and lines to their named points, flexible bodies
+// with their elements; obstacles as surfaces; contact candidates as vertices.
 //
-// Point fields: displacement since the start and velocity (of a contact: of the body's point that touches),
-// contact_force (vector, zero off contacts), gap (zero off contacts), and the nodal output fields of the elements,
-// averaged over those that share a node (zero elsewhere).
-// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring), body (number in the model file, -1 otherwise), and the
+// Point fields: displacement since the start; velocity (on contacts: velocity of the body's point); contact_force
+// (vector, zero away from contacts); gap (zero away from contacts); nodal output fields of the elements, averaged over
+// the elements at a node (zero elsewhere).
+// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring); body (number in the model file, -1 otherwise); other
+// output fields of the elements (zero elsewhere).
 // other output fields of the elements (zero elsewhere).
 #pragma once
 
@@ -23,7 +24,7 @@ class VtuOutput final : public Observer {
   /// Writes <directory>/<name>.pvd and <directory>/vtu/.
   VtuOutput(const Model& model, const std::filesystem::path& directory, const std::string& name);
 
-  /// Throws FileError, as every writing does.
+  /// Throws FileError, like all functions that write.
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
   void finish(const StepView& view, RunStatus status) override;
@@ -31,12 +32,12 @@ class VtuOutput final : public Observer {
   void save(NamedArrays& record) override;
   void restore(const NamedArrays& record, bool same_files) override;
 
-  /// A picture of this state, whether or not one is due.
+  /// Writes a picture of this state, even if no picture is due.
   void write(const StepView& view);
 
-  /// The grid with its fields at this state; the points of contacts come last, one per unilateral row.
+  /// The grid with its fields at this state. The points of contacts come last, one per unilateral row.
   const VtuPiece& fill(const StepView& view);
-  /// Per point the node it moves with, -1 for none; contacts' points have none.
+  /// The node to which each point belongs; -1 for none. Points of contacts have none.
   std::vector<int> point_nodes() const;
 
  private:
@@ -45,9 +46,9 @@ class VtuOutput final : public Observer {
     const BodyInfo* body = nullptr;
     const ObstacleInfo* obstacle = nullptr;
     const std::pair<AttachedPoint, AttachedPoint>* spring = nullptr;
-    SurfaceMesh mesh;  // in the frames of its body's nodes, or of its obstacle
+    SurfaceMesh mesh;  // in axes of the body's nodes or of the obstacle
 
-    /// The node that a point of a body moves with; arms and single nodes: the body's first.
+    /// The node to which a point of a body belongs; for arms and bodies with one node the first node.
     int node(std::size_t i) const { return i < body->mesh_nodes.size() ? body->mesh_nodes[i] : body->nodes[0]; }
   };
   struct MaterialPoint {
@@ -56,7 +57,7 @@ class VtuOutput final : public Observer {
   enum PointField { displacement, velocity, contact_force, gap };
   enum CellField { kind, body_number };
 
-  /// A field of some of the elements; `place` is that in piece_.cell_fields or, for nodal ones, piece_.point_fields.
+  /// A field of some elements. `place`: index in piece_.cell_fields or, for nodal fields, in piece_.point_fields.
   struct ElementField {
     OutputField field;
     std::size_t place = 0;
@@ -79,9 +80,9 @@ class VtuOutput final : public Observer {
   std::vector<Part> parts_;
   std::vector<ElementField> element_fields_;
   Vector element_values_, velocities_,
-      node_sums_;  // node_sums_: of one field, per node; then the number of contributions
+      node_sums_;  // sums of one field per node, then the number of contributions
   std::size_t first_contact_point_ = 0;
-  std::vector<int> contact_nodes_;  // the first node of each unilateral row
+  std::vector<int> contact_nodes_;  // first node of each unilateral row
   long every_ = 0;
   bool given_stride_ = false;
   double interval_ = 0, next_ = 0;

@@ -83,7 +83,7 @@ std::string pvd_entry(double t, const std::string& series, std::size_t number) {
          "\"/>";
 }
 
-/// The number of a file SERIES_<digits>.vtu, also with .tmp behind it.
+/// The number in a file name SERIES_<digits>.vtu, also if .tmp follows.
 std::optional<std::size_t> frame_number(std::string_view file, std::string_view series) {
   if (file.ends_with(".tmp")) file.remove_suffix(4);
   if (!file.ends_with(".vtu") || !file.starts_with(series)) return std::nullopt;
@@ -96,7 +96,7 @@ std::optional<std::size_t> frame_number(std::string_view file, std::string_view 
   return number;
 }
 
-/// Times of the frames listed in a PVD file of ours.
+/// Times of the frames listed in a PVD file of this class.
 std::vector<double> listed_times(const fs::path& path) {
   std::vector<double> times;
   std::ifstream stream(path);
@@ -122,11 +122,11 @@ void remove_frames(const fs::path& directory, const std::string& series, std::si
   for (const fs::path& path : stale) fs::remove(path, error);
 }
 
-/// The list of frames; see the header of this file's interface.
+/// The list of frames; the header vtu_series.hpp describes its format.
 class PvdFile {
  public:
   PvdFile(fs::path path, std::string series) : path_(std::move(path)), series_(std::move(series)) {
-    // Room for times and numbers of any length.
+    // space for times and numbers of any length
     width_ = std::bit_ceil(pvd_entry(-1.2345678901234567e-300, series_, 1'000'000'000).size() + 1);
   }
 
@@ -161,12 +161,12 @@ class PvdFile {
     return text + '\n';
   }
 
-  /// The opening tags, filled up to whole records.
+  /// The opening tags, padded to a whole number of records.
   std::string head() const { return padded(std::string(pvd_head), (pvd_head.size() + width_) / width_ * width_); }
 
   std::string record(double t, std::size_t number) const { return padded(pvd_entry(t, series_, number), width_); }
 
-  /// The whole file, with as many blank records as used ones.
+  /// Writes the whole file, with as many blank records as used records.
   void rewrite() {
     const std::size_t reserved = std::max(first_reserve, 2 * count());
     std::string text = head() + records_;
@@ -197,7 +197,7 @@ class StopWatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// VTK wants a pointer to change, but the writer only reads.
+/// VTK expects a non-const pointer, but the writer only reads.
 template <class T>
 T* unconst(const std::vector<T>& values) {
   return const_cast<T*>(values.data());
@@ -213,10 +213,10 @@ void check_fields(const std::vector<VtuPiece::Field>& fields, std::size_t count,
   }
 }
 
-/// Lets VTK's arrays point at the values of the fields.
+/// Makes VTK's arrays refer to the values of the fields.
 void set_fields(vtkDataSetAttributes& data, const std::vector<VtuPiece::Field>& fields) {
   const auto array = [&](std::size_t i) { return vtkDoubleArray::FastDownCast(data.GetArray(static_cast<int>(i))); };
-  // VTK puts names into the XML as they are.
+  // VTK writes names to the XML without escaping
   bool same = static_cast<std::size_t>(data.GetNumberOfArrays()) == fields.size();
   for (std::size_t i = 0; same && i < fields.size(); ++i) {
     same = escaped(fields[i].name) == array(i)->GetName() && fields[i].components == array(i)->GetNumberOfComponents();
@@ -229,7 +229,7 @@ void set_fields(vtkDataSetAttributes& data, const std::vector<VtuPiece::Field>& 
       values->SetNumberOfComponents(field.components);
       data.AddArray(values);
     }
-    // Two fields of one name would be one for VTK.
+    // VTK treats two fields of one name as one field
     if (static_cast<std::size_t>(data.GetNumberOfArrays()) != fields.size()) {
       data.Initialize();
       throw std::invalid_argument("two fields have the same name");
@@ -292,7 +292,7 @@ struct VtuSeries::Impl {
   double seconds = 0;
   bool closed = false;
 
-  // Cells as given last, which the arrays below point into or are made from.
+  // Cells of the last frame; the arrays below refer to them or are made from them.
   std::vector<int> connectivity, offsets;
   std::vector<unsigned char> types;
   std::size_t points_needed = 0;
@@ -321,7 +321,7 @@ void VtuSeries::Impl::begin(std::optional<double> resume_from) {
   }
   pvd.begin(kept);
 
-  // What is not listed would be taken for a part of the series.
+  // a frame that is not listed would be mistaken for a part of the series
   remove_frames(directory, name, kept.size());
 }
 
@@ -333,7 +333,7 @@ void VtuSeries::Impl::connect() {
   time->SetNumberOfTuples(1);
   grid->GetFieldData()->AddArray(time);
 
-  // VTK makes the bytes, we write the file: so that the reason of a failure is known.
+  // VTK produces the bytes and this class writes the file, so that the reason of a failure is known
   writer->SetInputData(grid);
   writer->SetDataModeToAppended();
   writer->EncodeAppendedDataOff();
@@ -352,7 +352,7 @@ void VtuSeries::Impl::set_cells(const VtuPiece& piece) {
     return;
   }
 
-  // Check before anything is changed.
+  // check before any change
   if (piece.offsets.size() != piece.types.size() ||
       (piece.offsets.empty() ? 0 : piece.offsets.back()) != static_cast<int>(piece.connectivity.size()) ||
       (!piece.offsets.empty() && piece.offsets.front() < 0) ||
@@ -369,7 +369,7 @@ void VtuSeries::Impl::set_cells(const VtuPiece& piece) {
   offsets = piece.offsets;
   types = piece.types;
 
-  // VTK's offsets begin with 0.
+  // VTK's offsets begin with 0
   vtkNew<vtkTypeInt32Array> vtk_offsets, vtk_connectivity;
   vtk_offsets->SetNumberOfValues(static_cast<vtkIdType>(offsets.size()) + 1);
   vtk_offsets->SetValue(0, 0);
@@ -423,7 +423,7 @@ VtuSeries::VtuSeries(fs::path directory, std::string name, std::optional<double>
 VtuSeries::~VtuSeries() {
   try {
     if (impl_) close();
-  } catch (const std::exception&) {  // the list is valid as it is
+  } catch (const std::exception&) {  // the list is also valid without this change
   }
 }
 

@@ -1,14 +1,14 @@
-// A series of VTU files and the PVD file that lists them, as ParaView opens it:
+// A series of VTU files and the PVD file that lists them, in the form that ParaView opens:
 //
 //   DIRECTORY/NAME.pvd, DIRECTORY/vtu/NAME_000000.vtu, DIRECTORY/vtu/NAME_000001.vtu, ...
 //
 // Values are stored in double precision, appended raw and compressed by LZ4; the time also as field data `TimeValue`.
 //
-// Whenever the program is killed, the series on disk is complete and readable: a VTU file gets its name only when it is
-// whole, and is listed only then. The PVD consists of records of equal width, a power of two, with blank ones in
-// reserve; a frame is added by one write into a blank record, which never crosses a page. When the reserve is used up,
-// a file with twice the records takes the place of the old one. So a frame costs the same however long the series is.
-// (A power failure is another matter: nothing waits for the disk.)
+// Even if the program is killed, the series on disk is complete and readable: a VTU file gets its name only when
+// complete, and is listed afterwards. The PVD file consists of records of equal width, a power of two, with blank
+// records in reserve. One write into a blank record adds a frame; a record never crosses a page. When the reserve is
+// used up, a file with twice the records replaces the old file. So the cost of a frame does not depend on the length of
+// the series. (A power failure may lose data, because the program does not wait for the disk.)
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct VtuPiece {
   struct Field {
     std::string name;
     int components = 1;
-    std::vector<double> values;  ///< components of the first point or cell, of the second, ...
+    std::vector<double> values;  ///< all components of the first point or cell, then of the second, ...
   };
 
   std::vector<double> points;        ///< x, y, z of each point
@@ -40,25 +40,26 @@ struct VtuPiece {
   std::size_t point_count() const { return points.size() / 3; }
   std::size_t cell_count() const { return types.size(); }
 
-  /// Adds the mesh, each of its points y at x + R y. Returns the number of its first point. Fields are left alone.
+  /// Adds the mesh; each point y is placed at x + R y. Returns the number of the first added point. Fields do not
+  /// change.
   std::size_t append(const SurfaceMesh& mesh, const Vec3& x = Vec3::Zero(), const Mat3& R = Mat3::Identity());
 
   /// Moves the points of an appended mesh to x + R y. Does not allocate.
   void place(std::size_t first_point, const SurfaceMesh& mesh, const Vec3& x, const Mat3& R);
 
-  /// Adds a field of zeros for the present points or cells. Returns its place in point_fields or cell_fields.
+  /// Adds a field of zeros for the present points or cells. Returns its index in point_fields or cell_fields.
   std::size_t add_point_field(std::string name, int components);
   std::size_t add_cell_field(std::string name, int components);
 };
 
-/// Removes a series: its list and its frames.
+/// Removes a series, that is, its list and its frames.
 void remove_series(const std::filesystem::path& directory, const std::string& name);
 
-/// Writes a series. Errors of files and disk are FileError; what was written before stays readable.
+/// Writes a series. Errors of files and disk throw FileError; earlier frames stay readable.
 class VtuSeries {
  public:
-  /// Begins the series with an empty list; frames of an earlier series of the same name are removed.
-  /// With `resume_from`, frames of an earlier series up to and including that time are kept and the series goes on.
+  /// Begins the series with an empty list and removes frames of an earlier series of the same name. With `resume_from`,
+  /// frames of the earlier series up to and including this time are kept, and the series continues.
   VtuSeries(std::filesystem::path directory, std::string name, std::optional<double> resume_from = std::nullopt);
   ~VtuSeries();
   VtuSeries(const VtuSeries&) = delete;
@@ -66,15 +67,15 @@ class VtuSeries {
   VtuSeries(VtuSeries&&) noexcept;
   VtuSeries& operator=(VtuSeries&&) noexcept;
 
-  /// Adds a frame. Points and fields are handed to VTK without a copy; cells are copied and checked only when they
-  /// differ from those of the frame before. Throws std::invalid_argument if the sizes do not fit together.
+  /// Adds a frame. VTK reads points and fields without a copy; cells are copied and checked only if they differ from
+  /// the cells of the previous frame. Throws std::invalid_argument if the sizes do not fit together.
   void write(double t, const VtuPiece& piece);
 
-  /// Cuts off the blank records. Called by the destructor, which swallows its errors. No frame can follow.
+  /// Cuts off the blank records. No frame can follow. The destructor calls close() and ignores its errors.
   void close();
 
-  std::size_t frames() const;    ///< in the list, with those kept
-  double seconds_spent() const;  ///< in the constructor, write and close
+  std::size_t frames() const;    ///< number of listed frames, including kept frames
+  double seconds_spent() const;  ///< time spent in the constructor, write and close
   const std::filesystem::path& pvd_path() const;
 
  private:

@@ -1,4 +1,4 @@
-// A line of a JSON file with a mark under one of its columns, as a terminal shows it.
+// A line of a JSON file with a mark under one of its columns, for a terminal.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace carom {
 
 namespace {
 
-/// Columns that a character takes on a terminal: 0 for combining marks, 2 for wide ones.
+/// Number of terminal columns of a character: 0 for combining marks, 2 for wide characters.
 std::size_t columns_of(std::uint32_t code) {
   struct Range {
     std::uint32_t first, last;
@@ -26,7 +26,7 @@ std::size_t columns_of(std::uint32_t code) {
   return std::any_of(std::begin(wide), std::end(wide), contains) ? 2 : 1;
 }
 
-/// The code of a valid UTF-8 character.
+/// The code point of a valid UTF-8 character.
 std::uint32_t code_of(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   const unsigned mask = character.size() == 1   ? 0x7F
@@ -38,13 +38,14 @@ std::uint32_t code_of(std::string_view character) {
   return code;
 }
 
-/// A character as a terminal shows it.
+/// A character in the form in which the terminal shows it.
 struct Cell {
   std::string text;
   std::size_t columns = 1;
 };
 
-/// The characters of a line, counted as JsonSource::place counts them: a byte that does not continue one begins one.
+/// The characters of a line, counted as in JsonSource::place: every byte that is not a continuation byte begins a
+/// character.
 std::vector<Cell> cells_of(std::string_view line) {
   constexpr std::size_t tab = 4;
   std::vector<Cell> cells;
@@ -59,7 +60,7 @@ std::vector<Cell> cells_of(std::string_view line) {
       cell.text = std::string(cell.columns, ' ');
     } else if (is_utf8(bytes)) {
       const std::uint32_t code = code_of(bytes);
-      // Control characters and those that turn the direction of writing do harm.
+      // control characters and characters that change the direction of writing must not be printed
       const bool shown = code >= 0x20 && (code < 0x7F || code > 0x9F) && !(code >= 0x202A && code <= 0x202E) &&
                          !(code >= 0x2066 && code <= 0x2069);
       if (shown) cell = {std::string(bytes), columns_of(code)};
@@ -74,7 +75,7 @@ std::vector<Cell> cells_of(std::string_view line) {
 }  // namespace
 
 std::string JsonSource::excerpt(Place place, std::size_t width) const {
-  // The line, without the byte order mark and the end of lines of other systems.
+  // the line without byte order mark and without the line ends of other systems
   if (place.line < 1 || place.column < 1) return {};
   std::size_t begin = text_.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0;
   for (int line = 1; line < place.line; ++line) {
@@ -89,7 +90,7 @@ std::string JsonSource::excerpt(Place place, std::size_t width) const {
   const std::vector<Cell> cells = cells_of(text);
   const std::size_t at = std::min(static_cast<std::size_t>(place.column) - 1, cells.size());
 
-  // From the first character that is not blank; as much before and behind the place as there is room for.
+  // from the first non-blank character; as much text before and after the place as fits
   constexpr std::string_view indent = "    ", cut = "...";
   const std::size_t room = std::max<std::size_t>(width, 40) - indent.size() - 2 * cut.size() - 1;
   std::size_t first = 0;

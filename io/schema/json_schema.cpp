@@ -1,5 +1,5 @@
 // Declarations as JSON Schema, draft 2020-12, for editors and other programs. The schema accepts every document that
-// resolve() accepts, and not the other way round: references, formulas and rules between values are not in it.
+// resolve() accepts, and more: it contains no references, formulas and rules between values.
 
 #include <cmath>
 #include <limits>
@@ -44,7 +44,7 @@ json list_schema(const Node& node) {
 
 json required_keys(const std::vector<std::string>& keys) { return {{"required", keys}}; }
 
-/// That none of the keys of all alternatives but one is given.
+/// Excludes the keys of all alternatives except one.
 json without_others(const std::vector<std::vector<std::string>>& alternatives, std::size_t but) {
   json any = json::array();
   for (std::size_t i = 0; i < alternatives.size(); ++i)

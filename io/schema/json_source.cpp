@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Length of the UTF-8 character at s[i], 0 when it is none.
+/// Length of the UTF-8 character at s[i]; 0 if the bytes are not valid UTF-8.
 std::size_t character_length(std::string_view s, std::size_t i) {
   const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
   const unsigned char first = byte(i);
@@ -28,7 +28,7 @@ std::size_t character_length(std::string_view s, std::size_t i) {
   if (n == 0 || n > s.size() - i) return 0;
   for (std::size_t k = 1; k < n; ++k)
     if ((byte(i + k) & 0xC0) != 0x80) return 0;
-  // Longer encodings than needed, surrogates, and beyond the last character.
+  // overlong encodings, surrogates, and values beyond the last character
   if (n == 3 && ((first == 0xE0 && byte(i + 1) < 0xA0) || (first == 0xED && byte(i + 1) > 0x9F))) return 0;
   if (n == 4 && ((first == 0xF0 && byte(i + 1) < 0x90) || (first == 0xF4 && byte(i + 1) > 0x8F))) return 0;
   return n;
@@ -58,7 +58,7 @@ bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A'
 
 }  // namespace
 
-/// One pass over a text: builds the value and, if asked, the tree of places.
+/// One pass over a text: builds the value and, if requested, the tree of positions.
 class JsonParser {
  public:
   using Entry = JsonSource::Entry;
@@ -88,7 +88,7 @@ class JsonParser {
 
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
-  /// What stands at the current place, for a message.
+  /// The text at the current position, for a message.
   std::string found() const {
     if (at_ >= text_.size()) return "the end of the file";
     constexpr std::size_t longest = 24;
@@ -123,7 +123,7 @@ class JsonParser {
     }
   }
 
-  /// `entry` is filled when it is not null.
+  /// `entry` is filled unless it is null.
   void value(json& out, int depth, std::size_t key, Entry* entry) {
     if (depth >= JsonSource::max_depth && (peek() == '{' || peek() == '['))
       fail(at_, "more than " + std::to_string(JsonSource::max_depth) + " nested levels");
@@ -180,7 +180,7 @@ class JsonParser {
       fail(begin, "'" + std::string(word.substr(0, 40)) + (word.size() > 40 ? "..." : "") + "' is no number: " + why);
     };
 
-    // The grammar of JSON: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+    // grammar of JSON numbers: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
     std::size_t i = 0;
     const auto digits = [&] {
       const std::size_t first = i;
@@ -208,7 +208,7 @@ class JsonParser {
     }
     if (i != word.size()) wrong("unexpected '" + std::string(word.substr(i, 1)) + "'");
 
-    // Integers as such, as far as they fit.
+    // integers stay integers as far as they fit
     const char* first = word.data();
     const char* last = word.data() + word.size();
     at_ = end;
@@ -268,7 +268,7 @@ class JsonParser {
     }
     std::uint32_t code = hex4();
     if (code >= 0xD800 && code <= 0xDFFF) {
-      // A pair of surrogates.
+      // a pair of surrogates
       if (code >= 0xDC00 || text_.substr(at_, 2) != "\\u") fail(begin, "half of a surrogate pair in a string");
       at_ += 2;
       const std::uint32_t low = hex4();
@@ -312,7 +312,7 @@ class JsonParser {
       if (peek() == '}') fail(at_, "expected a key after ',', got '}'; there is a comma too many before it");
       if (peek() != '"') fail(at_, "expected a key between double quotes, got " + found());
 
-      // Key and value; the first of several keeps its value.
+      // key and value; of several equal keys the first keeps its value
       const std::size_t key_at = at_;
       std::string key = string();
       if (key.size() > JsonSource::max_key)
@@ -391,7 +391,7 @@ JsonSource::Place JsonSource::place(std::size_t offset) const {
       ++place.column;
     }
   };
-  // A byte order mark is no character.
+  // a byte order mark does not count as a character
   const std::size_t begin = text_.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0;
   if (marks_.empty()) {
     Place place{1, 1};
@@ -412,7 +412,7 @@ const JsonSource::Entry* JsonSource::find(const std::string& pointer, bool& exac
     Result result;
     JsonParser(text_, result, root_.get()).run();
   }
-  // As far down as there are values.
+  // descend as far as values exist
   const Entry* entry = root_.get();
   for (std::size_t begin = 1; begin <= pointer.size();) {
     const std::size_t end = std::min(pointer.find('/', begin), pointer.size());
@@ -512,18 +512,18 @@ std::string printable(std::string_view s, std::size_t longest) {
 std::string brief(const json& value) {
   if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
   if (value.is_number_float()) {
-    // as people write it: 2.1e+11 rather than 210000000000.0
+    // in the usual form: 2.1e+11 instead of 210000000000.0
     char digits[32];
     const auto x = value.get<double>();
     std::string text(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
-    // 3.2 rather than 3.2000000000000006, but not 1 for what is above it
+    // 3.2 instead of 3.2000000000000006, but not 1 for a value slightly above 1
     const std::string rounded(digits,
                               std::to_chars(digits, digits + sizeof digits, x, std::chars_format::general, 15).ptr);
     return text.size() > 16 && rounded.size() < text.size() && rounded.find('.') != std::string::npos ? rounded : text;
   }
   if (!value.is_structured()) return value.dump();
   if (value.is_object()) return value.empty() ? "{}" : "an object";
-  // Short lists of numbers and words are shown.
+  // show short lists of numbers and words
   bool flat = value.size() <= 8;
   for (std::size_t i = 0; flat && i < value.size(); ++i) flat = !value[i].is_structured();
   if (flat) {

@@ -26,7 +26,7 @@ bool is_index(const std::string& s) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// What a list holds.
+/// The node of a list's entries, or the node itself.
 const Node* inner(const Node* node) {
   while (!node->item.empty()) node = &node->item[0];
   return node;
@@ -43,7 +43,7 @@ std::vector<std::string> names_below(const Node& node) {
   return names;
 }
 
-/// One step down; several entries when types share a key.
+/// One step down; gives several entries if types share a key.
 std::vector<Entry> descend(const Entry& from, const std::string& segment) {
   const Node* node = inner(from.node);
   const std::string path = from.path + "/" + segment;
@@ -122,7 +122,7 @@ std::string text_of(const Entry& entry) {
   }
   if (entry.variant != nullptr) append_wrapped(out, entry.variant->help, 2);
 
-  // What is below.
+  // the keys, types and words below
   const Node& node = *inner(entry.node);
   for (const Word& word : node.words) append_wrapped(out, in_quotes(word.word) + ": " + word.help, 4);
   if (!node.keys.empty()) {

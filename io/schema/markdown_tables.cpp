@@ -12,7 +12,7 @@ using namespace spec;
 
 namespace {
 
-/// What a list holds.
+/// The node of a list's entries, or the node itself.
 const Node& inner(const Node& node) {
   const Node* found = &node;
   while (!found->item.empty()) found = &found->item[0];
@@ -24,7 +24,7 @@ std::string presence(const Key& key) {
   return key.preset ? "`" + key.preset->dump() + "`" : "";
 }
 
-// What a value may be, in a cell.
+// The allowed values in a cell.
 std::string value_text(const Node& node) {
   const Node& n = inner(node);
   if (n.kind == Kind::name) return "a name";
@@ -106,7 +106,7 @@ class Writer {
       for (const Key& key : node.keys) nested(path + "/" + key.name, key, level, type);
   }
 
-  // Types that share a key share its section; those with another object under its name have sections of their own.
+  // Types that share a key share its section; a different object under the same name has a separate section.
   void nested(const std::string& path, const Key& key, int level, const std::string& type) {
     if (!has_keys(key.value)) return;
     Writer alone;
@@ -120,7 +120,7 @@ class Writer {
     below(path, key.value, level < 5 ? level + 1 : level, of);
   }
 
-  // An object's keys, or those of each type; `of` belongs to the path in headings.
+  // The keys of an object, or of each type; `of` belongs to the path in headings.
   void below(const std::string& path, const Node& value, int level, const std::string& of = "") {
     const Node& node = inner(value);
     if (node.variants.empty()) {

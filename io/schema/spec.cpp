@@ -72,7 +72,7 @@ Node vector3(const std::string& quantity) { return list(plural(quantity), number
 
 Node nonzero_vector3(const std::string& quantity) {
   return vector3(quantity).with([](const json& value, std::string&) -> std::string {
-    // Its square must be a number too.
+    // the square of the largest entry must be finite too
     double largest = 0.0;
     for (const json& x : value) largest = std::max(largest, std::abs(x.get<double>()));
     if (largest == 0.0) return "expected a vector that is not zero, got " + brief(value);
@@ -269,7 +269,7 @@ std::string range_of(const Node& node) {
   double lower = node.lower;
   double upper = node.upper;
   if (node.kind == Kind::integer) {
-    // The limits of the type are no news.
+    // limits of the integer type are not worth mentioning
     if (lower <= std::numeric_limits<int>::min()) lower = -std::numeric_limits<double>::infinity();
     if (upper >= std::numeric_limits<int>::max()) upper = std::numeric_limits<double>::infinity();
   }

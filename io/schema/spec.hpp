@@ -1,15 +1,15 @@
-// Declarations of what a JSON document may hold, and the one walk that checks and completes a document against them.
+// Declarations of the contents of a JSON document, and one function that checks and completes a document against them.
 //
 //   Node section = tagged("section", {
 //       {"circle", "a full disk", {required("radius", number("length").above(0), "radius of the section")}},
 //   });
 //
 // One line per key: name, value (quantity, range), default and a sentence of help. Validation, messages, JSON Schema
-// (json_schema.cpp) and manual (manual.cpp) all follow from it. Quantities are named in words ("length", "mass")
+// (json_schema.cpp) and manual (manual.cpp) follow from the declaration. Quantities are words ("length", "mass"),
 // because messages use them; unit_of() gives the SI unit.
 //
-// Every number may also be a string "=formula" of the parameters. Declarations nest a few levels; documents that nest
-// deeper are errors before they are walked.
+// Every number may also be a string "=formula" of the parameters. Declarations have few levels; deeper documents are
+// errors before the check.
 #pragma once
 
 #include <cstddef>
@@ -57,22 +57,22 @@ struct KeyRule {
   std::vector<std::vector<std::string>> alternatives;  ///< for `needs`: {{key}, {needed}}
 };
 
-/// A value's own rule beyond keys and ranges: empty, or the message. `where` may be set to a pointer below the value
-/// ("/normal"). Called only for values without other errors.
+/// A rule for a value beyond keys and ranges: returns an empty text or the error message, and may set `where` to a
+/// pointer below the value ("/normal"). Called only for values without other errors.
 using Check = std::function<std::string(const nlohmann::json& value, std::string& where)>;
 
-/// A value that a document may hold.
+/// A value of a document.
 struct Node {
   Kind kind = Kind::string;
-  std::string what;  ///< quantity of a number, noun of the rest: "length", "body"
+  std::string what;  ///< quantity of a number, noun of any other value: "length", "body"
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
   bool lower_open = false, upper_open = false;
   std::vector<Word> words;          // choice
   std::vector<Node> item;           // lists: one entry
-  std::vector<std::size_t> counts;  // lists: allowed lengths; empty: any from `least` on
+  std::vector<std::size_t> counts;  // lists: allowed lengths; empty: any length >= `least`
   std::size_t least = 0;            // lists
-  bool distinct = false;            // lists: no value twice
+  bool distinct = false;            // lists: no repeated values
   std::vector<Key> keys;            // object
   std::vector<KeyRule> rules;       // object
   std::vector<Variant> variants;    // tagged
@@ -109,7 +109,7 @@ struct Key {
   std::string help;
 };
 
-/// A type of a tagged object; `object` holds the keys beside "type".
+/// A type of a tagged object; `object` contains all keys except "type".
 struct Variant {
   Variant(std::string type_name, std::string help_line, std::vector<Key> keys);
   Variant(std::string type_name, std::string help_line, Node keys);
@@ -117,7 +117,7 @@ struct Variant {
   Node object;
 };
 
-// Values. A quantity is a word: see unit_of().
+// Values. A quantity is a word; see unit_of().
 Node number(std::string quantity = "number");
 Node integer(std::string what = "integer");
 Node boolean();
@@ -131,8 +131,8 @@ Node nonzero_vector3(const std::string& quantity);
 Node object(std::string what, std::vector<Key> keys);
 Node tagged(std::string what, std::vector<Variant> variants);
 Node time_function(std::string quantity);
-/// A string that names something. `target` says what, by a number of the caller's; resolve() returns the reference with
-/// it, for the caller to check.
+/// A string that names an object. target: a number of the caller for the kind of object. resolve() returns the
+/// reference with this number, and the caller checks the reference.
 Node reference(std::string what, int target);
 Node parameters();
 /// The object form of a function of time.
@@ -143,7 +143,7 @@ Key required(std::string name, Node value, std::string help);
 Key optional(std::string name, Node value, std::string help);
 Key preset(std::string name, Node value, nlohmann::json default_value, std::string help);
 
-/// The SI unit of a quantity: "m" for "length"; empty when it has none.
+/// The SI unit of a quantity: "m" for "length"; empty if the quantity has no unit.
 std::string unit_of(std::string_view quantity);
 /// "a length > 0", "3 velocities", "one of "x", "y", "z"", "a list of points".
 std::string describe(const Node& node);
@@ -154,36 +154,36 @@ std::string with_article(const std::string& word);
 std::string plural(const std::string& word);
 /// "x", "y" and "z", each in double quotes.
 std::string in_words(const std::vector<std::string>& words, const std::string& conjunction);
-/// "; did you mean "x"?", or what is allowed when nothing is near.
+/// "; did you mean "x"?", or the allowed names if no name is near.
 std::string suggestion(std::string_view given, const std::vector<std::string>& allowed);
 
-/// A complaint about a place.
+/// An error at a place of the document.
 struct Problem {
   std::string pointer, message;
   bool at_key = false;
 };
 
-/// A string that names something.
+/// A string that names an object.
 struct FoundReference {
   std::string pointer, text;
-  int target;  ///< of its node
+  int target;  ///< target of the reference's node
 };
 
-/// A document against a declaration.
+/// The result of checking a document.
 struct Outcome {
-  nlohmann::json value;  ///< completed
+  nlohmann::json value;  ///< the completed document
   std::vector<Problem> problems;
   std::vector<FoundReference> references;
-  std::set<std::string> used_parameters;  ///< by any formula
-  std::set<std::string> time_parameters;  ///< by formulas of t
+  std::set<std::string> used_parameters;  ///< parameters in any formula
+  std::set<std::string> time_parameters;  ///< parameters in formulas of t
 };
 
-/// Checks and completes `document`; `parameters` are the values for formulas. Formulas that name a `broken` parameter
-/// are passed over: that error is known.
+/// Checks and completes `document`. parameters: values for formulas. Formulas with a `broken` parameter are skipped,
+/// because the error of the parameter has already been reported.
 Outcome resolve(const Node& node, const nlohmann::json& document, const Formula::Parameters& parameters,
                 const Formula::Parameters& broken = {});
 
-/// The names that occur in a formula and are in `parameters`.
+/// The names in a formula that are in `parameters`.
 std::set<std::string> names_in_formula(std::string_view text, const Formula::Parameters& parameters);
 
 }  // namespace carom::spec

@@ -1,4 +1,4 @@
-// The walk of a document along its declaration.
+// Checks and completes a document according to its declaration.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ bool is_name(std::string_view s) {
   return std::all_of(s.begin(), s.end(), [](char c) { return is_identifier_start(c) || is_digit(c) || c == '-'; });
 }
 
-/// The keys that an alternative has in `value`.
+/// Number of keys of an alternative that `value` has.
 std::size_t given_keys(const json& value, const std::vector<std::string>& alternative) {
   return static_cast<std::size_t>(std::count_if(alternative.begin(), alternative.end(),
                                                 [&](const std::string& key) { return value.contains(key); }));
@@ -47,7 +47,7 @@ class Walk {
     outcome_.problems.push_back({pointer, std::move(message), at_key});
   }
 
-  /// Values that are not what they must be, whether said or known.
+  /// Number of wrong values, both reported and already known.
   std::size_t failures() const { return outcome_.problems.size() + passed_over_; }
 
   void check_rule(const Node& node, const json& value, const std::string& pointer) {
@@ -102,7 +102,7 @@ class Walk {
 
   // -- Numbers and formulas
 
-  /// Notes the parameters of a formula; false when one of them is broken.
+  /// Records the parameters of a formula; false if a parameter is broken.
   bool note_names(const std::string& text, bool of_time) {
     for (const std::string& name : names_in_formula(text, parameters_)) {
       outcome_.used_parameters.insert(name);
@@ -114,8 +114,8 @@ class Walk {
     return broken.empty();
   }
 
-  /// Given the parameters that it names, since every formula checks all that it is given; and all of them for the
-  /// message when it is wrong. Throws FormulaError.
+  /// The formula with only the parameters that it names, because Formula checks all given parameters; if the formula is
+  /// wrong, with all parameters for the message. Throws FormulaError.
   Formula make_formula(std::string_view text, std::initializer_list<std::string> variables) const {
     Formula::Parameters named;
     for (const std::string& name : names_in_formula(text, parameters_)) named.emplace(name, parameters_.at(name));
@@ -126,13 +126,13 @@ class Walk {
     }
   }
 
-  /// Evaluates "=..."; nothing, after a complaint, when it has no value.
+  /// Evaluates "=..."; nullopt, after an error message, if the formula has no value.
   std::optional<double> evaluate(const std::string& text, const std::string& pointer, bool of_time) {
     if (!note_names(text, false)) return std::nullopt;
     try {
       return make_formula(std::string_view(text).substr(1), {}).value(std::span<const double>());
     } catch (const FormulaError& error) {
-      // the '=' is not part of the formula
+      // the '=' does not belong to the formula
       std::string message = formula_message(text, error.offset() + 1, error);
       if (message.find("unknown name 't';") != std::string::npos) {
         message.resize(message.rfind(';'));
@@ -165,13 +165,13 @@ class Walk {
     }
     if (!value.is_number()) return mismatch(node, in, pointer);
 
-    // The range; integers may be written 8.0.
+    // check the range; integers may be written as 8.0
     const auto x = value.get<double>();
     bool valid =
         (node.lower_open ? x > node.lower : x >= node.lower) && (node.upper_open ? x < node.upper : x <= node.upper);
     if (node.kind == Kind::integer) valid = valid && std::nearbyint(x) == x;
     if (!valid) {
-      // Limits that describe() leaves out because nobody meets them.
+      // limits of the type that describe() leaves out
       constexpr double largest = std::numeric_limits<int>::max();
       const std::string limit = node.kind != Kind::integer || node.upper < largest ? ""
                                 : x > largest                                      ? " and <= 2147483647"
@@ -210,7 +210,7 @@ class Walk {
     }
     if (!in.is_string()) return mismatch(node, in, pointer);
     const std::string nearest = suggestion(in.get_ref<const std::string&>(), words);
-    // Long lists are not shown.
+    // long lists are not shown
     const bool is_long = describe(node).find(in_quotes(words[0])) == std::string::npos;
     complain(pointer, "expected " + describe(node) + ", got " + brief(in) +
                           (nearest.starts_with("; did") ? nearest
@@ -232,7 +232,7 @@ class Walk {
     json out = json::array();
     for (std::size_t i = 0; i < in.size(); ++i) out.push_back(visit(item, in[i], pointer + "/" + std::to_string(i)));
 
-    // No name and, where it matters, no value twice.
+    // no repeated name and, if the list must be distinct, no repeated value
     std::map<std::string, std::size_t> names;
     for (std::size_t i = 0; i < in.size(); ++i) {
       const std::string here = pointer + "/" + std::to_string(i);
@@ -279,7 +279,7 @@ class Walk {
     json out = json::object();
     if (!type.empty()) out["type"] = type;
 
-    // Keys that nobody knows.
+    // unknown keys
     std::vector<std::string> names;
     for (const Key& key : node.keys) names.push_back(key.name);
     if (!type.empty()) names.emplace_back("type");
@@ -291,8 +291,8 @@ class Walk {
                true);
     }
 
-    // The keys in their order. A key that is missing while a key is unknown is often the same mistake, but both are
-    // said.
+    // The keys in the order of declaration. A missing key and an unknown key are often the same mistake, but both are
+    // reported.
     for (const Key& key : node.keys) {
       const std::string here = pointer + "/" + escape_pointer(key.name);
       if (in.contains(key.name)) {
@@ -316,7 +316,7 @@ class Walk {
       return;
     }
 
-    // Which alternatives are begun, and what is missing of them.
+    // find begun alternatives and their missing keys
     std::vector<std::string> names, begun;
     std::string missing;
     for (const auto& alternative : rule.alternatives) {
@@ -324,7 +324,7 @@ class Walk {
       names.push_back(alternative.size() > 1 ? "(" + words + ")" : words);
       const std::size_t given = given_keys(in, alternative);
       if (given == 0) continue;
-      // Only what is given, if an alternative is not complete.
+      // if an alternative is incomplete, use only the given keys
       std::vector<std::string> present;
       for (const std::string& key : alternative)
         if (in.contains(key)) present.push_back(key);
@@ -356,7 +356,7 @@ class Walk {
   const Formula::Parameters& parameters_;
   const Formula::Parameters& broken_;
   Outcome& outcome_;
-  std::size_t passed_over_ = 0;  // formulas of broken parameters
+  std::size_t passed_over_ = 0;  // number of formulas with broken parameters
 };
 
 }  // namespace
@@ -393,7 +393,7 @@ std::set<std::string> names_in_formula(std::string_view text, const Formula::Par
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t begin = i;
     if (is_digit(text[i]) || text[i] == '.') {
-      // A number with its exponent.
+      // a number with its exponent
       while (i < text.size() && (is_digit(text[i]) || text[i] == '.')) ++i;
       if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E')) {
         const std::size_t sign = text[i + 1] == '+' || text[i + 1] == '-' ? 1 : 0;

@@ -1,4 +1,4 @@
-// Looking into documents that may be wrong: what is missing or of another kind reads as empty.
+// Access to documents that may be wrong: missing values and values of another kind read as empty.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace carom {
 
-/// A member of an object that is a string; empty otherwise.
+/// The string of an object's member; empty otherwise.
 std::string text_of(const nlohmann::json& object, const char* key);
-/// A member that is a list; an empty one otherwise.
+/// The list of an object's member; an empty list otherwise.
 const nlohmann::json& list_of(const nlohmann::json& object, const char* key);
-/// The names of the objects of a list.
+/// The names of the objects in a list.
 std::vector<std::string> names_of(const nlohmann::json& list);
-/// Digits that make a number below 1e9.
+/// True for digits that form a number below 1e9.
 bool is_number_word(std::string_view s);
-/// Whether a point or element is "WORD.3".
+/// True if a point or element has the form "WORD.3".
 bool is_numbered(const std::string& point, const std::string& word);
-/// `message` and the allowed numbers, if that of "WORD.3" is not among `count`; empty if it is, or they are not known.
+/// `message` and the allowed numbers if the number in "WORD.3" is not below `count`. Empty if it is, or if count is
+/// unknown.
 std::string number_error(const std::string& point, const std::string& word, std::optional<std::int64_t> count,
                          const std::string& message);
 

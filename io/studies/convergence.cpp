@@ -30,7 +30,7 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-/// A value of the reference at t, and whether it had to be interpolated.
+/// The value of the reference at t. Sets `interpolated` if the reference has no value at t.
 double value_at(const Vector& times, const Vector& values, double t, bool& interpolated) {
   const auto n = times.size();
   auto k = static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), t) - times.begin());
@@ -38,7 +38,7 @@ double value_at(const Vector& times, const Vector& values, double t, bool& inter
   const double spacing = n < 2 ? 1.0 : k > 0 ? times[k] - times[k - 1] : times[1] - times[0];
   interpolated = std::abs(t - times[k]) > 1e-6 * std::abs(spacing);
   if (!interpolated) return values[k];
-  // the four neighbours, fewer of a short table
+  // the four neighbours, or fewer in a short table
   const std::size_t count = std::min<std::size_t>(4, n);
   std::size_t first = times[k] > t ? (k >= 2 ? k - 2 : 0) : (k >= 1 ? k - 1 : 0);
   first = std::min(first, n - count);

@@ -1,14 +1,15 @@
 // Errors and orders of convergence of probes over several runs.
 //
-// A run is compared with a reference at the run's own steps t_n, n = 0 ... N, in three ways:
+// A run is compared with a reference at the run's own steps t_n, n = 0 ... N, by three errors:
 //
 //   mean   sum |f_n - f(t_n)| / sum |f(t_n)|            [DS20] eq. 52
 //   max    max |f_n - f(t_n)| / max |f(t_n)|
 //   end    |f_N - f(t_N)|
 //
-// with the Euclidean norm of vectors. Where the reference is zero throughout, mean is that of |f_n| and max its
-// largest: both absolute then. Steps that the reference does not meet are interpolated in it by cubics through four
-// neighbours, which is only as good as the reference is smooth there.
+// with the Euclidean norm of vectors. If the reference is zero throughout, mean is the mean of |f_n| and max the
+// largest
+// f_n|: both are absolute then. If the reference has no value at a step, a cubic through four neighbouring values
+// interpolates; the interpolation is accurate only if the reference is smooth there.
 #pragma once
 
 #include <filesystem>
@@ -25,17 +26,17 @@ namespace carom {
 /// Values over time, column by column.
 struct Samples {
   Vector t;
-  std::vector<std::string> names;  ///< of the columns
+  std::vector<std::string> names;  ///< names of the columns
   std::vector<Vector> columns;
 
-  /// Place of a column; nullopt if there is none.
+  /// Index of a column; nullopt if there is no such column.
   std::optional<std::size_t> find(const std::string& name) const;
 };
 
 /// The table of a CSV file whose first column is t, ascending. Throws FileError.
 Samples read_samples(const std::filesystem::path& file);
 
-/// Keeps the values of probes at every nominal step.
+/// Records the values of probes at every nominal step.
 class Recorder final : public Observer {
  public:
   explicit Recorder(std::vector<Probe> probes);
@@ -53,16 +54,16 @@ class Recorder final : public Observer {
 
 struct ProbeError {
   double mean = 0, max = 0, end = 0;
-  bool relative = true;   ///< mean and max; false: the reference is zero
-  long interpolated = 0;  ///< steps at which the reference was interpolated
+  bool relative = true;   ///< false: mean and max are absolute because the reference is zero
+  long interpolated = 0;  ///< number of steps at which the reference was interpolated
 };
 
-/// Of the columns `of` of both. Throws std::invalid_argument if the reference ends earlier or begins later.
+/// Compares the columns `of`. Throws std::invalid_argument if the reference does not cover the time of the run.
 ProbeError compare(const Samples& run, const Samples& reference, const std::vector<std::string>& of);
 
-/// log(e_1/e_2)/log(x_1/x_2); nullopt unless both errors are > 0 and finite and the x differ.
+/// log(e_1/e_2)/log(x_1/x_2); nullopt unless both errors are positive and finite and x_1 != x_2.
 std::optional<double> order_between(double x_1, double e_1, double x_2, double e_2);
-/// Slope of log e over log x by least squares, over the points with e > 0; nullopt if there are not two.
+/// Least-squares slope of log e over log x for the points with e > 0; nullopt for fewer than two points.
 std::optional<double> fitted_order(const Vector& x, const Vector& e);
 
 }  // namespace carom

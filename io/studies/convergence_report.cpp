@@ -147,7 +147,7 @@ std::string picture(const Study& s) {
     for (const StudyRun& r : s.runs)
       if (!r.errors.empty()) series.x.push_back(r.value), series.y.push_back(r.errors[q].mean);
     plot.series.push_back(std::move(series));
-    // a dashed line for every whole order that is met
+    // a dashed line for every whole order that occurs
     const int whole = order ? static_cast<int>(std::lround(*order)) : 0;
     const int slope = s.finer_is_smaller ? whole : -whole;
     if (whole >= 1 && whole <= 8 && std::find(plot.slopes.begin(), plot.slopes.end(), slope) == plot.slopes.end())

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr double fits_within = 1e-9;  // of the scales
+constexpr double fits_within = 1e-9;  // relative to the scales
 
 class ModelInspection {
  public:
@@ -96,7 +96,7 @@ class ModelInspection {
     inventory_.fixed = inventory_.components - inventory_.equations;
     inventory_.linear = system_.linear();
 
-    // lines have blocks of their own: one count for all of a type
+    // each line is a separate block: count all elements of a type together
     for (const auto& block : system_.elements()) {
       const auto body = std::find_if(model_.bodies.begin(), model_.bodies.end(), [&](const BodyInfo& b) {
         return std::any_of(b.elements.begin(), b.elements.end(), [&](const auto& e) { return e.block == block.get(); });
@@ -143,7 +143,7 @@ class ModelInspection {
       Inventory::Joint& joint = inventory_.joints[joint_of[at(i)]];
       ++joint.redundant;
       inventory_.redundant.push_back({joint.name, system_.row_component(rows_[at(i)])});
-      // a row that says what rows before it say, and something else
+      // the row contradicts earlier rows
       const double gap = std::abs(gaps_[at(rows_[at(i)])]);
       if (!(gap > 1e-9 * model_.scales.length)) continue;
       for (std::string& remark : inventory_.remarks)
@@ -238,7 +238,7 @@ class ModelInspection {
     return period + "; the step does not resolve vibrations that fast: the implicit method stays stable and " + damped;
   }
 
-  // Components without mass are allowed where joints hold them; elsewhere the start has no acceleration.
+  // Components without mass are allowed if joints hold them; otherwise the initial acceleration does not exist.
   void remark_massless() {
     if (!system_.has_massless_equation() || is_static()) return;
     const SparsePattern& pattern = system_.saddle_pattern();
@@ -274,7 +274,7 @@ class ModelInspection {
                                    ": it has no mass and no joint holds it; a run cannot start");
   }
 
-  // Bodies that gravity pulls and that nothing ties to the ground.
+  // Bodies on which gravity acts and which nothing connects to the ground.
   void remark_falling() {
     if (system_.gravity().norm() == 0) return;
     const std::vector<bool> tied = tied_to_ground(system_);
@@ -294,7 +294,7 @@ class ModelInspection {
   const json& root_;
   Inventory inventory_;
   Vector gaps_, rates_;
-  std::vector<int> rows_;  // of joints in model order, then touching contacts
+  std::vector<int> rows_;  // rows of joints in model order, then touching contacts
 };
 
 }  // namespace

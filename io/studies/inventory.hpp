@@ -1,9 +1,9 @@
-// Taking stock of a model without a step: what `carom check` tells.
+// The inventory of a model without a step: the results of `carom check`.
 //
-// Everything is computed from the mechanics that was built, not read from the file again: masses by applying M, degrees
-// of freedom from the equations and the rank of G (core/mechanics/row_rank.hpp), gaps and rates from the constraints,
+// All values are computed from the built mechanics, not read from the file again: masses by applying M, degrees of
+// freedom from the equations and the rank of G (core/mechanics/row_rank.hpp), gaps and rates from the constraints,
 // frequencies from the tangents (core/mechanics/element_frequency.hpp). "Fits", "touches" and "penetrates" mean within
-// and beyond 1e-9 of the model's length or speed scale.
+// or beyond 1e-9 of the model's length or speed scale.
 #pragma once
 
 #include <optional>
@@ -20,16 +20,16 @@ struct Inventory {
   struct Body {
     std::string name, type;
     double mass = 0;
-    Vec3 center = Vec3::Zero();    ///< of mass; of the nodes when the body has none
-    std::optional<Vec3> inertia;   ///< principal moments about it, ascending; rigid bodies
-    std::optional<double> length;  ///< lines
+    Vec3 center = Vec3::Zero();    ///< centre of mass; centre of the nodes for a body without mass
+    std::optional<Vec3> inertia;   ///< principal moments about the centre, ascending; for rigid bodies
+    std::optional<double> length;  ///< for bars and beams
     int equations = 0;
   };
   struct Count {
     std::string what;
     int number = 0;
   };
-  /// The largest of some values: absolute, over its scale, and where.
+  /// The largest of some values: absolute, relative to its scale, and its place.
   struct Largest {
     double value = 0, relative = 0;
     std::string component;
@@ -41,19 +41,19 @@ struct Inventory {
     bool fits = true;
   };
   struct Redundant {
-    std::string joint, component;  ///< or contact, and its point
+    std::string joint, component;  ///< joint and component, or contact and point
   };
   /// A contact, or a stop of a joint.
   struct Contact {
     std::string name;
     int candidates = 0, touching = 0, penetrating = 0;
     double smallest_gap = 0;
-    std::string nearest;  ///< the candidate that has it
-    double approach = 0;  ///< largest speed of approach of a candidate, 0 if none approaches
-    int impacts = 0;      ///< candidates that touch or penetrate and approach
+    std::string nearest;  ///< the candidate with the smallest gap
+    double approach = 0;  ///< largest speed of approach of a candidate; 0 if no candidate approaches
+    int impacts = 0;      ///< number of candidates that touch or penetrate, and approach
   };
   struct Frequency {
-    std::string kind, element;  ///< block, and its stiffest element
+    std::string kind, element;  ///< name of the block, and its stiffest element
     int elements = 0, has_massless_equation = 0;
     double omega = 0, period = 0, steps = 0;  ///< rad per time; 2 pi/omega; period over the step
   };
@@ -63,22 +63,22 @@ struct Inventory {
   Vec3 center = Vec3::Zero();
   std::vector<Body> bodies;
 
-  std::vector<Count> nodes, elements;  ///< by kind, those that exist
+  std::vector<Count> nodes, elements;  ///< existing nodes and elements by kind
   int components = 0, fixed = 0, equations = 0;
   bool linear = false;
 
   int joint_rows = 0, rank = 0, freedom = 0;  ///< freedom: equations - rank
   std::vector<Joint> joints;
-  std::vector<Redundant> redundant;  ///< rows of joints, in model order, that depend on rows before them
+  std::vector<Redundant> redundant;  ///< rows of joints, in model order, that depend on earlier rows
 
   int candidates = 0, touching = 0, rank_with_contacts = 0;
   std::vector<Contact> contacts;
-  std::vector<Redundant> redundant_contacts;  ///< touching contacts that depend on joints and contacts before them
+  std::vector<Redundant> redundant_contacts;  ///< touching contacts that depend on joints and earlier contacts
 
   InitialProjection projection;
   std::vector<Frequency> frequencies;
   double step = 0;
-  std::string stiffness_remark;  ///< what the highest frequency means for the step; empty without stiffness
+  std::string stiffness_remark;  ///< consequence of the highest frequency for the step; empty without stiffness
 
   Scales scales;
   Energies energies;
@@ -86,12 +86,12 @@ struct Inventory {
   std::vector<std::string> remarks;
 };
 
-/// Of a valid model and its document.
+/// Requires a valid model and its document.
 Inventory inspect_model(const Model& model, const ModelDocument& document);
 
-/// As a report for people; long lists are cut.
+/// A report for users; long lists are cut.
 std::string inventory_text(const Inventory& stock);
-/// As JSON, complete.
+/// The complete inventory as JSON.
 std::string inventory_json(const Inventory& stock);
 
 }  // namespace carom

@@ -1,4 +1,4 @@
-// The stock of a model as text and as JSON.
+// The inventory of a model as text and as JSON.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ constexpr std::size_t longest_list = 20;
 
 std::string number(double x) { return fmt::format("{:.6g}", x + 0.0); }
 std::string small(double x) { return x == 0 ? "0" : fmt::format("{:.2g}", x); }
-/// Without what is rounding beside the rest.
+/// Values that are roundoff compared to `rest` become zero.
 std::string beside(double x, double rest) { return number(std::abs(x) <= 1e-13 * rest ? 0.0 : x); }
 std::string vector_text(const Vec3& x) {
   const double largest = x.cwiseAbs().maxCoeff();
@@ -33,7 +33,8 @@ std::string line(const std::string& label, const std::string& value) {
   return fmt::format("  {:<24}{}\n", label, value);
 }
 
-/// Columns as wide as their widest cell; the first is aligned left, those named in `left` too, the others right.
+/// A table with columns as wide as their widest cell. The first column and the columns in `left` are aligned left,
+/// others right.
 class Table {
  public:
   explicit Table(std::vector<std::string> head, std::vector<std::size_t> left = {}) : left_(std::move(left)) {
@@ -62,7 +63,7 @@ class Table {
   std::vector<std::size_t> left_;
 };
 
-/// Which entries of a long list are shown: remarkable ones first, in the order of the list.
+/// Indices of the entries of a long list that are shown: remarkable entries first, in the order of the list.
 template <class Remarkable>
 std::vector<std::size_t> shown(std::size_t size, const Remarkable& remarkable) {
   std::vector<std::size_t> places(size);

@@ -11,11 +11,11 @@ namespace carom {
 
 namespace {
 
-// the sheet and the frame of the axes in it
+// the sheet, and the frame of the axes on the sheet
 constexpr double height = 560, left = 92, right = 590, top = 74, bottom = 480;
-constexpr double gap = 17;  // from line to line of text
+constexpr double gap = 17;  // distance between lines of text
 
-// colours that the colour-blind tell apart (Okabe, Ito 2008)
+// colours that colour-blind readers can distinguish (Okabe, Ito 2008)
 constexpr std::array<const char*, 7> colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#e69f00", "#56b4e9", "#000000"};
 
@@ -25,14 +25,14 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// One axis: logarithms to base 10 of its ends.
+/// An axis: low and high are logarithms to base 10.
 struct Axis {
-  double low = 0, high = 1, from = 0, to = 1;  // from, to: places on the sheet
+  double low = 0, high = 1, from = 0, to = 1;  // from, to: positions on the sheet
   double place(double logarithm) const { return from + (to - from) * (logarithm - low) / (high - low); }
   double span() const { return high - low; }
 };
 
-/// Axis over the values with some room; a decade at least.
+/// Axis over the values with some margin; at least one decade.
 Axis axis_over(const std::vector<double>& logarithms, double from, double to) {
   Axis axis{0, 1, from, to};
   if (logarithms.empty()) return axis;
@@ -71,7 +71,7 @@ class Sheet {
     for (const LogPlot::Series& s : plot.series)
       width_ = std::max(width_, right + 66 + 7.6 * static_cast<double>(s.name.size()));
     x_ = axis_over(x, left, right);
-    // room below for the lines of whole orders
+    // space below for the lines of whole orders
     y_ = axis_over(y, bottom, top);
     if (!plot.slopes.empty()) y_.low -= 0.12 * y_.span();
   }
@@ -115,7 +115,7 @@ class Sheet {
         horizontal ? line(place, top, place, bottom, style) : line(left, place, right, place, style);
       };
       const auto inside = [&](double l) { return l >= axis.low && l <= axis.high; };
-      // few decades: the numbers 2 and 5 between them are written too
+      // for few decades also label the numbers 2 and 5
       const bool detailed = axis.span() < 2.2;
       for (int k = first; k <= last; ++k) {
         for (int m = 2; m < 10 && stride == 1; ++m) {
@@ -130,7 +130,7 @@ class Sheet {
       }
     }
   }
-  // Markup, not escaped.
+  // markup is not escaped
   void tick(bool horizontal, double place, const std::string& markup) {
     out_ +=
         horizontal
@@ -138,7 +138,7 @@ class Sheet {
             : fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='end'>{}</text>\n", left - 9, place + 4.5, markup);
   }
 
-  // Dashed lines of whole orders through a point below the lowest curve, where the curves are finest.
+  // Dashed lines of whole orders through a point below the lowest curve, at the end of the finest runs.
   void slopes() {
     if (plot_.slopes.empty()) return;
     out_ += fmt::format("<clipPath id='axes'><rect x='{}' y='{}' width='{}' height='{}'/></clipPath>\n", left, top,
@@ -152,7 +152,7 @@ class Sheet {
         any = true;
       }
     if (!any || x_1 <= x_0) return;
-    // all through one point at the fine end, so low that none crosses a curve
+    // all lines pass through one point at the fine end, which is so low that no line crosses a curve
     const double fine = plot_.slopes.front() > 0 ? x_0 : x_1, coarse = plot_.slopes.front() > 0 ? x_1 : x_0;
     double start = HUGE_VAL;
     for (const int slope : plot_.slopes)

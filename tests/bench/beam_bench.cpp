@@ -16,7 +16,7 @@ namespace {
 
 using namespace carom;
 
-// Beams along an arc, in motion and bent.
+// A bent beam along an arc, in motion.
 struct Line {
   static constexpr int elements = 200;
 

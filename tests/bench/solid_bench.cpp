@@ -1,4 +1,4 @@
-// Wall time per element of the solids' kernels, without assembly: 20^3 hexahedra in chunks as System takes them.
+// Wall time per element of the solids' kernels, without assembly: 20^3 hexahedra in the same chunks as in System.
 // Arguments: law (0 Saint Venant-Kirchhoff, 1 corotational, 2 neo-Hookean), incompatible modes (0, 1).
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
 // Wall time per step and per sub-problem, without output. Run with one thread on a quiet machine:
 //   build/release/bin/bench --benchmark_min_time=0.5
-// Counters: us_per_step, and the shares of smooth, position and velocity in it; ns_per_element for the bar.
+// Counters: us_per_step, and the shares of smooth, position and velocity; ns_per_element for the bar.
 
 #include <benchmark/benchmark.h>
 
@@ -71,13 +71,13 @@ void brick_flat(benchmark::State& state) { run(state, {"brick_flat.json", {}}, 0
 void brick_tied(benchmark::State& state) { run(state, {"brick_tied.json", {}}, 0); }
 void heavy_top(benchmark::State& state) { run(state, {"heavy_top.json", {}}, 0); }
 
-// The whole impact with h in proportion to the length of an element for the small ones; the same number of steps, in
-// and out of contact, for the large ones.
+// Small bars: the whole impact, with h proportional to the length of an element. Large bars: a fixed number of steps,
+// with and without contact.
 void elastic_bar(benchmark::State& state) {
   const long elements = state.range(0);
   const double h = 2e-3 * 200 / static_cast<double>(elements);
   const double duration = elements <= 2000 ? 2.0 : 400 * h;
-  // contact after a third of the steps at least
+  // contact after at least a third of the steps
   const double distance = elements <= 2000 ? 5.005 : 10 * duration / 3;
   run(state,
       {"elastic_bar.json",
@@ -86,12 +86,12 @@ void elastic_bar(benchmark::State& state) {
       static_cast<double>(elements));
 }
 
-// A pendulum of n elements between two phases of contact and in one: us per Newton iteration of all sub-problems. The
-// step is that of a wave through an element of the pendulum with 8.
+// A pendulum of n elements between two phases of contact and during one: us per Newton iteration of all sub-problems.
+// The step is the time of a wave through an element of a pendulum with 8 elements.
 void pendulum_beam(benchmark::State& state) {
   const long elements = state.range(0);
   const long steps = elements <= 8 ? 4000 : elements <= 200 ? 1000 : 300;
-  // the wall so near that the contact lies in the middle of the run
+  // the wall is so near that the contact lies in the middle of the run
   const double h = 1e-4, reach = 0.5 * static_cast<double>(steps) * h;
   const double drop = 0.75 * 9.81 * reach * reach;  // the tip of a rigid rod falls with 3/2 g
   run(state,
@@ -102,8 +102,9 @@ void pendulum_beam(benchmark::State& state) {
       static_cast<double>(elements));
 }
 
-// The flexible cube of n^3 hexahedra: 5^3 falls and bounces as in the paper; the others, neo-Hookean (Saint
-// Venant-Kirchhoff collapses in a fine mesh), hit the floor with 1 m/s, and 60 steps see the contact and what follows.
+// The flexible cube of n^3 hexahedra. 5^3: falls and bounces as in the paper. Others: neo-Hookean (Saint
+// Venant-Kirchhoff collapses in a fine mesh), hit the floor with 1 m/s; 60 steps cover the contact and the time after
+// it.
 void cube(benchmark::State& state) {
   const long n = state.range(0);
   if (n == 5) return run(state, {"cube.json", {}}, 125);

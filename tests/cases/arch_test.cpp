@@ -1,9 +1,10 @@
 // The discrete arch of "Benchmark cases for robust explicit time integrators in non-smooth transient dynamics", 2019.
 //
-// Bars of stiffness k, hinged with torsion springs kappa, on a circle of radius R over the angle pi/4; a load that
-// comes and goes makes it snap through onto a floor at 0.065 R below its supports. Each bar is two rigid halves with a
-// spring between them, R = k = 1. The paper prints kappa = 4.16e-3 k R^2, for which there is no other equilibrium than
-// the start: the limit is 3.80e-4. Figures marked [R], for kappa = 4.16e-5, are those of an independent implementation.
+// Bars of stiffness k, hinged with torsion springs kappa, on a circle of radius R over the angle pi/4. A load that
+// grows and vanishes lets the arch snap through onto a floor at 0.065 R below its supports. Each bar consists of two
+// rigid halves with a spring between them, R = k = 1. The paper prints kappa = 4.16e-3 k R^2, for which the start is
+// the only equilibrium: the limit is 3.80e-4. Values marked [R], for kappa = 4.16e-5, are from an independent
+// implementation.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -22,8 +23,8 @@ constexpr int bars = 11;
 
 struct Options {
   double kappa = 4.16e-5;
-  double rise = 1;  ///< of the start over that of the arch without stress
-  double load = 0;  ///< on each of the two middle nodes, from 0 to 200 growing, to 400 constant, to 500 going
+  double rise = 1;  ///< initial rise over the rise of the stress-free arch
+  double load = 0;  ///< force on each of the two middle nodes: grows from 0 to 200, constant to 400, vanishes at 500
   std::string integrator = R"({"type": "static"})";
 };
 
@@ -57,7 +58,7 @@ std::string arch(const Options& options) {
     add(springs, fmt::format(R"({{"name": "damper{0}", "of": ["ground.above{0}", "b{0}"], "damping": 0.1}})", i - 1));
     add(touching, fmt::format(R"("b{}")", i - 1));
   }
-  // the loads differ a little: nothing in the arch prefers a side
+  // the loads differ slightly, so that no symmetry remains
   const std::string load = R"({{"name": "load{0}", "type": "force", "on": "b{0}", "value":
                                [0, {{"times": [0, 200, 400, 500], "values": [0, {1}, {1}, 0]}}, 0]}})";
   return fmt::format(R"({{"format": 1, "bodies": [{}], "ground": [{}], "springs": [{}], "joints": [{},
@@ -100,14 +101,14 @@ TEST_CASE(
 }
 
 TEST_CASE("arch: the stiffest hinges with which it stays snapped are those of an independent implementation") {
-  // [R] 3.80e-4; the arch is then free of the floor
+  // [R] 3.80e-4; the arch then does not touch the floor
   CHECK(ModelRun::of_text(arch({.kappa = 3.79e-4, .rise = -0.8})).run() == RunStatus::completed);
   CHECK(ModelRun::of_text(arch({.kappa = 3.81e-4, .rise = -0.8})).run() != RunStatus::completed);
 }
 
-// At rest in contact the method leaves velocities of order h^2 near it (docs/methods/nsga_decoupled.md, Limits), which
-// the dampers act on: with this step, far from resolving the bars (omega h = 2), heights are off by 1e-6, the reaction
-// by 3e-4.
+// At rest in contact the method leaves velocities of order h^2 near the contact (docs/methods/nsga_decoupled.md,
+// Limits), and the dampers act on these velocities. This step does not resolve the bars (omega h = 2): heights are off
+// by 1e-6, the reaction by 3e-4.
 TEST_CASE("arch: a load that comes and goes makes it snap, and it comes to rest in the equilibrium") {
   ModelRun run = ModelRun::of_text(
       arch({.load = 1e-3, .integrator = R"({"type": "nsga_decoupled", "step": 1, "duration": 3500})"}));
@@ -119,7 +120,7 @@ TEST_CASE("arch: a load that comes and goes makes it snap, and it comes to rest 
       deepest = std::max(deepest, -run.system().row_gap(row, view.state.q, view.state.t));
     }
   }) == RunStatus::completed);
-  CHECK(deepest < 1e-12);  // nothing penetrates
+  CHECK(deepest < 1e-12);  // no penetration
   check_snapped(run, 2e-6);
   CHECK(impulse == doctest::Approx(reaction).epsilon(1e-3));
 }

@@ -18,8 +18,8 @@ constexpr double g = 9.81;
 const double first_impact = std::sqrt(2 / g);
 
 struct Bounces {
-  std::vector<double> times, speeds;  ///< of the impacts; gap velocities after them
-  std::vector<double> apexes;         ///< largest heights of the flights between them
+  std::vector<double> times, speeds;  ///< times of the impacts; gap velocities after them
+  std::vector<double> apexes;         ///< largest heights of the flights between impacts
   double law = 0;                     ///< largest |v_{n+1} + e v_n| of all impacts
   double penetration = 0;
 };
@@ -59,10 +59,10 @@ TEST_CASE("ball: impacts come at the times of the closed form and keep the fract
       Case c = ball(h, e, 3);
       const Bounces b = bounce(c, e, 6);
       REQUIRE(b.times.size() >= 3);
-      // the first impact is seen at the end of its step
+      // the first impact is detected at the end of its step
       CHECK(b.times[0] >= first_impact - 1e-12);
       CHECK(b.times[0] <= first_impact + h);
-      // so is every further one, after a flight of 2 v/g with the speed the last impact left
+      // so is every later impact, after a flight of 2 v/g with the speed after the previous impact
       for (std::size_t k = 1; k < b.times.size(); ++k) {
         const double expected = b.times[k - 1] + 2 * b.speeds[k - 1] / g;
         CHECK(b.times[k] >= expected - 1e-9);
@@ -81,8 +81,8 @@ TEST_CASE("ball: times of impacts and speeds converge with first order") {
     Case c = ball(h, e, 2);
     const Bounces b = bounce(c, e, 4);
     REQUIRE(b.times.size() >= 3);
-    // An impact is seen up to h late, and its law takes a speed up to h before it, too small by up to g h. A flight
-    // that starts slower by dv is shorter by 2 dv/g. The bounds add up:
+    // An impact is detected up to h late, and its law uses a speed up to h earlier, which is too small by up to g h. A
+    // flight that starts slower by dv is shorter by 2 dv/g. The bounds add up:
     double t = first_impact, v = e * g * first_impact, dt = h, dv = e * g * h;
     for (std::size_t k = 0; k < b.times.size(); ++k) {
       CHECK(std::abs(b.times[k] - t) <= dt + 1e-12);
@@ -102,7 +102,8 @@ TEST_CASE("ball: h = 1e-2 gives the discrete values of the method") {
   fall.run();
   CHECK(fall.position("ball").z() == doctest::Approx(0.0067375).epsilon(1e-12));
 
-  // the step to 0.46 leaves z = 0 and v = 0.8 4.4145; the first apex on the grid is 36 steps later: REFERENCE section 2
+  // the step to 0.46 leaves z = 0 and v = 0.8 4.4145; the first apex on the grid is 36 steps later (independent
+  // implementation)
   Case c = ball(1e-2, 0.8, 2);
   CHECK(bounce(c, 0.8, 3).apexes.at(0) == doctest::Approx(0.635688).epsilon(1e-10));
 
@@ -126,7 +127,7 @@ TEST_CASE("ball: without restitution the first impact is the last") {
 
 TEST_CASE("ball: passes the accumulation point and rests for a million steps without chatter") {
   const double e = 0.8, end = first_impact * (1 + e) / (1 - e);
-  CHECK(end == doctest::Approx(4.0637124).epsilon(2e-7));  // REFERENCE section 2, from a rounded first impact
+  CHECK(end == doctest::Approx(4.0637124).epsilon(2e-7));  // from a rounded first impact
   for (const double h : {1e-2, 1e-3}) {
     CAPTURE(h);
     Case c = ball(h, e, 5);
@@ -135,7 +136,7 @@ TEST_CASE("ball: passes the accumulation point and rests for a million steps wit
     c.run([&](const StepView& view) {
       if (view.report.closed == 0) last_open = c.t();
     });
-    // every speed is too small by up to e g h/(1 - e), which shortens its flight: see above
+    // every speed is too small by up to e g h/(1 - e), which shortens the following flight: see above
     CHECK(last_open < end);
     CHECK(last_open > end - static_cast<double>(c.statistics().impacts) * 2 * e / (1 - e) * h);
 
@@ -150,7 +151,7 @@ TEST_CASE("ball: passes the accumulation point and rests for a million steps wit
     });
     CHECK(c.statistics().steps == std::lround(seconds / h));
     CHECK(closed == c.statistics().steps);
-    CHECK(c.statistics().impacts == 0);  // closed all the time: none opened to close again
+    CHECK(c.statistics().impacts == 0);  // always closed: no contact opens and closes again
     CHECK(speed < 1e-14);
     CHECK(gap < 1e-15);
     CHECK(force < 1e-12 * g);

@@ -1,4 +1,4 @@
-// Beads on springs falling on a ball: curved obstacle, many contacts, nonlinear springs.
+// Beads on springs fall onto a ball: curved obstacle, many contacts, nonlinear springs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,8 +44,8 @@ TEST_CASE("bead chain: contacts hold at both levels, momentum changes by weight 
 }
 
 TEST_CASE("bead chain: energy does not grow, with inelastic contacts and without dampers") {
-  // Between impacts the scheme keeps the energy to O(h^2), an impact is seen up to a step late: what the weight does in
-  // a fraction of a step at the speed scale is the measure of both.
+  // Between impacts the scheme conserves energy to O(h^2); an impact is detected up to a step late. The work of the
+  // weight in a fraction of a step at the speed scale measures both errors.
   for (const double h : {1e-4, 2e-4, 1e-3, 4e-3}) {
     CAPTURE(h);
     Case chain("bead_chain", {set("/integrator/step", h), "/parameters/c=0", "/output/probes=[]"});
@@ -57,7 +57,7 @@ TEST_CASE("bead chain: energy does not grow, with inelastic contacts and without
       least = std::min(least, energy);
     }) == RunStatus::completed);
     CHECK(growth < 0.2 * h * 0.15 * 9.81 * chain.scales().speed);
-    // beads of a fall from 0.05 m are stopped by e = 0, so a good part of the energy is gone
+    // with e = 0 the impacts stop beads that fell 0.05 m, so a large part of the energy is lost
     CHECK(chain.energy() < 0.7 * start);
   }
 }

@@ -32,12 +32,12 @@ test::Matrix gradient(const Case& c, const std::vector<int>& rows) {
   return G;
 }
 
-// The angle at a vertex: between one rod and the continuation of the one before.
+// The angle at a vertex: between a rod and the extension of the preceding rod.
 double angle(const Vec3& before, const Vec3& after, const Vec3& axis) {
   return std::atan2(before.cross(after).dot(axis), before.dot(after));
 }
 
-// Angles at the six vertices from the places of the rods' ends and the axes of the joints in the rods.
+// Angles at the six vertices from the positions of the rods' ends and the axes of the joints in the rods.
 std::array<double, 6> angles(const Case& c) {
   const std::array<Vec3, 6> P = {c.position("rod1.start"), c.position("rod1.end"), c.position("rod2.end"),
                                  c.position("rod3.end"),   c.position("rod4.end"), c.position("rod5.end")};
@@ -49,15 +49,15 @@ std::array<double, 6> angles(const Case& c) {
                                     Vec3(-1, 0, 0)};
   std::array<double, 6> result{};
   for (std::size_t i = 0; i < 6; ++i) {
-    // the last axis is the ground's: rod5 has it too
+    // the last axis belongs to the ground and to rod5
     const Vec3 axis = i == 5 ? Vec3(c.rotation("rod5") * axes[i]) : axes[i];
     result[i] = angle(P[i] - P[(i + 5) % 6], P[(i + 1) % 6] - P[i], axis);
   }
   return result;
 }
 
-// The motion as that of one coordinate: places and rotations of the rods by the angle alpha at p0, p2, p4, with
-// beta at p1, p3, p5 on the branch that goes on through 0.
+// The motion in terms of one coordinate: positions and rotations of the rods as functions of the angle alpha at p0, p2,
+// p4, with beta at p1, p3, p5 on the branch through 0.
 struct Chain {
   std::array<Vec3, 5> center;
   std::array<Mat3, 5> R;
@@ -71,7 +71,7 @@ Chain chain(double alpha, double beta) {
     k.center[i] = place + 0.5 * direction;
     k.R[i] << direction, axis, direction.cross(axis);
     place += direction;
-    // twists of +90 and -90 degrees in turn
+    // alternating twists of +90 and -90 degrees
     axis = so3::exp(Vec3((i % 2 == 0 ? 1 : -1) * M_PI / 2 * direction)) * axis;
   }
   return k;

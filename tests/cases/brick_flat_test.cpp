@@ -1,4 +1,4 @@
-// A box dropped flat (data/models/brick_flat.json): four vertices close at once, and the rank of their rows is three.
+// A box falls flat (data/models/brick_flat.json): four vertices close at once, and the rank of their rows is three.
 
 #include <doctest/doctest.h>
 
@@ -80,7 +80,7 @@ TEST_CASE("flat box: comes to rest for every restitution below one") {
         if (view.report.impacts > 0) law = std::max(law, std::abs(c.velocity("box").z() + e * v_n.z()));
         v_n = c.velocity("box");
       });
-      // flat impacts do not turn the box, and each follows the law of a ball
+      // flat impacts do not rotate the box, and each impact follows the law of a ball
       CHECK(spin < 1e-10);
       CHECK(law < 1e-10);
       const Rest worst = rest(c, 1);

@@ -15,9 +15,9 @@ using namespace carom;
 using namespace carom::cases;
 
 constexpr double e = 0.8;
-constexpr double impact_time = 0.415285603;  // REFERENCE section 3, event-exact
+constexpr double impact_time = 0.415285603;  // independent implementation, event-exact
 
-// What the first impact was, and how well the run kept its promises.
+// The first impact, and the largest violations of constraints and impact law.
 struct Run {
   double t = 0, rate_n = 0, impulse = 0, energy_after = 0;
   int vertex = -1;
@@ -62,7 +62,7 @@ Case brick(double h, double duration, bool corrections = true) {
 }
 
 TEST_CASE("brick: the event-exact reference has the figures of the independent implementation") {
-  // REFERENCE section 3
+  // values of an independent implementation
   RigidReference b = brick_reference();
   const RigidReference::Impact impact = b.advance_to_impact(brick_edges, e, 1);
   CHECK(std::abs(impact.t - impact_time) < 1e-9);
@@ -82,11 +82,11 @@ TEST_CASE("brick: one impact before t = 1, of vertex 5, in the step that contain
     const Run run = solve(c);
     CHECK(run.impacts == 1);
     CHECK(run.vertex == 5);
-    // the smooth motion is off by O(h^2), so the impact may come a small part of a step late
+    // the smooth motion has an error of O(h^2), so the impact may be a small part of a step late
     CHECK(run.t > impact_time - 100 * h * h);
     CHECK(run.t <= impact_time + h + 100 * h * h);
     CHECK(run.law < 1e-10 * c.scales().speed);
-    CHECK(run.gap < 1e-14);  // roundoff of places near 1 m
+    CHECK(run.gap < 1e-14);  // roundoff of positions near 1 m
     CHECK(run.momentum < 1e-13 * 46.8 * 3);
     CHECK(c.statistics().subdivided_steps == 0);
     CHECK(c.statistics().position_residual < 1e-10 * c.scales().length);
@@ -95,7 +95,7 @@ TEST_CASE("brick: one impact before t = 1, of vertex 5, in the step that contain
 }
 
 TEST_CASE("brick: energy after the impact is that of the independent implementation of the method") {
-  // REFERENCE section 3: 1723 J at h = 1e-3, 1647 at 1e-4, 1631.5 at 1e-5; event-exact 1630.260229
+  // independent implementation: 1723 J at h = 1e-3, 1647 at 1e-4, 1631.5 at 1e-5; event-exact 1630.260229
   const struct {
     double h, energy, tolerance;
   } figures[] = {{1e-3, 1723, 0.5}, {1e-4, 1647, 0.5}, {1e-5, 1631.5, 0.05}};
@@ -108,8 +108,8 @@ TEST_CASE("brick: energy after the impact is that of the independent implementat
 }
 
 TEST_CASE("brick: impulse, gap rate and the motion after the impact converge with first order") {
-  // The law takes the gap rate at t_n, so the error is proportional to the time from t_n to the impact: with steps that
-  // put the impact at the same phase of its step, the order is clean.
+  // The law uses the gap rate at t_n, so the error is proportional to the time from t_n to the impact. Steps that place
+  // the impact at the same phase of a step show the order clearly.
   RigidReference after = brick_reference();
   const RigidReference::Impact exact = after.advance_to_impact(brick_edges, e, 1);
   after.advance_to(0.5);
@@ -153,7 +153,7 @@ TEST_CASE("brick: over steps of any phase the order after the impact is about on
 }
 
 TEST_CASE("brick: velocities right after the impact converge to the event-exact ones") {
-  // REFERENCE section 3
+  // value of an independent implementation
   Case c = brick(1e-5, 0.41529);
   const Run run = solve(c);
   REQUIRE(run.vertex == 5);
@@ -188,7 +188,7 @@ TEST_CASE("brick: DSn is of first order after the impact too, and solves the vel
     steps.push_back(h);
     with.push_back((ds.angular_velocity("brick") - after.Omega).norm());
     without.push_back((dsn.angular_velocity("brick") - after.Omega).norm());
-    // without forces in it the velocity jump is linear
+    // without force corrections the velocity jump is linear
     CHECK(dsn.statistics().iterations[2].max == 1);
   }
   for (const auto* error : {&with, &without}) {

@@ -1,5 +1,5 @@
-// The parallelepiped with vertices that are nodes of their own, tied by rigid links (data/models/brick_tied.json):
-// the version in which the position correction depends on the forces of the smooth motion ([DS20] 4.1).
+// The parallelepiped with vertices as separate nodes on rigid links (data/models/brick_tied.json). In this version the
+// position correction depends on the forces of the smooth motion ([DS20] 4.1).
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ TEST_CASE("tied brick: mass, inertia and energy do not depend on the fraction on
   for (const double phi : {0.0, 0.25, 0.5, 0.75}) {
     CAPTURE(phi);
     Case c = tied(phi, 1e-3, 0);
-    CHECK(c.energy() == doctest::Approx(2284.308).epsilon(1e-12));  // REFERENCE section 3
+    CHECK(c.energy() == doctest::Approx(2284.308).epsilon(1e-12));  // independent implementation
     CHECK(c.momenta().linear.x() == doctest::Approx(46.8 * 3).epsilon(1e-13));
     // angular momentum about the origin: J Omega + x x m v
     const Vec3 L(60 * 46.8 * (0.04 + 0.09) / 12, 60 * 46.8 * (0.01 + 0.09) / 12 + 46.8 * 3, 0);
@@ -38,7 +38,7 @@ TEST_CASE("tied brick: mass, inertia and energy do not depend on the fraction on
 }
 
 TEST_CASE("tied brick: massless vertices move the body exactly as its own vertices do, through the impact too") {
-  // REFERENCE section 3: phi = 0 equals the one-body version to 1e-9
+  // independent implementation: phi = 0 equals the one-body version to 1e-9
   for (const double h : {1e-3, 1e-4}) {
     CAPTURE(h);
     Case one("brick", {set("/integrator/step", h), "/integrator/duration=0.5"});
@@ -62,7 +62,7 @@ TEST_CASE("tied brick: massless vertices move the body exactly as its own vertic
     CHECK(one.statistics().impacts == 1);
     CHECK(c.statistics().impacts == 1);
     CHECK(position < 1e-9);
-    // relative to what the body turns in 0.5 s, and to its speed of rotation
+    // relative to the rotation in 0.5 s, and to the angular velocity
     CHECK(rotation < 1e-9 * 0.5 * 85);
     CHECK(spin < 1e-9 * 85);
     if (h == 1e-3) CHECK(rotation < 1e-9);
@@ -70,8 +70,9 @@ TEST_CASE("tied brick: massless vertices move the body exactly as its own vertic
 }
 
 TEST_CASE("tied brick: the paper's test and predictor need two, two and one iterations") {
-  // REFERENCE section 3: phi = 0.5, h = 1e-3, tolerance 1e-5: mean 5.0 in all. The characteristic mass, by which the
-  // one norm weighs the constraint rows (k_p = m), is that of the brick; with a ninth of it 1.4 position iterations do.
+  // Independent implementation: phi = 0.5, h = 1e-3, tolerance 1e-5: mean 5.0 for all sub-problems. The single norm
+  // weighs constraint rows by the characteristic mass (k_p = m), which is the mass of the brick; with a ninth of this
+  // mass 1.4 position iterations suffice.
   Case c = tied(0.5, 1e-3, 1, paper_test);
   REQUIRE(c.run() == RunStatus::completed);
   const RunStatistics& s = c.statistics();

@@ -11,7 +11,7 @@ namespace carom::cases {
 
 namespace {
 
-// Hands every step to a function.
+// Calls a function after every step.
 class Watch final : public Observer {
  public:
   Watch(const Case::Callback& callback, bool at_start) : callback_(callback), at_start_(at_start) {}
@@ -33,7 +33,7 @@ AttachedPoint find(const Model& model, const std::string& point) {
   return *p;
 }
 
-// The six velocity components of a node, 0 where it is fixed or has none.
+// The six velocity components of a node; 0 for fixed or missing components.
 void node_velocity(const System& system, In v, int node, double* out) {
   for (int c = 0; c < 6; ++c) {
     const int e = system.dofs().equation(node, c);
@@ -41,7 +41,7 @@ void node_velocity(const System& system, In v, int node, double* out) {
   }
 }
 
-// What models expect of themselves names probes, which cases may leave out.
+// Models' expectations refer to probes, which cases may leave out.
 std::vector<std::string> without_expectations(std::vector<std::string> overrides) {
   overrides.emplace_back("/expect=[]");
   return overrides;

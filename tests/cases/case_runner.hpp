@@ -1,10 +1,10 @@
-// One of the papers' cases, run in process: a model file with overrides, its integrator and its time loop.
+// A case of a paper, run in this process: a model file with overrides, its integrator and its time loop.
 //
 //   Case ball("bouncing_ball", {"/integrator/step=1e-3"});
 //   ball.run([&](const StepView&) { apex = std::max(apex, ball.position("ball").z()); });
 //
-// A wrong model or an initial state without accelerations is an exception with the report as its text.
-// Quantities of bodies, points and contacts are read off the present state, also inside the callback.
+// A wrong model or an initial state without accelerations throws an exception that contains the report. Quantities of
+// bodies, points and contacts refer to the present state, also inside the callback.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,12 @@ class Case {
  public:
   /// data/models/<name>.json with "/json/pointer=value" overrides.
   explicit Case(const std::string& name, const std::vector<std::string>& overrides = {});
-  /// The same for a text.
+  /// A case from a model text.
   static Case from_text(const std::string& text, const std::vector<std::string>& overrides = {});
 
   using Callback = std::function<void(const StepView&)>;
-  /// Runs to the model's end, or on by `duration`; the callback sees the start (with `at_start`) and every accepted
-  /// step. May be called again to go on; statistics are those of the last call.
+  /// Runs to the model's end, or for another `duration`. The callback is called for the start (if at_start) and after
+  /// every accepted step. Further calls continue the run; statistics belong to the last call.
   RunStatus run(const Callback& after_step = {}, bool at_start = false);
   RunStatus run_for(double duration, const Callback& after_step = {}, bool at_start = false);
 
@@ -42,12 +42,12 @@ class Case {
   const RunStatistics& statistics() const { return statistics_; }
   const StepReport& last_report() const { return last_report_; }
 
-  /// Of a point ("brick", "brick.tip", "bar.node.3").
+  /// Position of a point ("brick", "brick.tip", "bar.node.3").
   Vec3 position(const std::string& point) const;
   Vec3 velocity(const std::string& point) const;
-  /// Of a rigid body.
+  /// Rotation of a rigid body.
   Mat3 rotation(const std::string& body) const;
-  Vec3 angular_velocity(const std::string& body) const;  ///< body axes
+  Vec3 angular_velocity(const std::string& body) const;  ///< in body axes
 
   /// Rows of a contact or joint.
   const std::vector<int>& rows(const std::string& contact_or_joint) const;
@@ -70,7 +70,7 @@ class Case {
   StepReport last_report_;
 };
 
-/// Order of convergence: slope of log(error) over log(h), by least squares.
+/// Order of convergence: least-squares slope of log(error) over log(h).
 double fitted_order(const std::vector<double>& h, const std::vector<double>& error);
 
 /// "/pointer=value" with all digits of the value.

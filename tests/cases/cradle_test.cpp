@@ -37,7 +37,7 @@ TEST_CASE("cradle: with gaps the last ball leaves with the whole speed, one impa
     CHECK(worst_energy < 1e-14);
     CHECK(worst_momentum < 1e-14);
 
-    // gaps of 0.1 at speed 1; each impact is seen at the end of its step, which delays the next by up to h
+    // gaps of 0.1 at speed 1; each impact is detected at the end of its step, which delays the next impact by up to h
     REQUIRE(impact_times.size() == 4);
     for (std::size_t i = 0; i < 4; ++i) {
       const double k = static_cast<double>(i + 1);
@@ -48,8 +48,8 @@ TEST_CASE("cradle: with gaps the last ball leaves with the whole speed, one impa
 }
 
 TEST_CASE("cradle: when all balls touch, Newton's law gives (-3, 2, 2, 2, 2)/5") {
-  // momentum, and v_{i+1} - v_i after = -e times before in all four contacts: -(0 - 1) = 1 in the first, 0 in the
-  // others
+  // Momentum is conserved, and v_{i+1} - v_i after the impact is -e times its value before in all four contacts: -(0 -
+  // 1) = 1 in the first, 0 in the others.
   Case cradle("cradle", {"/parameters/gap=0"});
   const double expected[] = {-0.6, 0.4, 0.4, 0.4, 0.4};
   double worst_energy = 0, worst_momentum = 0, worst_velocity = 0;
@@ -59,7 +59,7 @@ TEST_CASE("cradle: when all balls touch, Newton's law gives (-3, 2, 2, 2, 2)/5")
     worst_energy = std::max(worst_energy, std::abs(cradle.energy() - 0.5));
     worst_momentum = std::max(worst_momentum, (cradle.momenta().linear - Vec3(1, 0, 0)).norm());
   }) == RunStatus::completed);
-  CHECK(worst_velocity < 1e-14);  // from the first step on: one impact, after which they fly
+  CHECK(worst_velocity < 1e-14);  // from the first step on: one impact, then free motion
   CHECK(worst_energy < 1e-14);
   CHECK(worst_momentum < 1e-14);
   CHECK(cradle.statistics().impacts == 4);
@@ -67,7 +67,7 @@ TEST_CASE("cradle: when all balls touch, Newton's law gives (-3, 2, 2, 2, 2)/5")
 }
 
 TEST_CASE("cradle: touching balls with any restitution keep the momentum and obey Newton's law in every contact") {
-  // v_1 = (1 - 4 e)/5, the others (1 + e)/5, by the same two conditions
+  // v_1 = (1 - 4 e)/5 and (1 + e)/5 for the others, from the same two conditions
   for (const double e : {0.0, 0.25, 0.5, 0.9}) {
     CAPTURE(e);
     Case cradle("cradle", {"/parameters/gap=0", set("/contacts/0/restitution", e), "/integrator/duration=0.01"});

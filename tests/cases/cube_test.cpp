@@ -1,9 +1,9 @@
 // The bouncing flexible cube: Cosimo, Galvez, Cavalieri, Cardona, Brüls 2020, section 4.4.
 //
 // Side 0.1, 5 x 5 x 5 trilinear hexahedra, E = 90, nu = 0.3, rho = 1, Saint Venant-Kirchhoff, centre 0.35 above the
-// floor, e = 0 on the 36 nodes of the bottom, rho_infinity = 0.8. Energy 3.4335e-3 at the start. Figures marked [R] are
-// those of an independent implementation (REFERENCE section 3). Runs of the contact alone start in the free fall, which
-// the method integrates exactly.
+// floor, e = 0 on the 36 nodes of the bottom, rho_infinity = 0.8. Energy 3.4335e-3 at the start. Values marked [R] are
+// from an independent implementation. Runs that show only the contact start during the free fall, which the method
+// integrates exactly.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr double start_energy = 3.4335e-3, g = 9.81;
 
-// From the time t0 of the free fall on.
+// Starts at the time t0 of the free fall.
 std::vector<std::string> cube(double h, double t0, double end, std::vector<std::string> overrides = {}) {
   overrides.push_back(set("/integrator/step", h));
   overrides.push_back(set("/integrator/start_time", t0));
@@ -31,9 +31,9 @@ std::vector<std::string> cube(double h, double t0, double end, std::vector<std::
 }
 
 struct Bounce {
-  double impulse = 0, first = 0, last = 0;  // of the contact; ends of its first and last step
+  double impulse = 0, first = 0, last = 0;  // impulse of the contact; ends of its first and last step
   double energy = 0, largest_energy = 0;
-  double lowest_height = 1;  // mean of the top nodes less mean of the bottom ones
+  double lowest_height = 1;  // mean height of the top nodes minus mean height of the bottom nodes
   int closings = 0, openings = 0;
   long subdivided = 0;
 };
@@ -126,7 +126,8 @@ TEST_CASE("cube: the contact converges") {
   CHECK(b.openings == 36);
 }
 
-// The loss is that of the effective mass of the bottom layer, sqrt(3)/6 rho L^2 h_e, at the speed of the fall.
+// The impact takes the kinetic energy of the bottom layer's effective mass, sqrt(3)/6 rho L^2 h_e, at the speed of the
+// fall.
 TEST_CASE("cube: the impact takes the energy of the bottom layer's effective mass") {
   const double h = 1e-5;
   Case run("cube", cube(h, 0.2472, 0.2474));
@@ -136,10 +137,10 @@ TEST_CASE("cube: the impact takes the energy of the bottom layer's effective mas
   CHECK(b.energy == doctest::Approx(start_energy - loss).epsilon(1e-3));
 }
 
-// The paper's norm (eq. 52) and window: before, in and after the contact. The bottom closes with no gap and, e = 0, no
-// velocity, and opens without a jump, so that the order of the smooth motion is left, once the steps resolve what the
-// impact excites (omega h up to 0.4 in elements of edge h_e, omega = sqrt(12 E/rho)/h_e). With the steps of 1e-3 to
-// 1e-4 of the paper the slope is about 1.
+// The paper's norm (eq. 52) and window: before, during and after the contact. The bottom closes with zero gap and, for
+// e = 0, zero velocity, and opens without a jump. So the order of the smooth motion remains if the steps resolve the
+// vibrations that the impact excites (omega h up to 0.4 in elements of edge h_e, omega = sqrt(12 E/rho)/h_e). With the
+// paper's steps of 1e-3 to 1e-4 the slope is about 1.
 TEST_CASE("cube: positions and velocities converge with order 2 through the contact") {
   struct History {
     std::vector<double> z, speed, inner_z, inner_speed;
@@ -157,7 +158,7 @@ TEST_CASE("cube: positions and velocities converge with order 2 through the cont
     }) == RunStatus::completed);
     return values;
   };
-  constexpr std::size_t finest = 8;  // steps of the reference in one of the coarsest
+  constexpr std::size_t finest = 8;  // steps of the reference within one coarsest step
   const History coarse = history(2.5e-4), middle = history(1.25e-4), fine = history(2.5e-4 / finest);
   const auto error = [](const std::vector<double>& values, const std::vector<double>& reference) {
     const std::size_t every = reference.size() / values.size();

@@ -2,8 +2,7 @@
 //
 // E = 900, rho = 1, A = 1, L = 10, N = 200 elements, v0 = 10 towards the wall, e = 0, rho_infinity = 0.8. The
 // continuous bar has the wave speed c = 30: contact for 2 L/c = 2/3 s with the force rho A c v0 = 300, impulse 2 rho A
-// L v0 = 200, energy rho A L v0^2/2 = 500. Figures marked [R] are those of an independent implementation (see REFERENCE
-// section 2).
+// L v0 = 200, energy rho A L v0^2/2 = 500. Values marked [R] are from an independent implementation.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +27,7 @@ std::vector<std::string> with(double h, double duration, std::vector<std::string
 
 const std::string dsn = "/integrator/force_corrections=false";
 
-// What a run shows of the contact.
+// The observed contact of a run.
 struct Contact {
   double first = 0, last = 0;  // ends of the first and of the last step with an impulse
   double impulse = 0;
@@ -49,7 +48,7 @@ Contact run_contact(Case& bar) {
   return contact;
 }
 
-// The run with h = 2e-6 that several tests look at; tip and the node 0.45 m from it at multiples of 2e-5 s.
+// The run with h = 2e-6 that several tests use; tip and the node 0.45 m from the tip at multiples of 2e-5 s.
 struct Fine {
   static constexpr double interval = 2e-5, end = 1.5;
   std::vector<double> x_tip, v_tip, x_inner;
@@ -92,8 +91,8 @@ const Fine& fine() {
 }  // namespace
 
 TEST_CASE("elastic bar: contact time, force and impulse at a small step are the reference's") {
-  // [R] d0 = 5.005, h = 2e-6: closed 0.5005 to 1.1646 s, mean force 300.17, impulse 199.178. The mean is over the
-  // contact without its ends, where the force oscillates; other intervals give 299.9 to 300.2.
+  // [R] d0 = 5.005, h = 2e-6: closed from 0.5005 to 1.1646 s, mean force 300.17, impulse 199.178. The mean excludes the
+  // ends of the contact, where the force oscillates; other intervals give 299.9 to 300.2.
   const Fine& r = fine();
   CHECK(r.contact.first == doctest::Approx(contact_time).epsilon(1e-5));
   CHECK(std::abs(r.contact.last - 1.1646) < 1.5e-4);
@@ -104,7 +103,7 @@ TEST_CASE("elastic bar: contact time, force and impulse at a small step are the 
 
 TEST_CASE("elastic bar: energies after the impact are the reference's") {
   // [R, discrete values] d0 = 5, h = 2e-3, energy at 1.5 s: DS 495.212, DSn 498.731. The bar touches the wall exactly
-  // at the end of step 250, so rounding decides which step closes; the reference's closes in the step after.
+  // at the end of step 250, so roundoff decides which step closes; in the reference the next step closes.
   const std::vector<std::string> late = {"/parameters/distance=5.0000001"};
   Case ds("elastic_bar", with(2e-3, 1.5, late));
   REQUIRE(ds.run() == RunStatus::completed);
@@ -122,7 +121,7 @@ TEST_CASE("elastic bar: one iteration, one solve and one matrix per sub-problem 
         CAPTURE(std::string(mass));
         CAPTURE(std::string(corrections));
         CAPTURE(h);
-        // whole steps only: a shorter last one would need matrices of its own
+        // whole steps only: a shorter last step would need additional matrices
         Case bar("elastic_bar", with(h, h * std::floor(2.5 / h), {mass, corrections}));
         const System& system = bar.system();
 
@@ -144,7 +143,7 @@ TEST_CASE("elastic bar: one iteration, one solve and one matrix per sub-problem 
           const long now = view.integrator.linear_counters().solves;
           few_solves = few_solves && now - solves <= allowed;
           solves = now;
-          // e = 0: gap and rate vanish while the contact is closed, and it is never negative
+          // e = 0: gap and rate vanish while the contact is closed, and the gap is never negative
           const double gap = system.row_gap(row, view.state.q, view.state.t);
           worst_gap = std::max(worst_gap, -gap);
           if (view.state.closed[0] != 0) {
@@ -169,7 +168,7 @@ TEST_CASE("elastic bar: one iteration, one solve and one matrix per sub-problem 
 }
 
 TEST_CASE("elastic bar: without force corrections it leaves late or not at all") {
-  // [R] and [DS20] figure 6: rebound at 1.34 s instead of 1.18 (h = 0.01), none within 1.5 s (0.02, 0.03)
+  // [R] and [DS20] figure 6: rebound at 1.34 s instead of 1.18 (h = 0.01), no rebound within 1.5 s (0.02, 0.03)
   Case ds("elastic_bar", with(0.01, 1.5)), simplified("elastic_bar", with(0.01, 1.5, {dsn}));
   CHECK(run_contact(ds).last == doctest::Approx(1.18).epsilon(1e-6));
   CHECK(run_contact(simplified).last == doctest::Approx(1.34).epsilon(1e-6));
@@ -196,8 +195,8 @@ TEST_CASE("elastic bar: without force corrections it leaves late or not at all")
 }
 
 TEST_CASE("elastic bar: the energy lost is that of the tip's effective mass") {
-  // m_eff v0^2/2 over rho A L v0^2/2: with consistent mass m_eff = (sqrt(3)/6) rho A L/N, the value of the continued
-  // fraction m = m_e/3 - (m_e/6)^2/(m_e/3 + m) of elements m_e = rho A L/N; with lumped mass m_eff = m_e/2
+  // m_eff v0^2/2 over rho A L v0^2/2: for consistent mass m_eff = (sqrt(3)/6) rho A L/N, the limit of the continued
+  // fraction m = m_e/3 - (m_e/6)^2/(m_e/3 + m) for elements of mass m_e = rho A L/N; for lumped mass m_eff = m_e/2
   struct Kind {
     const char* mass;
     double loss;
@@ -245,9 +244,9 @@ TEST_CASE("elastic bar: contact duration, force and impulse converge to the cont
 }
 
 TEST_CASE("elastic bar: positions converge with order one, the velocity of the tip with order one half") {
-  // As [DS20] figure 5, against the run with h = 2e-6; positions do better than one where the step resolves the waves
-  // of the elements, h < L/(N c) = 1.7e-3. The steps let the impact fall into the middle of a step: its
-  // phase in the step is an error of its own.
+  // As in [DS20] figure 5, against the run with h = 2e-6. Positions converge faster than order one if the step resolves
+  // the waves of the elements, h < L/(N c) = 1.7e-3. The steps place the impact in the middle of a step, because the
+  // phase of the impact within its step is a separate error.
   const Fine& r = fine();
   std::vector<double> steps, x_tip, v_tip, x_inner;
   for (const int k : {50, 100, 200, 400, 800, 1600, 3200, 6400, 12800}) {

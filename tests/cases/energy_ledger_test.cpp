@@ -1,4 +1,4 @@
-// The ledger of energy: every part against closed forms, and the sum of all parts against the energy.
+// The energy ledger: each part against closed forms, and the sum of all parts against the energy.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace carom::cases;
 
 namespace {
 
-// What a step gave to each part.
+// The contributions of a step to the parts.
 struct Parts {
   double loads, drivers, damping, numerical, position, impacts, contacts, constraints, corrections;
 
@@ -29,7 +29,7 @@ Parts difference(const EnergyBalance& a, const EnergyBalance& b) {
 
 using Watch = std::function<void(const StepView&, EnergyLedger&, const Parts&)>;
 
-// Keeps a ledger over a run of a case and hands every step with what it added to a function.
+// Keeps a ledger during a run of a case and passes every step with its contributions to a function.
 class Keeper final : public Observer {
  public:
   explicit Keeper(const Watch& watch) : watch_(watch) {}
@@ -105,7 +105,7 @@ void check_closure(const std::vector<std::string>& names, const std::string& ste
         {dsn},
         {"/integrator/rho_infinity=0"},
         {"/integrator/rho_infinity=1", dsn},
-        // it ends just below its tolerance: see the next test
+        // the residual ends just below its tolerance: see the next test
         {"/integrator/newton/method=modified", "/integrator/newton/tolerance=1e-12"},
     };
     const bool small = Case(name).system().size() <= 120;
@@ -125,7 +125,7 @@ void check_closure(const std::vector<std::string>& names, const std::string& ste
       Case c(name, variant);
       const Account a = account(c);
       CHECK(a.balance.scale > 0);
-      // ... or below the roundoff of stiff internal forces, which may act all the way
+      // ... or below the roundoff of stiff internal forces, which may act along the whole path
       const double floor = 1e-14 * std::sqrt(c.system().size()) * c.system().roundoff_force(c.scales().length);
       const double way = a.statistics.largest_speed * c.t();
       CHECK(a.closure() < 1e-10 + (text.find("modified") < text.size() ? floor * way / a.balance.scale : 0.0));
@@ -179,8 +179,8 @@ TEST_CASE("ledger: closes to 1e-10 of its scale in every model" * doctest::test_
 }
 
 TEST_CASE("ledger: what does not close is what the jump's iterations leave, by their tolerance") {
-  // Modified Newton ends just below the tolerance: each of the impacts may leave that part of the work of its terms,
-  // forces and torques that turn the body by up to 85 rad/s.
+  // Modified Newton ends just below the tolerance. Each impact may leave this share of the work of the terms, namely of
+  // forces and torques that rotate the body by up to 85 rad/s.
   std::vector<double> closures;
   for (const double tolerance : {1e-8, 1e-10, 1e-12}) {
     Case c("brick", {"/integrator/newton/method=modified", "/integrator/step=1e-2", "/integrator/duration=5",
@@ -229,7 +229,7 @@ TEST_CASE("ledger: a load and a damper do the work of the closed form, to second
   const auto place = [&](double t) {
     return A * std::sin(w * t) + B * std::cos(w * t) + std::exp(-d * t) * (C * std::cos(p * t) + D * std::sin(p * t));
   };
-  // works by Simpson's rule in the exact power
+  // works by Simpson's rule from the exact power
   const int parts = 20000;
   double loads = 0, damping = 0;
   for (int i = 0; i <= parts; ++i) {
@@ -368,7 +368,7 @@ TEST_CASE("ledger: one contact without force corrections loses 1/2 m_eff (g~'^2 
     CHECK(impacts > 0);
     CHECK(worst < 1e-10 * 9.81);
 
-    // of a vertex of the brick from its place and the inertia
+    // of a vertex of the brick: from its position and the inertia
     Case brick("brick", {set("/contacts/0/restitution", e), dsn, "/integrator/duration=0.6"});
     const std::vector<int>& rows = brick.rows("floor");
     impacts = 0;
@@ -395,8 +395,8 @@ TEST_CASE("ledger: one contact without force corrections loses 1/2 m_eff (g~'^2 
 }
 
 TEST_CASE("ledger: a floor that carries a ball upwards does the work of its force") {
-  // The floor z = a t^2/2 carries m = 2 with the force m (g + a) over the way a T^2/2; the impulse of a step is given
-  // at its end, where the floor is faster than on average by a h/2: m (g + a) T a h/2 more, exactly.
+  // The floor z = a t^2/2 carries m = 2 with the force m (g + a) over the distance a T^2/2. The impulse of a step acts
+  // at the end of the step, where the floor is faster than its average by a h/2: exactly m (g + a) T a h/2 more work.
   const double g = 9.81, a = 3, m = 2, T = 1;
   for (const double h : {1e-2, 1e-3}) {
     Case c = Case::from_text(R"({
@@ -417,7 +417,8 @@ TEST_CASE("ledger: a floor that carries a ball upwards does the work of its forc
 }
 
 TEST_CASE("ledger: a floor at constant speed V gives a bouncing ball (1 + e) m V (V - v)") {
-  // without gravity: v' = V - e (v - V); the impact loses m (1 - e^2) (v - V)^2/2; e = 1 gains 2 m V (V - v)
+  // without gravity: v' = V - e (v - V); the impact loses m (1 - e^2) (v - V)^2/2; for e = 1 the ball gains 2 m V (V -
+  // v)
   const double V = 0.7, v = -2, m = 3;
   for (const double e : {0.0, 0.3, 1.0})
     for (const double h : {1e-2, 1e-3}) {
@@ -477,7 +478,8 @@ TEST_CASE("ledger: contacts, joints and force corrections together change the ki
       CHECK((corrections || last.corrections == 0));
       CHECK(a.balance.drivers == 0);
       if (!tied) {
-        // it falls by L to the stop: m g L, of which 1 - e^2 is lost, to O(h) of the impact's place in its step
+        // the slider falls by L to the stop: m g L, of which 1 - e^2 is lost, up to O(h) from the position of the
+        // impact in its step
         CHECK(last.jump() == doctest::Approx(-2 * 9.81 * 0.5 * (1 - 0.36)).epsilon(0.02));
         CHECK(a.balance.energy.kinetic + a.balance.energy.potential ==
               doctest::Approx(-2 * 9.81 * 0.5 * (1 - 0.36)).epsilon(0.02));
@@ -509,7 +511,7 @@ TEST_CASE("ledger: a restart from another model counts from its energy") {
 }
 
 TEST_CASE("ledger: closes far from the origin, where the potential energy is huge") {
-  // the ball bounces at z = 1e6 m: its energies are those near the origin, and the closure is small against them
+  // the ball bounces at z = 1e6 m: energies are as near the origin, and the closure is small compared to them
   const auto bounce = [](double height) {
     Case c("bouncing_ball", {set("/parameters/z_0", 1 + height), "/integrator/duration=1",
                              "/contacts/0/obstacle/point=[0, 0, " + std::to_string(height) + "]"});
@@ -524,7 +526,7 @@ TEST_CASE("ledger: closes far from the origin, where the potential energy is hug
 }
 
 TEST_CASE("ledger: of a ball at rest smooth fall, position correction and jump cancel") {
-  // per step the weight takes it down by g h^2/2 and gives it g h; both are undone
+  // in each step the weight lowers the body by g h^2/2 and accelerates it by g h; the step undoes both
   const double g = 9.81, h = 1e-3, T = 2;
   Case c("bouncing_ball", {"/parameters/z_0=0", "/parameters/restitution=0", set("/integrator/step", h),
                            set("/integrator/duration", T)});
@@ -533,6 +535,6 @@ TEST_CASE("ledger: of a ball at rest smooth fall, position correction and jump c
   CHECK(std::abs(b.numerical) < 1e-12);
   CHECK(b.position == doctest::Approx(each).epsilon(1e-9));
   CHECK(b.contacts + b.impacts == doctest::Approx(-each).epsilon(1e-9));
-  CHECK(b.impacts == doctest::Approx(-0.5 * g * g * h * h).epsilon(1e-9));  // of the first step alone
+  CHECK(b.impacts == doctest::Approx(-0.5 * g * g * h * h).epsilon(1e-9));  // from the first step alone
   CHECK(b.total() == 0);
 }

@@ -1,4 +1,4 @@
-// A beam that flies freely after it was pushed: J. C. Simo, L. Vu-Quoc, On the dynamics in space of rods undergoing
+// A beam flies freely after a push: J. C. Simo, L. Vu-Quoc, On the dynamics in space of rods undergoing
 // large motions, Comput. Methods Appl. Mech. Engrg. 66 (1988) 125-161, the "flying spaghetti" in space.
 #include <doctest/doctest.h>
 
@@ -42,7 +42,7 @@ TEST_CASE("flying beam: momentum is kept, angular momentum and energy to second 
     Case c = Case::from_text(flying_beam, {set("/integrator/step", h)});
     REQUIRE(c.run() == RunStatus::completed);
     CHECK(c.momenta().linear.x() == doctest::Approx(8 * 5.0 / 2).epsilon(1e-5));
-    // unloaded from here on; the weighted accelerations of the method forget the load within some steps
+    // from here without load; the weighted accelerations of the method forget the load within some steps
     REQUIRE(c.run_for(1) == RunStatus::completed);
     const Momenta start = c.momenta();
     const double start_energy = c.energy();
@@ -70,7 +70,7 @@ TEST_CASE("flying beam: momentum is kept, angular momentum and energy to second 
 }
 
 TEST_CASE("flying beam: a rigid motion stays one, at any speed of rotation") {
-  // turning about its axis of largest inertia; the stretch by the centrifugal force is small
+  // rotates about its axis of largest inertia; the stretch by the centrifugal force is small
   Case c =
       Case::from_text(flying_beam, {"/loads=[]", "/bodies/0/velocity=[1,2,3]", "/bodies/0/angular_velocity=[0,0,0.5]",
                                     "/integrator/step=0.02", "/integrator/duration=4"});
@@ -82,8 +82,8 @@ TEST_CASE("flying beam: a rigid motion stays one, at any speed of rotation") {
     stretch = std::max(stretch, std::abs((b - a).norm() / length - 1));
     out_of_plane = std::max(out_of_plane, std::abs((b - a).z()));
   }) == RunStatus::completed);
-  // N = m omega^2 (L^2/4 - s^2)/2, mean over the length m omega^2 L^2/12: stretch m omega^2 L^2/(12 EA), twice that
-  // when it is applied at once
+  // N = m omega^2 (L^2/4 - s^2)/2, mean over the length m omega^2 L^2/12: stretch m omega^2 L^2/(12 EA), and twice this
+  // value if the load is applied at once
   CHECK(stretch < 2.2 * 0.25 * 100 / (12 * 1e4));
   CHECK(stretch > 0.5 * 0.25 * 100 / (12 * 1e4));
   CHECK(out_of_plane < 1e-9);

@@ -41,7 +41,7 @@ Rates rates(const Positions& p) {
           r * std::sin(p.psi - p.th) / (q * std::sin(p.psi - p.phi))};
 }
 
-// Energy of the three rods (mass 1 per length, J = L^3/12, half way between their ends) at crank speed w.
+// Energy of the three rods (mass 1 per length, J = L^3/12, centres half way between their ends) at crank speed w.
 double energy(double th, double w) {
   const Positions p = positions(th);
   const Rates k = rates(p);
@@ -98,7 +98,7 @@ TEST_CASE("four-bar: three of its rows are redundant, those out of the plane, an
   CHECK(gap < 1.1e-11 * c.scales().length);
   CHECK(rate < 1.1e-11 * std::max(c.scales().speed, 20.0));
   CHECK(c.statistics().redundant_steps == c.statistics().nominal_steps);
-  // redundancy costs no iterations worth mentioning
+  // redundant rows cost hardly any iterations
   for (const auto& iterations : c.statistics().iterations) CHECK(iterations.max <= 6);
 }
 

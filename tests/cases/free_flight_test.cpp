@@ -40,7 +40,7 @@ Drift long_flight(double h, double rho) {
 }
 
 TEST_CASE("free flight: the reference motion is that of the independent implementation") {
-  // REFERENCE section 3: Omega(0.4) of the parallelepiped, E_0 = 2284.308 J
+  // independent implementation: Omega(0.4) of the parallelepiped, E_0 = 2284.308 J
   RigidReference brick = brick_reference();
   CHECK(brick.energy() == doctest::Approx(2284.308).epsilon(1e-12));
   brick.advance_to(0.4);
@@ -80,7 +80,7 @@ TEST_CASE("free flight: energy and spatial angular momentum oscillate with h^2 a
   const double h = 1e-3;
   const Drift coarse = long_flight(h, 1.0), fine = long_flight(h / 2, 1.0);
   for (const Drift* d : {&coarse, &fine}) {
-    // rho = 1 damps nothing: the last quarter looks like the first
+    // rho = 1 has no damping: the last quarter resembles the first
     CHECK(d->momentum[3] < 1.02 * d->momentum[0]);
     CHECK(d->energy[3] < 1.02 * d->energy[0]);
   }

@@ -79,7 +79,7 @@ TEST_CASE("heavy top: position and angular velocity are of second order") {
 }
 
 TEST_CASE("heavy top: the error at h = 1e-3 is that of the independent implementation") {
-  // REFERENCE section 3: 7.9e-4 in x over [0, 1], two digits
+  // independent implementation: 7.9e-4 in x over [0, 1], two digits
   Case shifted("heavy_top", {"/integrator/duration=1", "/integrator/initial_acceleration=shifted"});
   CHECK(std::abs(errors(shifted).x - 7.9e-4) < 0.05e-4);
   // a_0 = v'(0) changes the third digit

@@ -1,4 +1,4 @@
-// Joints of node sets of solids.
+// Joints with sets of nodes of solids.
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@ namespace {
 using namespace carom;
 using namespace carom::cases;
 
-// A stiff block of 1000 kg/m^3 and 0.2 x 0.1 x 0.1 m whose face x = min turns on a hinge along z, gravity along -y.
+// A stiff block of 1000 kg/m^3 and 0.2 x 0.1 x 0.1 m. Its face x = min rotates on a hinge along z; gravity along -y.
 std::string block(const std::string& joint) {
   return R"({"format": 1, "gravity": [0, -9.81, 0],
     "materials": [{"name": "hard", "type": "linear_elastic", "young": 1e9, "poisson": 0.3, "density": 1000}],
@@ -35,8 +35,8 @@ TEST_CASE("joint of a set: a block hung by a face swings as a rigid body about t
   });
   CHECK(status == RunStatus::completed);
   CHECK(gap < 1.1e-11 * c.scales().length);
-  // pendulum of length 0.1 and radius of gyration (0.2^2 + 0.1^2)/12 about the middle: from rest at a right angle,
-  // th'' = -g a/(a^2 + k^2) cos th, th the angle below the horizontal is -th
+  // pendulum of length 0.1 and radius of gyration (0.2^2 + 0.1^2)/12 about the centre, released at a right angle:
+  // th'' = -g a/(a^2 + k^2) cos th; the angle below the horizontal is -th
   const double a = 0.1, k2 = (0.2 * 0.2 + 0.1 * 0.1) / 12, factor = 9.81 * a / (a * a + k2);
   double th = 0, w = 0;
   const double dt = 1e-5;
@@ -45,7 +45,7 @@ TEST_CASE("joint of a set: a block hung by a face swings as a rigid body about t
     th += dt * w;
     w -= 0.5 * dt * factor * std::cos(th);
   }
-  // a node of the hinged face turns rigidly with it: its place before and after
+  // a node of the hinged face rotates rigidly with the face: its position before and after
   const AttachedPoint hinge = c.model().joints[0].point;
   const Vec3 center = c.model().place(hinge, c.state().q);
   const Vec3 before = start - c.model().place(hinge, c.model().state_at_start.q),

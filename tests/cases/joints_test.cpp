@@ -1,4 +1,4 @@
-// Joints of the model file: what each holds and leaves free, drivers, springs, stops, and what probes tell of them.
+// Joints of the model file: constraints and free motions, drivers, springs, stops, and probes.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -20,9 +20,9 @@ using carom::test::Random;
 
 std::string vector_text(const Vec3& v) { return fmt::format("[{:.17g}, {:.17g}, {:.17g}]", v[0], v[1], v[2]); }
 
-// ---- what a joint holds
+// ---- constraints and free motions
 
-// A motion of B relative to A that the joint leaves free, in inertial axes at the start: x -> p + Q (x - p) + c.
+// A motion of B relative to A that the joint permits, in inertial axes at the start: x -> p + Q (x - p) + c.
 struct Relative {
   Mat3 Q = Mat3::Identity();
   Vec3 c = Vec3::Zero();
@@ -31,7 +31,7 @@ struct Relative {
 struct JointCase {
   std::string type, keys;
   int rows;
-  std::function<Relative(double, double, double)> free;  // of three parameters
+  std::function<Relative(double, double, double)> free;  // with three parameters
   Vec3 apart = Vec3::Zero();                             // from A's point to B's
 };
 
@@ -63,7 +63,7 @@ std::vector<JointCase> joint_cases() {
       {"rigid_link", "", 6, [](double, double, double) { return Relative(); }, span},
       {"distance", "", 1,
        [span](double a, double b, double c) {
-         // B's point goes around A's, and B turns about its point
+         // B's point moves around A's point, and B rotates about its own point
          const Vec3 w(a, b, c);
          return Relative{so3::exp(Vec3(2 * w)), so3::exp(w) * span - span};
        },
@@ -71,7 +71,7 @@ std::vector<JointCase> joint_cases() {
   };
 }
 
-// Two bodies anywhere, or the ground and a body, with a joint between points of them.
+// Two bodies at random positions, or the ground and a body, with a joint between two of their points.
 struct Joined {
   Joined(const JointCase& joint, bool to_ground, unsigned seed) : random(seed) {
     const Vec3 arm_a(0.2, -0.1, 0.3), arm_b(-0.3, 0.2, 0.1);
@@ -97,7 +97,7 @@ struct Joined {
     ground = to_ground;
   }
 
-  // The configuration after a relative motion and, for two bodies, a common one by Q_0 and c_0.
+  // The configuration after a relative motion and, for two bodies, a common motion by Q_0 and c_0.
   Vector configuration(const Relative& r, const Mat3& Q_0 = Mat3::Identity(), const Vec3& c_0 = Vec3::Zero()) const {
     Vector q;
     const auto append = [&](const Vec3& x, const Mat3& R) {
@@ -159,14 +159,14 @@ TEST_CASE("joints: reactions do no work on free motions, and motions that are no
     Random& random = two.random;
     const double a = random.between(-1, 1), b = random.between(-1, 1), c = random.between(-1, 1);
     const Vector q = two.configuration(joint.free(a, b, c));
-    // G at the moved state, a row each
+    // G at the moved state, one row per constraint
     test::Matrix G = test::Matrix::Zero(joint.rows, 6);
     SparseRow row;
     for (int i = 0; i < joint.rows; ++i) {
       system.row_gradient(i, q, 0, nullptr, row);
       for (std::size_t k = 0; k < row.equation.size(); ++k) G(i, row.equation[k]) = row.value[k];
     }
-    // velocities of the free motions by differences: as many as there are free directions
+    // velocities of the free motions by differences: one column per free direction
     test::Matrix V = test::Matrix::Zero(6, 3);
     for (int k = 0; k < 3; ++k) {
       const auto at = [&](double e) {
@@ -191,9 +191,9 @@ TEST_CASE("joints: reactions do no work on free motions, and motions that are no
   }
 }
 
-// ---- what acts along free coordinates
+// ---- drivers, springs and stops along free coordinates
 
-// A rotor on the ground: moment of inertia 2 about its axis, centre of mass on it; or a block of mass 2 on rails.
+// A rotor on the ground: moment of inertia 2 about its axis, centre of mass on the axis; or a block of mass 2 on rails.
 std::string rotor(const std::string& keys, const std::string& more = "") {
   return R"({"format": 1, "bodies": [{"name": "rotor", "type": "rigid", "mass": 3, "inertia": [1, 1.5, 2],
              "angular_velocity": [0, 0, 1.5]}],
@@ -316,7 +316,7 @@ TEST_CASE("joints: a driven length pulls a mass along, a distance keeps it on it
   pendulum.run([&](const StepView&) { worst = std::max(worst, std::abs(pendulum.position("bob").norm() - 1)); });
   CHECK(worst < 1e-11);
   CHECK(pendulum.energy() == doctest::Approx(energy).epsilon(1e-5));
-  // shortened: angular momentum about the nail is kept without gravity
+  // the pendulum is shortened: without gravity the angular momentum about the nail is conserved
   Case pulled = Case::from_text(with("\"1 - 0.1*t^2\""), {"/gravity=[0,0,0]"});
   worst = 0;
   pulled.run([&](const StepView&) {

@@ -1,4 +1,4 @@
-// Two balls on a floor that moves as z = a sin(omega t): closed forms of the motion of a point above it.
+// Two balls on a floor that moves by z = a sin(omega t): closed forms of the motion of a point above this floor.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ double floor_position(double t) { return a * std::sin(omega * t); }
 double floor_velocity(double t) { return a * omega * std::cos(omega * t); }
 double floor_acceleration(double t) { return -omega * omega * floor_position(t); }
 
-// The carried ball leaves when the floor's acceleration is -g; its free flight ends where it meets the floor again.
+// The carried ball leaves when the floor's acceleration is -g; the flight ends where the ball meets the floor again.
 double leaving_time() { return std::asin(g / (a * omega * omega)) / omega; }
 double landing_time() {
   const double t_1 = leaving_time();
@@ -44,7 +44,7 @@ std::vector<std::string> with_step(double h) { return {set("/integrator/step", h
 
 TEST_CASE("moving floor: the carried ball leaves, flies and lands as the closed form says, to O(h)") {
   const double t_1 = leaving_time(), t_2 = landing_time();
-  // it lands where the floor can hold it and leaves again one period after the first time
+  // the ball lands where the floor can carry it, and leaves again one period after the first time
   REQUIRE(t_2 < t_1 + period);
   REQUIRE(floor_acceleration(t_2) > -g);
 
@@ -61,10 +61,10 @@ TEST_CASE("moving floor: the carried ball leaves, flies and lands as the closed 
       if (closed_before && !closed) leaving.push_back(t);
       if (!closed_before && closed) landing.push_back(t);
       if (closed) {
-        // it stays on the floor and has its velocity (e = 0)
+        // the ball stays on the floor and has its velocity (e = 0)
         gap = std::max(gap, std::abs(balls.gap(row)));
         slip = std::max(slip, std::abs(balls.velocity("carried").z() - floor_velocity(t)));
-        // while it is carried the force is m (g + floor's acceleration), here of the middle of the step
+        // while the floor carries the ball the force is m (g + floor's acceleration), here in the middle of the step
         if (closed_before)
           force_error = std::max(force_error, std::abs(balls.force(row) - (g + floor_acceleration(t - 0.5 * h))));
       } else if (t > t_1 && t < t_2) {
@@ -82,7 +82,7 @@ TEST_CASE("moving floor: the carried ball leaves, flies and lands as the closed 
       CHECK(std::abs(leaving[k] - (t_1 + static_cast<double>(k) * period)) < 2 * h);
       CHECK(std::abs(landing[k] - (t_2 + static_cast<double>(k) * period)) < 2 * h);
     }
-    // it leaves up to 2 h late, and then with a velocity O(h^2) off
+    // the ball leaves up to 2 h late, with an error of O(h^2) in its velocity
     CHECK(height_error < 2 * a * omega * omega * omega * h * h);
     CHECK(force_error < a * omega * omega * omega * h);
     CHECK(gap < 1e-10 * balls.scales().length);

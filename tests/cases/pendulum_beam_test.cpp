@@ -1,5 +1,5 @@
 // The bouncing flexible pendulum: Cosimo et al. 2020, section 4.3 ([DS20]), and Bruels, Acary, Cardona 2018, section
-// 6.2 ([PVA18]). Figures without another source: REFERENCE section 3, from an independent implementation.
+// 6.2 ([PVA18]). Values without another source are from an independent implementation.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Case pendulum(double h, double duration, std::vector<std::string> overrides = {}
 
 double tip(const Case& c) { return c.position("arm.end").y(); }
 
-// Steps with contact in the first phase: of those before t = 0.36.
+// Steps with contact in the first contact phase, which ends before t = 0.36.
 struct FirstPhase {
   double first = 0, last = 0, impulse = 0, first_impulse = 0;
 };
@@ -52,7 +52,7 @@ TEST_CASE("flexible pendulum: the tip falls as published to the converged digits
   REQUIRE(fine.run_for(0.2) == RunStatus::completed);
   CHECK(std::abs(tip(fine) + 0.607223) < 2e-6);
 
-  // the sudden weight excites many modes: order 2 shows where the step resolves those that matter
+  // the sudden weight excites many modes: order 2 is visible if the step resolves the important modes
   std::vector<double> steps, error;
   Case reference = pendulum(1.25e-5, 0.3);
   REQUIRE(reference.run() == RunStatus::completed);
@@ -108,8 +108,8 @@ TEST_CASE("flexible pendulum: the first contact phase has the published times an
 }
 
 TEST_CASE("flexible pendulum: the first impulse of small steps is that of the tip's effective mass") {
-  // (sqrt(3)/6) rho A L_e times the gap velocity, 0.0908 N s, once a wave needs several steps through an element (24
-  // us)
+  // (sqrt(3)/6) rho A L_e times the gap velocity, 0.0908 N s, if a wave needs several steps to pass through an element
+  // (24 us)
   Case c = pendulum(5e-5, 0.33);
   REQUIRE(c.run() == RunStatus::completed);
   c.model().simulation.step = 5e-7;
@@ -130,7 +130,7 @@ TEST_CASE("flexible pendulum, 4 elements and g = 10: the first contact phase of 
   const FirstPhase phase = first_phase(c);
   MESSAGE("contact " << phase.first << " to " << phase.last);
   CHECK(phase.first == doctest::Approx(0.327025).epsilon(1e-5 / 0.327));
-  // 0.3465 there; micro-impacts end the phase between 0.3457 and 0.3464 at steps of 2e-6 to 5e-6
+  // 0.3465 in the paper; micro-impacts end the phase between 0.3457 and 0.3464 at steps of 2e-6 to 5e-6
   CHECK(std::abs(phase.last - 0.3465) < 0.001);
   CHECK(std::abs(phase.impulse - 2.93) <= 0.04);
 }
@@ -156,13 +156,14 @@ TEST_CASE("flexible pendulum: every step size of the paper finishes, contacts ho
     CHECK(rate < 1e-9);
     CHECK(penetration < 1e-10);
     CHECK(s.subdivided_steps <= (h >= 5e-3 ? 1 : 0));
-    // of 7.65 J fallen in 1 m
+    // small compared to the 7.65 J of a fall of 1 m
     CHECK(highest < 1e-3);
   }
 }
 
 TEST_CASE("flexible pendulum: iterations of the paper's test in the paper's window") {
-  // REFERENCE: 2.23 mean at h = 1e-3 and 1.16 at 1e-4; at most 8 and 5 in a step. [DS20] has DS converge at every step.
+  // Independent implementation: 2.23 mean at h = 1e-3 and 1.16 at 1e-4; at most 8 and 5 in a step. In [DS20] DS
+  // converges at every step.
   struct Figures {
     double h, mean;
     int most;
@@ -190,8 +191,9 @@ TEST_CASE("flexible pendulum: iterations of the paper's test in the paper's wind
 }
 
 TEST_CASE("flexible pendulum: without the force corrections (DSn) h = 1e-3 fails in contact") {
-  // The paper's test rejects a step of it. The default one takes every step, into nonsense: 300 times the 7.65 J that
-  // the fall of 1 m could give. At 2e-3 the run ends so, or no step is small enough: rounding decides.
+  // The paper's test rejects one step of this run. The default test accepts every step, but the result is nonsense: 300
+  // times the 7.65 J of a fall of 1 m. At 2e-3 the run either ends in this way or fails because no step is small
+  // enough: roundoff decides.
   Case paper =
       pendulum(1e-3, 0.5, {paper_test[0], paper_test[1], paper_test[2], "/integrator/force_corrections=false"});
   paper.run();

@@ -76,7 +76,7 @@ RigidReference::Impact RigidReference::advance_to_impact(const Vec3& edges, doub
     int vertex = -1;
     if (lowest(*this, edges, vertex) > 0) continue;
 
-    // the instant of contact by bisection of the last step
+    // find the instant of contact by bisection of the last step
     double open = 0, closed = dt;
     for (int k = 0; k < 60; ++k) {
       const double middle = 0.5 * (open + closed);

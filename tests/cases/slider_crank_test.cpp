@@ -1,5 +1,5 @@
-// Slider-crank mechanisms: of rigid bodies against their closed form, with a stop, and data/models/slider_crank.json
-// with a flexible rod.
+// Slider-crank mechanisms: with rigid bodies and a stop against the closed form, and data/models/slider_crank.json with
+// a flexible rod.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ constexpr double r = 0.15, l = 0.3;
 
 double slider_place(double th) { return r * std::cos(th) + std::sqrt(l * l - r * r * std::sin(th) * std::sin(th)); }
 
-// Rigid bodies in the plane of x and y; the crank starts at th_0 with speed w. Rows: 3 revolute joints and a prismatic
-// one, 20, of which 3 are redundant.
+// Rigid bodies in the x-y plane; the crank starts at th_0 with speed w. Rows: three revolute joints and a prismatic
+// joint have 20 rows, of which 3 are redundant.
 std::string rigid(double th, double w, const std::string& motor, const std::string& rail) {
   const Vec3 B = r * Vec3(std::cos(th), std::sin(th), 0), C(slider_place(th), 0, 0);
   const double psi = std::atan2(C.y() - B.y(), C.x() - B.x());
@@ -67,7 +67,7 @@ TEST_CASE("slider-crank: a driven crank moves the slider by the closed form at e
 }
 
 TEST_CASE("slider-crank: a stop turns the whole mechanism back by its restitution") {
-  // one degree of freedom: with the slider's velocity every other one is multiplied by -e
+  // one degree of freedom: all velocities are multiplied by -e together with the slider's velocity
   for (const double e : {0.0, 0.4, 1.0}) {
     CAPTURE(e);
     const double stop = 0.4;
@@ -81,7 +81,7 @@ TEST_CASE("slider-crank: a stop turns the whole mechanism back by its restitutio
       if (v.report.impacts > 0 && ++impacts == 1) {
         CHECK(before > 0);
         CHECK(after == doctest::Approx(-e * before).epsilon(1e-10));
-        // rates of the crank: the same factor but for the step's motion
+        // rate of the crank: the same factor, apart from the motion within the step
         CHECK(after_rate == doctest::Approx(-e * before_rate).epsilon(0.03));
       }
       before = after;
@@ -110,7 +110,7 @@ TEST_CASE("slider-crank: a steel rod of twenty elements bows out while the slide
   CHECK(smallest > -1.1e-11);
   CHECK(c.statistics().subdivided_steps == 0);
   for (const auto& iterations : c.statistics().iterations) CHECK(iterations.max <= 15);
-  // an inextensible rod in half a wave: (pi w)^2/(4 l) = before; it swings about that
+  // an inextensible rod in the shape of half a wave: (pi w)^2/(4 l) = before; the rod vibrates about this shape
   const double w = 2 / M_PI * std::sqrt(l * before);
   CHECK(bow > 0.7 * w);
   CHECK(bow < 1.5 * w);

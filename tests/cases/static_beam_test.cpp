@@ -19,7 +19,7 @@ double reaction(const ModelRun& run) {
 }  // namespace
 
 TEST_CASE("strip on a floor: reaction and place of touchdown are those of the closed form, to second order") {
-  // data/models/cantilever_on_obstacle.json has the derivation
+  // derivation: data/models/cantilever_on_obstacle.json
   const double g = 9.81, w = 7800 * 4e-6 * g, a = 0.5;
   double before = 0;
   for (const int n : {20, 40, 80}) {
@@ -31,7 +31,7 @@ TEST_CASE("strip on a floor: reaction and place of touchdown are those of the cl
     CHECK(error < 0.3 / n);
     if (before > 0) CHECK(error < before);
     before = error;
-    // nodes lie on the floor from the touchdown on, none before
+    // nodes beyond the touchdown lie on the floor, no node before it does
     const RowGroup& floor = run.model->contacts[0];
     for (int k = 1; k <= n; ++k) {
       const double gap = run.system().row_gap(floor.rows[static_cast<std::size_t>(k)], run.state().q, run.state().t);
@@ -43,8 +43,8 @@ TEST_CASE("strip on a floor: reaction and place of touchdown are those of the cl
 }
 
 TEST_CASE("propped cantilever: the prop carries 5/2 P less what its gap saves") {
-  // tip load P, prop at the middle at the distance d below: P a^2 (3 L - a)/6 - R a^3/3 = E I d with a = L/2, so
-  // R = 5/2 P - 24 E I d/L^3; a beam a thousand times as long as thick has no shear to speak of
+  // tip load P, prop in the middle at the distance d below: P a^2 (3 L - a)/6 - R a^3/3 = E I d with a = L/2, so
+  // R = 5/2 P - 24 E I d/L^3; the shear of a beam that is a thousand times as long as thick is negligible
   const double EI = 2.1e11 * std::pow(1e-3, 4) / 12, d = 1e-4, P = 4e-4;
   const auto of = [&](double load, int n) {
     return ModelRun::of_text(R"({

@@ -3,10 +3,10 @@
 #
 #   check_paraview.sh CAROM_PROGRAM MODEL.json WORKDIR
 #
-# Leaves the results and picture.png in WORKDIR. Exit code 77: not done, for want of ParaView's Python or a display.
+# Leaves the results and picture.png in WORKDIR. Exit code 77: skipped, because ParaView's Python or a display is missing.
 #
 # On Debian 12, python3-paraview conflicts with python3-vtk9, which libvtk9-dev needs: installing it removes VTK's headers.
-# So "./carom test" unpacks it in build/paraview. PVPYTHON may name another ParaView 5.11 or later.
+# So "./carom test" unpacks the package in build/paraview. PVPYTHON may name another ParaView 5.11 or later.
 
 if [ $# -ne 3 ]; then
   echo "usage: $0 CAROM_PROGRAM MODEL.json WORKDIR" >&2
@@ -38,14 +38,14 @@ done
 [ -f "$series" ] || { echo "error: no PVD file in $directory/results"; exit 1; }
 
 rm -f "$directory/picture.png"
-# without -noreset the server starts anew whenever its last client leaves, and the next one may come too early
+# without -noreset the server restarts when its last client leaves, and the next client may come too early
 timeout 300 xvfb-run -a -s "-screen 0 1280x1024x24 -noreset" "$pvpython" "$here/paraview_render.py" "$series" "$directory/picture.png" \
   >"$directory/paraview.log" 2>&1
 code=$?
 cat "$directory/paraview.log"
 [ $code -eq 0 ] || { echo "error: ParaView ended with exit code $code"; exit 1; }
 [ -s "$directory/picture.png" ] || { echo "error: no picture"; exit 1; }
-# ParaView's readers report their errors in the log only.
+# ParaView's readers report errors only in the log.
 if grep -E 'ERR\||ERROR:' "$directory/paraview.log" >/dev/null; then
   echo "error: ParaView reported errors"
   exit 1

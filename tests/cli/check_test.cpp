@@ -1,4 +1,4 @@
-// carom check: the stock of a model as a report and as JSON.
+// carom check: the inventory of a model as a report and as JSON.
 
 #include <doctest/doctest.h>
 
@@ -27,9 +27,9 @@ TEST_CASE("check: report and JSON tell the same of every model") {
     for (const nlohmann::json& joint : stock["joints"]["list"]) CHECK(joint["fits"] == true);
     CHECK(stock["freedom"]["degrees_of_freedom"] ==
           stock["freedom"]["equations"].get<int>() - stock["joints"]["rank"].get<int>());
-    // the frame that holds the side of a solid has no mass
+    // the frame of a joint with a solid's side has no mass
     CHECK(stock["remarks"].size() == (name == "mixed" ? 1 : 0));
-    // no line ends in spaces
+    // no line ends with spaces
     CHECK(text.out.find(" \n") == std::string::npos);
   }
 }

@@ -55,7 +55,7 @@ contains() {
   wrong=1
 }
 
-# every command and every option that the program's help names
+# all commands and options in the program's help
 while read -r command; do
   contains carom '' '=>' "$command"
   while read -r option; do
@@ -78,7 +78,7 @@ expect carom run --output = r '=>' results/
 expect carom run ball.json --threads '' '=>' ''
 expect carom walk '' '=>' ''
 
-# pointers, level by level, with the number that stands there
+# pointers, level by level, with the typed number
 expect carom run ball.json --set /int '=>' /integrator/
 expect carom run ball.json --set /integrator/st '=>' /integrator/step= /integrator/start_time=
 expect carom run ball.json --set = /integrator/ste '=>' /integrator/step=

@@ -1,4 +1,4 @@
-// carom converge as users run it: orders, files, exit codes.
+// carom converge as users call it: orders, files, exit codes.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A mass on a spring: x = 1 + 0.1 cos(10 t), smooth and known.
+// A mass on a spring: x = 1 + 0.1 cos(10 t) is smooth and known.
 constexpr const char* oscillator = R"({
   "format": 1, "parameters": {"rho": 0.9},
   "bodies": [{"name": "mass", "type": "point_mass", "mass": 1, "position": [1.1, 0, 0], "fixed": ["y", "z"]}],
@@ -59,7 +59,7 @@ TEST_CASE("converge: the order of the method on a smooth motion is two, in every
     for (const char* norm : {"mean", "max", "end"}) CHECK(p["fitted_order"][norm] == doctest::Approx(2).epsilon(0.03));
     for (const json& e : p["errors"]) CHECK(e["interpolated_steps"] == 0);
   }
-  // [DS20] eq. 52 by hand from the run itself
+  // [DS20] eq. 52 computed from the results of the run
   run_carom(directory, {"run", "model.json", "-q", "-o", "one", "--set", "/integrator/step=5e-3"});
   const Table table = read_csv(directory / "one/probes.csv");
   double difference = 0, size = 0;
@@ -86,7 +86,7 @@ TEST_CASE("converge: steps may come in any order, and the reference is a run wit
   CHECK(study["runs"][2]["value"] == 2.5e-3);
   CHECK(study["runs"][1]["steps"] == 200);
   CHECK(study["runs"][1]["iterations"]["smooth"]["max"] == 1);
-  // e(h) - e(h/16) over e(h/4) - e(h/16) of an order two: log4(16.33) = 2.015
+  // e(h) - e(h/16) over e(h/4) - e(h/16) for order two: log4(16.33) = 2.015
   const json& x = probe(study, "x");
   CHECK(x["fitted_order"]["mean"].get<double>() == doctest::Approx(2.02).epsilon(0.02));
   CHECK(probe(study, "still")["errors"][0]["mean"] == 0);
@@ -132,7 +132,7 @@ TEST_CASE("converge: numbers of elements converge with the order in their invers
   const json study = read_json(directory / "study/convergence.json");
   CHECK(study["varied"] == "/parameters/n");
   CHECK(study["runs"][0]["iterations"].contains("equilibrium"));
-  // the same by pointer, the last value as the reference
+  // the same study by pointer, with the last value as reference
   const Outcome other =
       run_carom(directory, {"converge", "model.json", "--vary", "/bodies/0/elements=4,8,16,512", "-o", "other", "-q",
                             "--set", "/bodies/0/elements=1", "--set", "/parameters={}"});

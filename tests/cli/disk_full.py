@@ -57,7 +57,7 @@ def status_of(folder):
 
 
 def small_disks(program, scratch, reference):
-    """False if nothing can be mounted."""
+    """False if mounting is impossible."""
     disk = scratch / "disk"
     disk.mkdir()
     stopped = runs = 0
@@ -77,7 +77,7 @@ def small_disks(program, scratch, reference):
                 runs += 1
                 stopped += status_of(target) == "stopped"
 
-            # the same files where there is room
+            # the same files if the disk has enough space
             room = scratch / "room"
             shutil.rmtree(room, ignore_errors=True)
             shutil.copytree(target, room)
@@ -93,7 +93,7 @@ def small_disks(program, scratch, reference):
 
 
 def limited_files(program, scratch, reference):
-    """RLIMIT_FSIZE cuts files at any byte, where a disk does at the end of a block."""
+    """RLIMIT_FSIZE cuts files at any byte; a disk cuts them at the end of a block."""
     target = scratch / "limited"
     for limit in [100, 1000, 5000, 9001, 12345, 17777, 30001, 70003]:
         shutil.rmtree(target, ignore_errors=True)
@@ -118,7 +118,7 @@ def full_devices(program, scratch):
         os.symlink("/dev/full", target / name)
         outcome = program.run(target)
         if name.endswith((".vtu.tmp", ".cbor.tmp")) and outcome.returncode == 0:
-            continue  # what an earlier run left half written is removed at the start
+            continue  # unfinished files of an earlier run are removed at the start
         require_refusal(outcome, "No space left on device", target, name)
         require(name.removesuffix(".tmp") in outcome.stderr, outcome.stderr)
         if (target / name).is_symlink():
@@ -129,7 +129,7 @@ def full_devices(program, scratch):
 
 
 def missing_rights(program, scratch):
-    """As another user, where the test runs as root."""
+    """Runs as another user if the test runs as root."""
     user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
     scratch.chmod(0o755)
     if user and subprocess.run(
@@ -145,7 +145,7 @@ def missing_rights(program, scratch):
     target.chmod(0o777)
     require(program.run(target, **user).returncode == 0, "the run of another user fails")
 
-    # neither the directory nor a table may be written; nothing changes
+    # neither the directory nor a table is writable; nothing changes
     before = {p: p.read_bytes() for p in target.rglob("*") if p.is_file()}
     for path in [target, target / "vtu", target / "checkpoint"]:
         path.chmod(0o555)
@@ -173,7 +173,7 @@ def main():
     carom, data = Path(sys.argv[1]), Path(sys.argv[2])
     program = Program(carom, data)
 
-    # mounting needs rights: those of root, or of a name space where we are
+    # mounting needs the rights of root, or a name space with these rights
     if os.geteuid() != 0 and INSIDE not in os.environ:
         word = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
         if word.returncode == 0:

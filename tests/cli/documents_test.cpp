@@ -1,4 +1,4 @@
-// Documents that repeat what the program knows must keep in step with it.
+// Documents that repeat facts of the program must agree with the program.
 
 #include <doctest/doctest.h>
 
@@ -54,7 +54,7 @@ TEST_CASE("documents: the user guide explains every key of summary.json") {
 }
 
 TEST_CASE("documents: the user guide's own model runs") {
-  // the JSON block that follows the file's name
+  // the first JSON block of the document
   const TemporaryDirectory directory;
   for (const char* path : {"README.md", "docs/user_guide.md"}) {
     CAPTURE(path);

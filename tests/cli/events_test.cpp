@@ -1,4 +1,4 @@
-// events.csv: when contacts close and open, where, and by which impulse, against closed forms.
+// events.csv: times, places and impulses of closing and opening contacts, against closed forms.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Vec = std::array<double, 3>;
 
-// One row of events.csv.
+// A row of events.csv.
 struct Event {
   double t = 0;
   long step = 0;
@@ -27,7 +27,7 @@ struct Event {
   double impulse = 0, total = 0;
 };
 
-// Cells of a line of a CSV file (RFC 4180, and blanks at its beginning).
+// Cells of a line of a CSV file (RFC 4180, with blanks at its beginning).
 std::vector<std::string> cells(const std::string& line) {
   std::vector<std::string> out(1);
   bool quoted = false;
@@ -80,7 +80,7 @@ std::vector<Event> read_events(const fs::path& file) {
   return events;
 }
 
-// Events of a run of a model file with overrides, and its summary.
+// Events and summary of a run of a model file with overrides.
 struct Run {
   std::vector<Event> all, impacts, releases;
   nlohmann::json summary;
@@ -89,7 +89,7 @@ struct Run {
 
 Run run(const std::string& model, const std::vector<std::string>& set) {
   const TemporaryDirectory directory;
-  // what the models expect holds at their own settings
+  // expectations of models hold only for their own settings
   std::vector<std::string> arguments = {
       "run", model, "-q", "-o", "r", "--set", "/expect=[]", "--set", "/output/vtu/enabled=false"};
   for (const std::string& s : set) arguments.insert(arguments.end(), {"--set", s});
@@ -155,12 +155,12 @@ TEST_CASE("events: every bounce is an impact by Newton's law and a release at th
       CHECK(i.t > h * static_cast<double>(i.step - 1) - 1e-12);
       CHECK(i.t <= h * static_cast<double>(i.step) + 1e-12);
     }
-    // times increase, and of a contact impacts and releases alternate
+    // times increase, and for each contact impacts and releases alternate
     for (std::size_t k = 1; k < ball.all.size(); ++k) {
       CHECK(ball.all[k].t >= ball.all[k - 1].t);
       CHECK(ball.all[k].impact != ball.all[k - 1].impact);
     }
-    // the flights between take 2 v/g from the end of the step of the impact
+    // flights take 2 v/g from the end of the step with the impact
     for (std::size_t k = 0; k + 1 < ball.impacts.size(); ++k) {
       const double v = ball.impacts[k].end;
       if (v < 0.05) break;
@@ -181,7 +181,7 @@ TEST_CASE("events: a ball that comes to rest closes for good") {
 }
 
 TEST_CASE("events: the bar touches the wall once, with the impulse of all its steps") {
-  // REFERENCE: closed 0.5005 to 1.1646 s, impulse 199.178 at h = 2e-6; the tip flies at constant velocity before
+  // independent implementation: closed from 0.5005 to 1.1646 s, impulse 199.178 at h = 2e-6; constant velocity before
   for (const double h : {1e-3, 2e-4}) {
     CAPTURE(h);
     const Run bar = run(model_path("elastic_bar"), {number("/integrator/step", h), "/integrator/duration=1.4"});
@@ -199,7 +199,7 @@ TEST_CASE("events: the bar touches the wall once, with the impulse of all its st
 }
 
 TEST_CASE("events: a vertex of the spinning brick hits at the event-exact time and place") {
-  // REFERENCE section 3: vertex 5 at t = 0.415285603; before it the smooth motion is of second order
+  // independent implementation: vertex 5 at t = 0.415285603; before the impact the smooth motion is of second order
   std::vector<double> errors;
   for (const double h : {1e-3, 5e-4, 2.5e-4}) {
     const Run brick = run(model_path("brick"), {number("/integrator/step", h), "/integrator/duration=0.5"});
@@ -209,7 +209,7 @@ TEST_CASE("events: a vertex of the spinning brick hits at the event-exact time a
     CHECK(std::abs(e.end + 0.8 * e.start) < 1e-10 * 100);
     CHECK(e.normal == Vec{0, 0, 1});
     CHECK(std::abs(e.point[2]) < 1e-12);
-    // a vertex is 0.187 m from the centre of mass, which is at x = 3 t
+    // a vertex is 0.187 m from the centre of mass, whose position is x = 3 t
     CHECK(std::hypot(e.point[0] - 3 * h * static_cast<double>(e.step), e.point[1]) < 0.1871);
     errors.push_back(std::abs(e.t - 0.415285603));
   }
@@ -223,7 +223,7 @@ TEST_CASE("events: in a step that is halved the number is that of the whole step
   const Run brick = run(model_path("brick"), few);
   CHECK(brick.summary["subdivided_steps"] > 0);
   REQUIRE(brick.impacts.size() == 1);
-  CHECK(brick.impacts[0].step == 416);  // from 0.415 to 0.416
+  CHECK(brick.impacts[0].step == 416);  // between 0.415 and 0.416
   CHECK(std::abs(brick.impacts[0].t - 0.415285603) < 1e-4);
   REQUIRE(brick.releases.size() == 1);
   CHECK(brick.releases[0].step >= 416);
@@ -231,7 +231,7 @@ TEST_CASE("events: in a step that is halved the number is that of the whole step
 }
 
 TEST_CASE("events: without force corrections the impulse is m_eff times the jump of the gap velocity") {
-  // 1/m_eff = 1/m + |r x n|^2/J for an isotropic inertia; r from the centre of mass to the place of the impact
+  // 1/m_eff = 1/m + |r x n|^2/J for an isotropic inertia; r: from the centre of mass to the point of impact
   const std::string text = R"({
     "format": 1, "gravity": [0, 0, -9.81],
     "bodies": [{"name": "box", "type": "rigid", "mass": 2, "inertia": [0.3, 0.3, 0.3], "position": [0, 0, 0.6],
@@ -245,7 +245,7 @@ TEST_CASE("events: without force corrections the impulse is m_eff times the jump
   REQUIRE(box.impacts.size() == 1);
   const Event& e = box.impacts[0];
   CHECK(e.t == doctest::Approx(std::sqrt(2 * 0.1 / 9.81)).epsilon(1e-12));
-  // the correction of the position has turned the box a little
+  // the position correction has rotated the box slightly
   CHECK(distance(e.point, {0.3, -0.2, 0}) < 1e-3);
   CHECK(std::abs(e.point[2]) < 1e-12);
   const std::vector<double>& x = box.probes.rows[static_cast<std::size_t>(e.step)];
@@ -255,7 +255,7 @@ TEST_CASE("events: without force corrections the impulse is m_eff times the jump
 }
 
 TEST_CASE("events: balls meet along the line of their centres") {
-  // radii 0.3 and 0.5, the second ahead by 1.6 in x and 0.48 in y: they touch when the distance in x is 0.64
+  // radii 0.3 and 0.5; the second is ahead by 1.6 in x and 0.48 in y: they touch when the distance in x is 0.64
   const std::string text = R"({
     "format": 1,
     "bodies": [{"name": "a", "type": "point_mass", "mass": 2, "radius": 0.3, "velocity": [2, 0, 0]},
@@ -267,7 +267,7 @@ TEST_CASE("events: balls meet along the line of their centres") {
   REQUIRE(balls.impacts.size() == 1);
   const Event& e = balls.impacts[0];
   CHECK(std::abs(e.t - 0.48) < 1e-6);
-  // the normal, from the first to the second ball, and the place at the first one's surface, at the end of the step
+  // normal from the first to the second ball and point on the first surface, at the end of the step
   CHECK(distance(e.normal, {0.8, 0.6, 0}) < 4e-3);
   CHECK(distance(e.point, {0.96 + 0.24, 0.18, 0}) < 4e-3);
   CHECK(e.smooth == doctest::Approx(-1.6).epsilon(4e-3));
@@ -277,7 +277,8 @@ TEST_CASE("events: balls meet along the line of their centres") {
 }
 
 TEST_CASE("events: the name of a pair, which has a comma, is one cell") {
-  // balls of radius 0.5 with gaps of 0.1 and speed 1: impact k comes 0.1 s after the one before, seen at a step's end
+  // balls of radius 0.5 with gaps of 0.1 and speed 1: each impact comes 0.1 s after the last, detected at the end of a
+  // step
   const double h = 1e-3;
   const Run cradle = run(model_path("cradle"), {});
   REQUIRE(cradle.impacts.size() == 4);
@@ -296,8 +297,9 @@ TEST_CASE("events: the name of a pair, which has a comma, is one cell") {
 }
 
 TEST_CASE("events: what rests on a floor that sinks away leaves when the floor falls faster, to second order") {
-  // data/models/moving_floor.json: a sin(omega t) carries until a omega^2 sin(omega t) = g; then a flight, which ends
-  // where the parabola meets the floor again; the contact is closed from there to one period after the first release
+  // data/models/moving_floor.json: a sin(omega t) carries the ball until a omega^2 sin(omega t) = g. A flight follows,
+  // which ends where the parabola meets the floor again. The contact is then closed until one period after the first
+  // release.
   const double g = 9.81, a = 0.013, omega = 10 * M_PI, period = 0.2;
   const double leave = std::asin(g / (a * omega * omega)) / omega;
   const auto gap = [&](double t) {
@@ -320,17 +322,17 @@ TEST_CASE("events: what rests on a floor that sinks away leaves when the floor f
       if (e.contact.starts_with("carry")) (e.impact ? impacts : releases).push_back(e);
     REQUIRE(releases.size() >= 2);
     REQUIRE(impacts.size() >= 2);
-    CHECK(impacts[0].t == 0);  // it lies on the floor from the start on
-    // h^2 times the rate at which the force falls over the force itself, some thousand per second squared
+    CHECK(impacts[0].t == 0);  // the ball lies on the floor from the start
+    // h^2 times the rate at which the force decreases, over the force itself: some thousand per second squared
     for (std::size_t k = 0; k < 2; ++k) {
       CHECK(std::abs(releases[k].t - (leave + static_cast<double>(k) * period)) < 100 * h * h);
       CHECK(std::abs(impacts[k + 1].t - (land + static_cast<double>(k) * period)) < 1000 * h * h);
     }
-    // on the floor, which has moved, and with its velocity after the impact (e = 0)
+    // on the moving floor, with the velocity of the floor after the impact (e = 0)
     CHECK(impacts[1].point[2] ==
           doctest::Approx(a * std::sin(omega * h * static_cast<double>(impacts[1].step))).epsilon(1e-9));
     CHECK(std::abs(impacts[1].end) < 1e-10);
-    // from the second impact to its release: m times what gravity and the floor's velocity ask for
+    // from the second impact to its release: m times the impulse of gravity and the change of the floor's velocity
     const double t_1 = impacts[1].t, t_2 = releases[1].t;
     const double flight_end = a * omega * std::cos(omega * leave) - g * (t_1 - leave);
     CHECK(releases[1].total ==

@@ -1,4 +1,4 @@
-// What the program says and with which code it ends: docs/user_guide.md, "Exit codes".
+// Messages and exit codes of the program: docs/user_guide.md, "Exit codes".
 
 #include <doctest/doctest.h>
 
@@ -36,7 +36,7 @@ bool wait_for(const fs::path& path, Process& process) {
   return false;
 }
 
-// Whether a carom_gmsh is at work on this file.
+// True while a carom_gmsh process works on this file.
 bool is_meshed(const fs::path& file) {
   for (const fs::directory_entry& process : fs::directory_iterator("/proc")) {
     std::ifstream stream(process.path() / "cmdline", std::ios::binary);
@@ -209,7 +209,7 @@ TEST_CASE("files: a missing model, a directory, and a place that cannot be writt
 }
 
 TEST_CASE("no convergence: 4, and everything before is complete and readable") {
-  // the brick's impact at t = 0.4153 takes four iterations of the position correction
+  // the brick's impact at t = 0.4153 needs four iterations of the position correction
   const TemporaryDirectory directory;
   const Outcome outcome =
       run_carom(directory, {"run", model_path("brick"), "-o", "r", "--set", "/integrator/max_subdivisions=0", "--set",

@@ -1,4 +1,4 @@
-// The list "expect" of a model: what the program says and how it ends when the run finds something else.
+// The list "expect" of a model: messages and exit code if results differ.
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A point falls from z = 1 with x = 3 t, which the method solves exactly; steps of 0.1 s to t = 0.5.
+// A point falls from z = 1 with x = 3 t, which the method integrates exactly; steps of 0.1 s to t = 0.5.
 std::string falling(const std::string& expect) {
   return R"({
   "format": 1, "gravity": [0, 0, -10],
@@ -70,18 +70,18 @@ TEST_CASE("expect: what is missed ends with 6, and every miss is a line, also wi
     CHECK(entries(directory)[0]["status"] == "missed");
     CHECK(entries(directory)[1]["status"] == "met");
   }
-  // all results are there
+  // all results are written
   CHECK(read_json(directory / "r/summary.json")["status"] == "completed");
   CHECK(read_csv(directory / "r/probes.csv").rows.size() == 6);
 }
 
 TEST_CASE("expect: between steps the value is interpolated") {
   const TemporaryDirectory directory;
-  // z(0.2) = 0.8, z(0.3) = 0.55: at 0.26 on the straight line 0.65
+  // z(0.2) = 0.8, z(0.3) = 0.55: the straight line gives 0.65 at 0.26
   CHECK(run_expecting(directory, R"({"probe": "x.z", "value": 0.65, "tolerance": 1e-12, "time": 0.26})").code == 0);
-  // not the parabola's 0.662
+  // the parabola would give 0.662
   CHECK(run_expecting(directory, R"({"probe": "x.z", "value": 0.662, "tolerance": 1e-3, "time": 0.26})").code == 6);
-  // in the last, shorter step: z(0.5) = -0.25, z(0.55) = -0.5125
+  // in the shorter last step: z(0.5) = -0.25, z(0.55) = -0.5125
   CHECK(run_expecting(directory, R"({"probe": "x.z", "value": -0.355, "tolerance": 1e-12, "time": 0.52})",
                       {"--until", "0.55"})
             .code == 0);
@@ -96,7 +96,7 @@ TEST_CASE("expect: a time after the end is a note, and the run ends with 0") {
   CHECK(entries(directory)[0]["status"] == "not reached");
   CHECK(!entries(directory)[0].contains("found"));
   CHECK(run_expecting(directory, expect, {"-q"}).err == "");
-  // reached by a longer run: 1 - 5 0.64 = -2.2 is not 7
+  // a longer run reaches this time: 1 - 5 0.64 = -2.2 is not 7
   CHECK(run_expecting(directory, expect, {"-q", "--until", "0.8"}).code == 6);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("expect: a restart keeps what was found, whatever was added to the lis
   CHECK(list[0]["found"].get<double>() == doctest::Approx(0.65).epsilon(1e-12));
   CHECK(list[1]["found"].get<double>() == doctest::Approx(1.2).epsilon(1e-12));
 
-  // one added for a time that has passed has no value; the others keep theirs in any order
+  // an expectation added for a past time has no value; the others keep their values in any order
   CHECK(run_expecting(directory, early + "," + late, {"-q", "--until", "0.3"}).code == 0);
   outcome = run_expecting(directory, other + "," + late + "," + early, {"--restart", "last"});
   CHECK(outcome.code == 0);
@@ -163,7 +163,7 @@ TEST_CASE("expect: a restart keeps what was found, whatever was added to the lis
   CHECK(list[1]["found"].get<double>() == doctest::Approx(1.2).epsilon(1e-12));
   CHECK(list[2]["found"].get<double>() == doctest::Approx(0.65).epsilon(1e-12));
 
-  // between two steps: the last value before the time is that of the checkpoint
+  // between two steps: the last value before the time comes from the checkpoint
   const std::string between = R"({"probe": "x.z", "value": 0.34, "tolerance": 1e-12, "time": 0.36})";
   CHECK(run_expecting(directory, between, {"-q", "--until", "0.3"}).code == 0);
   CHECK(run_expecting(directory, between, {"-q", "--restart", "last"}).code == 0);

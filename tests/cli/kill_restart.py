@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs that are killed at random moments and restarted end with the same bytes as one that is left alone.
+"""Runs that are killed at random moments and restarted end with the same bytes as an undisturbed run.
 
 Models are run with frequent checkpoints and pictures, so that kills hit the writing of files too. After every kill all
 files are readable; at the end tables, series and statistics are those of an uninterrupted run.
@@ -21,7 +21,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 TABLES = ["probes.csv", "events.csv", "energy.csv"]
-# What a restart must not change in summary.json; times and the solves for columns that were known before it may.
+# Keys of summary.json that a restart must not change; times and the number of solves may change.
 SUMMARY = ["status", "steps", "substeps", "time", "iterations", "subdivided_steps", "rejected_steps", "residuals",
            "max_penetration", "impacts", "redundant_steps", "energy", "scales"]  # fmt: skip
 NOT_COUNTED = {"solves"}
@@ -36,11 +36,11 @@ def require(condition, what):
         raise Failure(what)
 
 
-# ---- models that data/ has not: large enough for the sparse solvers
+# ---- models that are large enough for the sparse solvers
 
 
 def chain_of_bodies(count):
-    """Rigid links in a row on spherical joints: little fill (KLU). The last one falls onto a floor."""
+    """A row of rigid links on spherical joints: little fill (KLU). The last link falls onto a floor."""
     bodies, joints = [], []
     for i in range(count):
         bodies.append(
@@ -80,7 +80,7 @@ def chain_of_bodies(count):
 
 
 def lattice(n, joints):
-    """n^3 point masses on springs, perhaps with a rigid link: much fill (UMFPACK). They fall onto a floor."""
+    """n^3 point masses on springs, optionally with a rigid link: much fill (UMFPACK). The masses fall onto a floor."""
 
     def name(i, j, k):
         return f"p_{i}_{j}_{k}"
@@ -140,7 +140,7 @@ EVERYWHERE = ["/output/checkpoint/every=3", "/output/vtu/every=5"]
 
 
 class Files:
-    """Looks at all files of a directory; what did not change since the last look is not read again."""
+    """Checks all files of a directory; a file that has not changed since the last check is not read again."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -181,7 +181,7 @@ class Files:
 
 
 def check_table(path, data):
-    """Whole rows of numbers, and behind the last one nothing but blanks."""
+    """Complete rows of numbers, and only blanks after the last row."""
     rows, _, rest = data.decode().rpartition("\n")
     require(rows, f"{path} has no columns")
     require(not rest.strip(" "), f"{path} ends with a broken row: {rest[-80:]!r}")
@@ -197,7 +197,7 @@ def check_table(path, data):
 
 
 def check_grid(path, data):
-    """A VTU file with raw appended data: XML before and behind it, and blocks that end where the data does."""
+    """A VTU file with raw appended data: XML before and after the data, and blocks that end with the data."""
     begin = data.index(b'<AppendedData encoding="raw">')
     start = data.index(b"_", begin) + 1
     end = data.rindex(b"\n  </AppendedData>")
@@ -214,7 +214,7 @@ def check_grid(path, data):
 
 
 def check_checkpoint(path, data):
-    """The frame, and for small ones the hash; the program looks at the others at the restart."""
+    """The frame, and for small checkpoints the hash; the program checks the others at the restart."""
     head = re.match(rb"\xa3\x64body([\x58\x59\x5a\x5b])", data)
     require(head, f"{path} is no checkpoint")
     width = 1 << (head[1][0] - 0x58)
@@ -255,7 +255,7 @@ class Killer:
         self.random = random.Random(seed)
 
     def kill_until(self, name, command, reference, seconds, kills):
-        """Runs of one model, each killed until it is through, till there were enough kills."""
+        """Runs of one model; each run is killed repeatedly until it completes, until the number of kills is reached."""
         done, runs, from_start, looked = 0, 0, 0, 0
         while done < kills:
             target = self.folder / f"{name}_{runs}"
@@ -268,7 +268,7 @@ class Killer:
                 process = subprocess.Popen(
                     arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
                 )
-                # later ones are kinder, so that every run ends
+                # later kills come less often, so that every run ends
                 wait = None if done >= kills else self.random.uniform(0, 0.6 + 0.05 * attempt) * seconds
                 try:
                     said = process.communicate(timeout=wait)[1].decode()

@@ -21,12 +21,12 @@ from vtkmodules.vtkIOImage import vtkPNGReader
 import numpy
 
 BACKGROUND = [1.0, 1.0, 1.0]
-# Fields worth a colour, the first that exists and varies.
+# Fields for colours; the first that exists and varies is used.
 PREFERRED = ["von_mises", "stress", "displacement", "velocity", "gap", "body"]
 
 
 def fail(message):
-    """Ends at once: ParaView may abort when it is taken down with a view open."""
+    """Ends at once, because ParaView may abort when it ends with an open view."""
     print("error: " + message, flush=True)
     os._exit(1)
 
@@ -50,7 +50,7 @@ def open_series(path):
     reader = pv.PVDReader(FileName=path)
     times = reader.TimestepValues
     times = [times] if isinstance(times, float) else list(times)
-    # ParaView knows no steps if there is but one frame.
+    # ParaView has no time steps for a single frame.
     times = times or listed[:1]
     if times != listed:
         fail(f"ParaView finds {len(times)} time steps, the file lists {len(listed)}")
@@ -88,7 +88,7 @@ def check_data(reader, time):
 
 
 def colour(representation, fields, wanted):
-    """Colours by the wanted or a preferred field. Returns whether there is one."""
+    """Colours by the requested or a preferred field. Returns whether such a field exists."""
     names = [wanted] if wanted else PREFERRED
     for name in names:
         for association in ["POINTS", "CELLS"]:
@@ -112,7 +112,7 @@ def show_edges(reader, view):
 
 
 def place_camera(view, reader, choice):
-    """Looks along the thin direction of a flat scene, obliquely at others."""
+    """Views a flat scene along its thin direction, other scenes obliquely."""
     bounds = reader.GetDataInformation().GetBounds()
     extents = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
     if choice == "auto":
@@ -157,7 +157,7 @@ def main():
     time = times[options.frame]
     fields = check_data(reader, time)
 
-    # The view, without anything but the model.
+    # The view shows only the model.
     view = pv.CreateRenderView()
     view.ViewSize = options.size
     view.UseColorPaletteForBackground = 0
@@ -173,7 +173,7 @@ def main():
     if coloured:
         representation.SetScalarBarVisibility(view, False)
     show_edges(reader, view)
-    # The first rendering places the camera itself.
+    # The first rendering sets the camera.
     pv.Render(view)
     place_camera(view, reader, options.view)
     pv.Render(view)

@@ -1,5 +1,5 @@
-// What a run that does not converge leaves: a report whose advice is right, a command that repeats the failure, a state
-// to go on from.
+// Results of a run that does not converge: a report with correct advice, a command that repeats the failure, and a
+// state for a restart.
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The brick's impact at t = 0.4153 takes four iterations of the position correction.
+// The brick's impact at t = 0.4153 needs four iterations of the position correction.
 Words failing(const std::string& results, const Words& more = {}) {
   return joined({"run", model_path("brick"), "--set", "/expect=[]", "-o", results, "--set",
                  "/integrator/newton/max_iterations=3", "--set", "/integrator/max_subdivisions=0", "--until", "0.6"},
@@ -40,7 +40,7 @@ TEST_CASE("post-mortem: it tells the place, the residuals by the model's paths, 
   CHECK(residuals.back() > 1);
   CHECK(residuals.back() < residuals.front());
 
-  // the largest residuals, each by a pointer into the model
+  // the largest residuals, each with a pointer into the model
   const nlohmann::json& rows = report["largest_residuals"];
   CHECK(!rows.empty());
   CHECK(rows.size() <= 10);
@@ -53,7 +53,7 @@ TEST_CASE("post-mortem: it tells the place, the residuals by the model's paths, 
   }
   CHECK(rows[0]["share"] == 1);
 
-  // both pieces of advice are true here
+  // both pieces of advice are correct here
   const std::vector<std::string> hints = report["hints"];
   const auto advised = [&](const std::string& words) {
     return std::any_of(hints.begin(), hints.end(), [&](const std::string& h) { return contains(h, words); });
@@ -81,14 +81,14 @@ TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
       if (contains(line, "hint: ")) text += line + "\n";
     return text;
   };
-  // the top turns once in 0.04: at a step of 1 the tangent is singular, and neither joint nor mass is to blame
+  // the top rotates once in 0.04: at a step of 1 the tangent is singular, but neither joint nor mass is the cause
   for (const char* step : {"0.3", "1"}) {
     CAPTURE(step);
     const std::string text = hints("heavy_top", {"--set", std::string("/integrator/step=") + step});
     CHECK(contains(text, "use a smaller"));
     CHECK(!contains(text, "constraints"));
     CHECK(!contains(text, "max_iterations"));
-    // the residuals are those of the second attempt at the smooth motion, none of which was small enough
+    // the residuals belong to the second attempt at the smooth motion; none was small enough
     const nlohmann::json trial = read_json(directory / "r/postmortem/report.json")["trials"][0];
     CHECK(trial["residuals"].size() == 16);
     CHECK(trial["iterations"] > 50);
@@ -98,7 +98,7 @@ TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
   CHECK(run_carom(directory, {"run", model_path("heavy_top"), "-q", "-o", "r", "--until", "0.1"}).code == 0);
   CHECK(!fs::exists(directory / "r/postmortem"));
 
-  // one iteration is not enough for a rotating body, wherever it starts
+  // one iteration is not enough for a rotating body, whatever its start
   const std::string deep = hints("brick", {"--set", "/bodies/0/position/2=-0.3", "--set",
                                            "/integrator/newton/max_iterations=1", "--until", "0.01"});
   CHECK(contains(deep, "raise /integrator/newton/max_iterations"));
@@ -167,7 +167,7 @@ TEST_CASE("post-mortem: its command repeats the failure with the same numbers") 
     const nlohmann::json report = read_json(directory / "it's r/postmortem/report.json");
     CHECK(report["trials"].size() == static_cast<std::size_t>(std::stoi(subdivisions)) + 1);
 
-    // as a shell reads it
+    // split the command as a shell does
     const std::string command = report["command"];
     REQUIRE(command.starts_with("carom "));
     const std::string line = "cd '" + directory.path().string() + "' && " + CAROM_PROGRAM + command.substr(5) +
@@ -201,7 +201,8 @@ TEST_CASE("post-mortem: its state goes on with more iterations or finer parts, i
     CHECK(summary["steps"] == 600);
     const Table probes = read_csv(directory / results / "probes.csv");
     CHECK(probes.rows.back()[0] == doctest::Approx(0.6).epsilon(1e-12));
-    CHECK(probes.rows.size() == (results == "r" ? 601 : 601 - failed_at));  // elsewhere it begins with the state given
+    CHECK(probes.rows.size() ==
+          (results == "r" ? 601 : 601 - failed_at));  // in another directory the table begins with the given state
     CHECK(fs::exists(directory / "r/postmortem") == (results != "r"));
     return summary;
   };
@@ -209,7 +210,7 @@ TEST_CASE("post-mortem: its state goes on with more iterations or finer parts, i
     return Words{"--set", std::string("/integrator/max_subdivisions=") + subdivisions, "--set",
                  std::string("/integrator/newton/max_iterations=") + iterations};
   };
-  // the step that failed is counted once
+  // the failed step is counted once
   const nlohmann::json summary = go_on(first("0", "3"), "/integrator/newton/max_iterations=20", "r");
   CHECK(summary["subdivided_steps"] == 1);
   CHECK(summary["rejected_steps"] == 1);
@@ -217,7 +218,7 @@ TEST_CASE("post-mortem: its state goes on with more iterations or finer parts, i
   go_on(first("2", "2"), "/integrator/newton/max_iterations=20", "r");
   go_on(first("2", "2"), "/integrator/newton/max_iterations=20", "other");
 
-  // inside a subdivided step too it goes on as a run that was allowed finer parts from the start
+  // inside a subdivided step the restart also continues like a run with more subdivisions from the start
   for (const char* subdivisions : {"1", "2", "3"}) {
     CAPTURE(subdivisions);
     go_on(first(subdivisions, "2"), "/integrator/max_subdivisions=10", "r");

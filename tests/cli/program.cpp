@@ -18,7 +18,7 @@ namespace carom::cli_test {
 
 namespace fs = std::filesystem;
 
-// ---- Temporary directories
+// ---- temporary directories
 
 TemporaryDirectory::TemporaryDirectory() {
   std::string pattern = (fs::temp_directory_path() / "carom_cli_XXXXXX").string();
@@ -31,11 +31,11 @@ TemporaryDirectory::~TemporaryDirectory() {
   fs::remove_all(path_, error);
 }
 
-// ---- Processes
+// ---- processes
 
 Process::Process(const TemporaryDirectory& directory, const std::vector<std::string>& arguments)
     : directory_(directory.path()) {
-  // everything that allocates before the fork
+  // all allocations happen before the fork
   std::vector<std::string> words = {CAROM_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -82,7 +82,7 @@ Outcome run_carom(const TemporaryDirectory& directory, const std::vector<std::st
   return Process(directory, arguments).wait();
 }
 
-// ---- Files
+// ---- files
 
 std::string model_path(const std::string& name) {
   return std::string(CAROM_SOURCE_DIR) + "/data/models/" + name + ".json";
@@ -179,7 +179,7 @@ std::vector<double> series_times(const fs::path& directory) {
   const std::string text = read(series[0]);
   REQUIRE(text.starts_with("<?xml version=\"1.0\"?>\n"));
 
-  // tags open and close in pairs, with nothing but blanks between
+  // tags open and close in pairs, with only blanks between them
   std::vector<double> times;
   std::vector<std::string> open;
   std::size_t end = text.find('>') + 1;

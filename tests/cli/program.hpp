@@ -1,4 +1,4 @@
-// Runs the program as users do: as a process of its own, in a temporary directory.
+// Runs the program like a user: as a separate process in a temporary directory.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace carom::cli_test {
 
-/// A new empty directory, removed with its content at the end.
+/// A new empty directory, which is removed with its content at the end.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -31,7 +31,7 @@ struct Outcome {
 class Process {
  public:
   Process(const TemporaryDirectory& directory, const std::vector<std::string>& arguments);
-  /// Kills it if nobody has waited for it.
+  /// Kills the process if nobody has waited for it.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -46,34 +46,34 @@ class Process {
   bool ended_ = false;
 };
 
-/// carom ARGUMENTS in the directory, to its end.
+/// Runs carom ARGUMENTS in the directory and waits for its end.
 Outcome run_carom(const TemporaryDirectory& directory, const std::vector<std::string>& arguments);
 
-/// data/models/NAME.json of the sources; all such names.
+/// data/models/NAME.json of the source tree; all such names.
 std::string model_path(const std::string& name);
 std::vector<std::string> model_names();
-/// Its integrator is static: no impacts, no energy ledger, other keys.
+/// True if the integrator is static: no impacts, no energy ledger, other keys.
 bool is_static_model(const std::string& name);
 
 using Words = std::vector<std::string>;
 Words joined(Words words, const Words& more);
 bool contains(const std::string& text, const std::string& part);
-/// The lines that are not blank, without the blanks they begin with.
+/// The lines that are not blank, without leading blanks.
 std::vector<std::string> lines_of(const std::string& text);
 
 std::string read(const std::filesystem::path& path);
 void write(const std::filesystem::path& path, const std::string& text);
 nlohmann::json read_json(const std::filesystem::path& path);
 
-/// The table of a CSV file whose lines are all whole; fails the test otherwise.
+/// The table of a CSV file with complete lines only; otherwise fails the test.
 struct Table {
   std::vector<std::string> names;
   std::vector<std::vector<double>> rows;
 };
 Table read_csv(const std::filesystem::path& path);
 
-/// The times in the only PVD file of the directory. Fails the test unless it is well formed and all files it lists are
-/// there and whole.
+/// The times in the only PVD file of the directory. Fails the test unless the file is well formed and all listed files
+/// are present and complete.
 std::vector<double> series_times(const std::filesystem::path& directory);
 
 }  // namespace carom::cli_test

@@ -1,5 +1,5 @@
-// Restart: the same bytes as without it, also with a later end, other output or an edited model; what cannot be
-// continued is refused and left as it is.
+// Restart: the same bytes as without interruption, also with a later end, other output or an edited model. Invalid
+// restarts are refused and leave all files unchanged.
 
 #include <doctest/doctest.h>
 
@@ -32,7 +32,7 @@ fs::path newest(const fs::path& results) {
   return last;
 }
 
-/// Tables and pictures are the same bytes, and so is what the summaries count.
+/// Checks that tables and pictures have the same bytes and that the counts of the summaries agree.
 void check_same_results(const fs::path& a, const fs::path& b) {
   const auto results = [](const fs::path& folder) {
     std::map<std::string, std::string> files = snapshot(folder);
@@ -49,7 +49,7 @@ void check_same_results(const fs::path& a, const fs::path& b) {
   nlohmann::json s = read_json(a / "summary.json"), t = read_json(b / "summary.json");
   for (nlohmann::json* summary : {&s, &t}) {
     for (const char* key : {"wall_seconds", "restarted_from"}) summary->erase(key);
-    (*summary)["linear"].erase("solves");  // columns known before are solved for once more
+    (*summary)["linear"].erase("solves");  // columns known before the restart are solved again
   }
   CHECK(s == t);
 }
@@ -62,7 +62,7 @@ bool wait_for(const fs::path& path, Process& process) {
   return false;
 }
 
-// The models at other settings, where what they expect of themselves need not hold.
+// A run with other settings, for which the model's expectations need not hold.
 Words chain(const std::string& results, const Words& more = {}) {
   return joined({"run", model_path("bead_chain"), "--set", "/expect=[]", "-q", "-o", results}, more);
 }
@@ -190,11 +190,11 @@ TEST_CASE("SIGUSR1 writes a checkpoint and a picture, and the run goes on with t
     CHECK((read(directory / "r" / name) == read(directory / "whole" / name)));
   const std::size_t frames = series_times(directory / "whole").size();
   const std::size_t more = series_times(directory / "r").size();
-  CHECK(more >= frames);  // the same, if the step was one with a picture
+  CHECK(more >= frames);  // equal if the step had a picture
   CHECK(more <= frames + 1);
   newest(directory / "r");
 
-  // that checkpoint is one to go on from
+  // this checkpoint can be continued
   CHECK(run_carom(directory, joined(chain("r", settings), {"--restart", "last"})).code == 0);
   for (const char* name : {"probes.csv", "events.csv", "energy.csv"})
     CHECK((read(directory / "r" / name) == read(directory / "whole" / name)));
@@ -204,7 +204,7 @@ TEST_CASE("a second signal ends the program at once, and the files are readable"
   const TemporaryDirectory directory;
   Process process(directory, chain("r", {"--set", "/integrator/step=1e-6"}));
   REQUIRE(wait_for(directory / "r/vtu/bead_chain_000001.vtu", process));
-  // both before it can do a step
+  // both signals arrive before the first step
   for (const int signal : {SIGSTOP, SIGINT, SIGTERM, SIGCONT}) process.send(signal);
   const int code = process.wait().code;
   CHECK((code == 128 + SIGINT || code == 128 + SIGTERM));
@@ -259,14 +259,14 @@ TEST_CASE("restart: with other probes the earlier table is kept beside, also aft
   CHECK(table.rows.front()[0] == doctest::Approx(0.1).epsilon(1e-12));
   const std::string after = read(directory / "r/probes.csv");
 
-  // killed before its first checkpoint: only the old one is there
+  // killed before its first checkpoint: only the old checkpoint is present
   fs::remove_all(directory / "r/checkpoint");
   fs::copy(directory / "kept", directory / "r/checkpoint");
   REQUIRE(run_carom(directory, chain("r", again)).code == 0);
   CHECK((read(directory / "r/probes.csv") == after));
   CHECK((read(directory / "r/probes.before.csv") == before));
 
-  // and other ones once more
+  // and other intervals once more
   REQUIRE(run_carom(directory, chain("r", {"--until", "0.3", "--restart", "last", "--set", third})).code == 0);
   CHECK((read(directory / "r/probes.before.csv") == before));
   CHECK((read(directory / "r/probes.before2.csv") == after));
@@ -297,7 +297,7 @@ TEST_CASE("restart: into another directory leaves the first alone and writes wha
   const TemporaryDirectory directory;
   REQUIRE(run_carom(directory, chain("whole", {"--until", "0.2"})).code == 0);
   REQUIRE(run_carom(directory, chain("r", {"--until", "0.1"})).code == 0);
-  // an earlier run there, further than this one: its checkpoints are not this run's
+  // the directory contains a longer earlier run: its checkpoints do not belong to this run
   REQUIRE(run_carom(directory, chain("other", {"--until", "0.5"})).code == 0);
   const auto before = snapshot(directory / "r");
   const std::string file = newest(directory / "r").string();
@@ -361,7 +361,7 @@ TEST_CASE("restart: the summary's energies are those of the whole run, with a le
 }
 
 TEST_CASE("restart: tolerances that follow from the duration stay those of the first start") {
-  // nothing but a stretched spring moves the model: its scale of speed is its length over the duration
+  // only a stretched spring moves the model: its scale of speed is its length over the duration
   const TemporaryDirectory directory;
   write(directory / "m.json", R"({"format": 1,
     "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "position": [0, 0, 0]},
@@ -395,7 +395,7 @@ TEST_CASE("restart: an edited model is accepted where that makes sense, and the 
   CHECK(contains(edited("/contacts/0/restitution=0.25"), "note: /contacts/0/restitution is now 0.25, was "));
   CHECK(contains(edited("/bodies/0/mass=7"), "note: /bodies/0/mass is now 7, was "));
 
-  // less gravity: the state's energy is another one, of which the ledger makes no error
+  // less gravity changes the energy of the state, which the ledger must not count as an error
   CHECK(contains(edited("/gravity/2=-1"), "note: /gravity/2 is now -1, was "));
   const nlohmann::json energy = read_json(directory / "r/summary.json")["energy"];
   CHECK(std::abs(energy["closure"].get<double>()) < 1e-10 * energy["scale"].get<double>());

@@ -1,4 +1,4 @@
-// What a run leaves, and that it can be repeated bit for bit.
+// Files of a run, and bitwise repetition of a run.
 
 #include <doctest/doctest.h>
 
@@ -47,7 +47,7 @@ TEST_CASE("run: several --set count, and -o says where") {
   REQUIRE(probes.rows.size() == 21);
   CHECK(probes.names[0] == "t");
   CHECK(probes.names[1] == "z");
-  // free fall, which the method solves exactly: z = 2 - 5 t^2/2
+  // free fall, which the method integrates exactly: z = 2 - 5 t^2/2
   CHECK(probes.rows.back()[0] == doctest::Approx(0.2).epsilon(1e-12));
   CHECK(probes.rows.back()[1] == doctest::Approx(2 - 0.5 * 5 * 0.04).epsilon(1e-12));
 }
@@ -104,7 +104,7 @@ TEST_CASE("run: a model that lies where the results go is never overwritten, wit
     CHECK(fs::is_empty(directory / "same"));
     fs::create_directories(directory / "same/postmortem");
   }
-  // but a run may be repeated where it is, while its model remains the same
+  // a run may be repeated in its own directory while its model stays the same
   REQUIRE(run_carom(directory, {"run", model_path("bouncing_ball"), "-q", "-o", "r", "--until", "0.1"}).code == 0);
   const std::string repeated = read(directory / "r/run.json");
   CHECK(run_carom(directory, {"run", "r/run.json", "-q", "-o", "r"}).code == 0);

@@ -19,7 +19,7 @@ MESSAGE = "m.json:1:12: error at /format: expected 1, got 2"
 
 
 def on_terminal(command, folder):
-    """What the command says on a terminal of 60 columns."""
+    """Output of the command on a terminal with 60 columns."""
     terminal, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 60, 0, 0))
     process = subprocess.Popen(command, cwd=folder, stderr=end, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the program on wrong models and command lines and compares all that it says, and its exit code.
+"""Runs the program on wrong models and command lines and compares its complete output and exit code.
 
 Usage: wrong_models.py CAROM [--write] [TITLE...]
 
@@ -63,14 +63,14 @@ class Case:
         return text
 
     def value(self):
-        """The model as Python's value; ValueError if it is no JSON."""
+        """The model as a Python value; ValueError if the text is not JSON."""
         text = self.model().decode("utf-8-sig")
         token = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
         return json.loads(token.sub(lambda m: m.group() if m.group()[0] == '"' else " ", text))
 
 
 def read_cases(path):
-    """The cases of a file; the first character of a line says what it is."""
+    """The cases of a file; the first character of a line gives its meaning."""
     cases, case, before = [], None, ""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         mark, rest = line[:1], line[2:]
@@ -115,10 +115,10 @@ def words_of(command):
 
 
 def run(program, case):
-    """What is wrong with what the program says; empty if nothing."""
+    """The difference between expected and actual output; empty if they agree."""
     try:
         return run_case(program, case)
-    except PermissionError:  # nobody may not even start the program
+    except PermissionError:  # the user nobody may not start the program
         return []
 
 
@@ -133,7 +133,7 @@ def run_case(program, case):
         (folder / "circle.json").symlink_to("circle.json")
         (folder / "secret.json").write_text("{}")
         (folder / "secret.json").chmod(0)
-        # root may read everything, nobody may not
+        # root may read everything, the user nobody may not
         other = {}
         if os.geteuid() == 0 and "secret.json" in case.command:
             folder.chmod(0o755)
@@ -160,7 +160,7 @@ def run_case(program, case):
 
 
 def write_found(cases):
-    """Puts what was found into the files."""
+    """Writes the actual output to the files."""
     for name in {case.place.split(":")[0] for case in cases}:
         path = FOLDER / name
         found = {case.place: case.found for case in cases if case.found is not None}

@@ -16,7 +16,8 @@ TEST_CASE("active set: a row is active where its multiplier exceeds the penalty 
   CHECK(set.multipliers() == Vector{0, 4, 0, 1});
   CHECK(set.augmented(1, 0.5, 3) == 2.5);
 
-  // a multiplier keeps a row with a small positive value; too large a value, or a pulling multiplier, releases it
+  // a positive multiplier keeps a row with a small positive value active; a larger value, or a negative multiplier,
+  // opens it
   CHECK(set.update(Vector{0.5, 1.0, 0.0, 0.5}, 3) == 1);
   CHECK(std::vector<int>(set.active_rows().begin(), set.active_rows().end()) == std::vector<int>{11});
   CHECK(set.multipliers() == Vector{0, 4, 0, 0});

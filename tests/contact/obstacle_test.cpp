@@ -12,11 +12,11 @@ namespace {
 using namespace carom;
 using namespace carom::test;
 
-// The distance of y from the surface of a closed cylinder along z, by search: mantle and caps are sampled along the
-// half plane through y, where the nearest point lies by symmetry, and refined around the best sample.
+// Distance of a point (rho, z) from the surface of a closed cylinder along z, by search. By symmetry the nearest point
+// lies in the half plane through the point: mantle and caps are sampled there, and refined around the best sample.
 double nearest_surface(double rho, double z, double radius, double half_length) {
   const auto at_parameter = [&](double s) {
-    // from the middle of the lower cap over the mantle to the middle of the upper cap
+    // the parameter runs from the centre of the lower cap over the mantle to the centre of the upper cap
     double r = radius, height = s;
     if (s < -half_length) {
       r = radius - (-half_length - s);

@@ -111,10 +111,10 @@ TEST_CASE("contact: the corner of a turned box touches where trigonometry says")
   s.finalize();
   const double gap = 0.9 - 0.5 * std::sin(angle) - 0.2 * std::cos(angle);
   CHECK(s.row_gap(0, s.initial_configuration(), 0) == doctest::Approx(gap));
-  // a spin by 1 about z moves the corner with the horizontal arm
+  // a unit spin about z moves the corner at the horizontal arm
   const double arm = -0.5 * std::cos(angle) + 0.2 * std::sin(angle);
   CHECK(s.row_rate(0, s.initial_configuration(), Vector{0, 0, 0, 0, 0, 1}, 0) == doctest::Approx(arm));
-  // a unit force up through the corner
+  // a unit force upwards at the corner
   Vector f(6, 0.0);
   s.add_reactions(s.initial_configuration(), 0, Vector{1}, all_rows, f);
   CHECK(relative_error(f, Vector{0, 1, 0, 0, 0, arm}) < 1e-14);

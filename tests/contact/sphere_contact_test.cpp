@@ -23,7 +23,7 @@ TEST_CASE("spheres: a head-on approach closes the gap with the relative speed") 
   s.finalize();
   CHECK(s.row_gap(0, s.initial_configuration(), 0) == doctest::Approx(2.5));
   CHECK(s.row_rate(0, s.initial_configuration(), Vector{0.6, 0.8, 0, -1.2, -1.6, 0}, 0) == doctest::Approx(-3));
-  // across: no rate, but the centripetal bias v^2/l
+  // transverse velocity: the rate is zero, the bias is the centripetal v^2/l
   const Vector across = {0, 0, 0, -4, 3, 0};
   CHECK(std::abs(s.row_rate(0, s.initial_configuration(), across, 0)) < 1e-15);
   Vector h(1);
@@ -51,6 +51,6 @@ TEST_CASE("spheres: spinning about their centres changes nothing, and forces are
   CHECK(Vec3(f.data() + 6).norm() == doctest::Approx(2));
   CHECK(Vec3(f.data() + 3).norm() == 0);
   CHECK(Vec3(f.data() + 9).norm() == 0);
-  // a positive multiplier pushes them apart
+  // a positive multiplier pushes the spheres apart
   CHECK(Vec3(f.data() + 6).dot(Vec3(m.q.data() + 7) - Vec3(m.q.data())) > 0);
 }

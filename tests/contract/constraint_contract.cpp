@@ -12,7 +12,7 @@ namespace {
 constexpr int states = 4;
 constexpr double derivative_tolerance = 1e-9, rounding = 1e-12, range_tolerance = 1e-14;
 
-/// Everything evaluate() gives.
+/// All results of evaluate().
 struct Values {
   Vector gap, rate, bias, gradient, rate_gradient;
 };
@@ -105,7 +105,7 @@ void check_gradient(const ConstraintCase& c) {
   });
 }
 
-// rate = G v + g_t, and the derivative of the gap along the motion.
+// rate = G v + g_t, and rate is the derivative of the gap along the motion.
 void check_rate(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Values values = f.evaluate(s.q, s.v, s.t);
@@ -118,7 +118,8 @@ void check_rate(const ConstraintCase& c) {
   });
 }
 
-// The derivative of the rate along the motion with constant velocity (translations inertial, rotations in the body).
+// bias is the derivative of the rate along the motion with constant velocity (translations inertial, rotations in the
+// body).
 void check_bias(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Vector along = derivative([&](double e) { return f.rate(moved(f.system, s.q, s.v, e), s.v, s.t + e); });
@@ -160,8 +161,8 @@ void check_reaction_gradient(const ConstraintCase& c) {
   });
 }
 
-// linear: G constant, so that neither the reaction nor G v + g_t changes with q. Not moving: g does not depend on t,
-// and at rest its rate is zero to the last bit, by which others save the evaluation of g_t.
+// linear: G is constant, so neither the reaction nor G v + g_t changes with q. Not moving: g does not depend on t, and
+// the rate at rest is zero to the last bit, so callers may skip g_t.
 void check_constraint_traits(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Motion other = f.motion();
@@ -182,7 +183,7 @@ void check_constraint_traits(const ConstraintCase& c) {
       CHECK(f.reaction(s.q, s.t, multipliers) == f.reaction(s.q, other.t, multipliers));
       CHECK(largest(f.evaluate(s.q, rest, s.t).bias) == 0);
     }
-    // what moves says so to whoever asks the system for drivers
+    // System::driven() is true if a bilateral block is moving
     CHECK(f.system.driven() == (f.traits().moving && (f.traits().kind == RowKind::bilateral)));
     for (int item = 0; item < f.items(); ++item)
       for (int row = 0; row < f.rows(); ++row) {
@@ -195,7 +196,7 @@ void check_constraint_traits(const ConstraintCase& c) {
   });
 }
 
-// A zero multiplier adds nothing and does not shift what belongs to the next item.
+// A zero multiplier adds nothing and does not affect the next item.
 void check_zero_multipliers(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const std::size_t rows = at(f.rows());
@@ -217,8 +218,9 @@ void check_zero_multipliers(const ConstraintCase& c) {
   });
 }
 
-// A unit force along place().normal at place().point on the last slot's node, and for contacts the opposite one on the
-// first slot's, is what a unit multiplier does. Where a joint acts by moments, normal is the moment on the last node.
+// A unit multiplier acts like a unit force along place().normal at place().point on the last slot's node; for contacts,
+// also like the opposite force on the first slot's node. If a joint acts by moments, normal is the direction of the
+// moment on the last node.
 void check_place(const ConstraintCase& c) {
   if (c.reaction == Reaction::none) return;
   at_random_states(c, [&](Fixture& f, const Motion& s) {
@@ -293,7 +295,7 @@ void check_constraint_ranges(const ConstraintCase& c) {
   });
 }
 
-// evaluate() overwrites what it is given; reactions and their gradients are added.
+// evaluate() overwrites its outputs; reactions and their gradients are added.
 void check_constraint_accumulation(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Vector multipliers = f.multipliers();
@@ -326,7 +328,7 @@ void check_constraint_accumulation(const ConstraintCase& c) {
   });
 }
 
-// Each value may be asked for alone; the gap and the gradient without velocities.
+// Each value can be requested separately; gap and gradient without velocities.
 void check_single_values(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Values all = f.evaluate(s.q, s.v, s.t);

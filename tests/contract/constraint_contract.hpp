@@ -1,4 +1,4 @@
-// What every ConstraintBlock owes its users (core/mechanics/constraint_block.hpp), checked at random states by
+// Properties that every ConstraintBlock must have (core/mechanics/constraint_block.hpp), checked at random states by
 // differentiation.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace carom::test {
 
-/// What place() describes: equal and opposite forces at one place, or the force or the moment on the last slot's node;
-/// none: not checked.
+/// Meaning of place(): equal and opposite forces at one point, or the force or moment on the last slot's node. none:
+/// not checked.
 enum class Reaction { none, contact, force, moment };
 
 struct ConstraintCase {
@@ -19,10 +19,10 @@ struct ConstraintCase {
   /// Adds nodes and one constraint block.
   std::function<void(System&)> build;
   Reaction reaction = Reaction::contact;
-  /// Moves the nodes to where the constraint is smooth; anywhere if empty.
+  /// Moves the nodes to positions where the constraint is smooth; empty if it is smooth everywhere.
   std::function<void(const System&, Random&, Motion&)> place = {};
   bool distance =
-      false;  ///< the gap is a distance: the gradient with respect to the first slot's place is a unit vector
+      false;  ///< the gap is a distance: its gradient with respect to the first slot's position is a unit vector
 };
 
 void check_gradient(const ConstraintCase& c);

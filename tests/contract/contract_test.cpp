@@ -29,7 +29,7 @@ namespace {
 using namespace carom;
 using namespace carom::test;
 
-// ---- nodes; the states of the checks move them anyway
+// ---- nodes; the checks move the nodes to random states
 
 int frame(System& s) {
   const double q[7] = {0, 0, 0, 1, 0, 0, 0};
@@ -86,8 +86,8 @@ void linear_bars(System& s, int axis, MassKind mass) {
 }
 void bars(System& s, MassKind mass) { s.add(std::make_unique<BarBlock>("bars", chain_of_bars(s, false), mass)); }
 
-// A chain of beams of two sections with full matrices, curved and twisted; `turned`: section axes differ from the
-// nodes'.
+// A chain of beams with two sections with full matrices, curved and twisted. `turned`: section axes differ from the
+// nodes' axes.
 void beams(System& s, double damping, bool turned, bool plain_section = false) {
   Random random(8);
   std::vector<BeamSection> sections(2);
@@ -115,7 +115,8 @@ void beams(System& s, double damping, bool turned, bool plain_section = false) {
   s.add(std::make_unique<BeamBlock>("beams", sections, list, damping));
 }
 
-// Two springs of the same kind of attachment; a frame's point has an offset. Ground: a place outside the nodes' box.
+// Two springs with the same kind of attachment; on a frame the point has an offset. Ground: a point outside the nodes'
+// box.
 enum class End { frame, point, ground };
 void springs(System& s, End a, End b, double damping, double natural_length) {
   const auto attach = [&](End end, const Vec3& arm, int& n, Vec3& offset) {
@@ -153,7 +154,7 @@ void loads(System& s, Load::Kind kind, bool body_axes, NodeKind on, const std::a
   s.add(std::make_unique<LoadBlock>("loads", list, on == F));
 }
 
-// The ends of a joint at nodes of given kinds; ground is given by no kind.
+// The ends of a joint at nodes of given kinds.
 struct Ends {
   int node_a, node_b;
   Vec3 offset_a, offset_b;
@@ -206,7 +207,7 @@ void coordinate_springs(System& s, Coordinate kind, const MakeA& a, const MakeB&
     springs.push_back({.coordinate = c, .stiffness = 2.5, .damping = springs.empty() ? 0 : damping, .rest = 0.4});
   s.add(std::make_unique<CoordinateSpringBlock>("springs", springs));
 }
-// B turned against A by less than would make the twist undefined.
+// Rotates B against A by less than the angle at which the twist is undefined.
 void near_start(const System& s, Random& random, Motion& m) {
   for (int node = 0; node < s.dofs().nodes(); ++node) {
     if (s.dofs().kind(node) != NodeKind::frame) continue;
@@ -235,7 +236,7 @@ void solids(System& s, const SolidLaw& law, SolidShape shape, int count, const S
     }
   s.add(law("solid", mesh, 0.7, options));
 }
-// Turned by any rotation and strained, but no element inverted.
+// Rotates the solid by any rotation and strains it without inverting an element.
 void deform_solid(const System& s, Random& random, Motion& m) {
   const Mat3 R = random.rotation_matrix();
   for (int node = 0; node < s.dofs().nodes(); ++node) {
@@ -372,7 +373,7 @@ void parallels(System& s, bool to_ground) {
   const Mat3 R_A = to_ground ? Mat3(Mat3::Identity()) : random.rotation_matrix(), R_B = random.rotation_matrix();
   s.add(std::make_unique<OrthogonalityBlock>("parallel frames", parallel_frames(a, R_A, b, R_B)));
 }
-// The place of a moment is only defined where the two directions are orthogonal: turn beta's frame until they are.
+// The position of a moment is only defined if the two directions are orthogonal: rotate beta's frame until they are.
 void make_orthogonal(const System& s, Random&, Motion& m) {
   for (int iteration = 0; iteration < 30; ++iteration) {
     Vector g(at(s.rows())), dx(at(s.size()), 0.0);
@@ -390,7 +391,7 @@ void make_orthogonal(const System& s, Random&, Motion& m) {
   }
 }
 
-// ---- obstacles: each with places in its own frame where its distance is smooth
+// ---- obstacles: each with points in its own frame where the distance is smooth
 
 struct Obstruction {
   std::string name;
@@ -400,7 +401,7 @@ struct Obstruction {
 
 std::vector<Obstruction> obstructions() {
   const Vec3 center(0.3, -0.2, 0.5), axis = Vec3(1, 2, -1).normalized();
-  // a place given by distance from the axis and height
+  // a point given by its distance from the axis and its height
   const auto around_axis = [=](double rho, double z, Random& random) {
     const Vec3 u = axis.unitOrthogonal(), w = axis.cross(u);
     const double angle = random.between(0, 6.2);

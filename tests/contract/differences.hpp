@@ -1,4 +1,4 @@
-// What the checks by differentiation share: random states, finite differences, comparison of dense arrays.
+// Shared by the checks by differentiation: random states, finite differences, comparison of dense arrays.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -61,7 +61,8 @@ struct Motion {
   double t = 0;
 };
 
-/// Positions in a box of half size 1.5, no two nodes nearer than `spacing`; any rotation, velocity, acceleration, time.
+/// Positions in a box of half size 1.5, with at least `spacing` between nodes; random rotation, velocity, acceleration,
+/// time.
 inline Motion random_motion(const System& system, Random& random, double spacing = 0.8) {
   const DofMap& dofs = system.dofs();
   Motion m;
@@ -150,7 +151,7 @@ inline Matrix column(const Vector& x) {
 inline double largest(const Matrix& x) { return x.size() == 0 ? 0.0 : x.cwiseAbs().maxCoeff(); }
 inline double largest(const Vector& x) { return largest(column(x)); }
 
-/// |a - b| in units of the larger of both and of `scale`; infinite if not a number.
+/// a - b| over the largest of |a|, |b| and `scale`; infinite if a or b is NaN.
 inline double relative_error(const Matrix& a, const Matrix& b, double scale = 0) {
   REQUIRE(a.rows() == b.rows());
   REQUIRE(a.cols() == b.cols());
@@ -162,7 +163,7 @@ inline double relative_error(const Vector& a, const Vector& b, double scale = 0)
   return relative_error(column(a), column(b), scale);
 }
 
-/// Local components of the items of a block, as the System would gather them.
+/// Local components of the items of a block, gathered as System gathers them.
 inline Vector gathered(const System& system, const Topology& topology, const Vector& global) {
   Vector local;
   for (int item = 0; item < topology.items; ++item)
@@ -175,7 +176,7 @@ inline Vector gathered(const System& system, const Topology& topology, const Vec
   return local;
 }
 
-/// Equation of every local component, -1 without.
+/// Equation of every local component; -1: no equation.
 inline std::vector<int> equations_of(const System& system, const Topology& topology) {
   std::vector<int> list;
   for (int item = 0; item < topology.items; ++item)
@@ -220,7 +221,7 @@ inline Matrix dense(const System& s, const Vector& values) {
   return A;
 }
 inline Matrix assembled(const System& s, const Linearisation& request) {
-  // filled with rubbish: assemble() overwrites
+  // fill with other values: assemble() must overwrite them
   Vector values(at(s.saddle_pattern().nonzeros()), 1e9);
   s.assemble(request, values);
   return dense(s, values);

@@ -37,7 +37,7 @@ class Fixture {
   }
   Vector local(const Vector& global) const { return gathered(system, topology(), global); }
 
-  // Local results of the whole block. Velocities are given only to blocks that say they want them.
+  // Local results of the whole block. Velocities are passed only to blocks that depend on velocities.
   Vector forces(const Vector& q, const Vector& v, double t, unsigned parts = force_all) const {
     Vector f(at(items()) * m(), 0.0);
     const Vector v_local = local(v);
@@ -87,7 +87,7 @@ class Fixture {
   std::function<void(const System&, Random&, Motion&)> place_;
 };
 
-// Every check runs at several states; a failure names the case.
+// Every check runs at several states; a failure message contains the name of the case.
 template <class Check>
 void at_random_states(const ElementCase& c, const Check& check) {
   INFO("element: " << c.name);
@@ -172,7 +172,7 @@ void check_forces_from_energy(const ElementCase& c) {
     CHECK(E.elastic >= 0);
     CHECK(relative_error(column(internal).transpose(), -energy_gradient([](const Energies& e) { return e.elastic; }),
                          E.elastic) < derivative_tolerance);
-    // loads do work, they have no potential
+    // work of loads is accounted separately: loads have no potential
     CHECK(E.potential == 0);
   });
 }
@@ -217,19 +217,19 @@ void check_traits(const ElementCase& c) {
     const Vector f_s = f.forces(s.q, s.v, s.t), K = f.tangent(s, 0, 0, 1, &s.a), C = f.tangent(s, 0, 1, 0),
                  M = f.tangent(s, 1, 0, 0);
 
-    // parts that are not announced are zero, alone and together; the system has what its blocks announce
+    // undeclared force parts are zero, alone and together; System has the parts of its blocks
     CHECK(largest(f.forces(s.q, s.v, s.t, force_all & ~traits.force_parts)) == 0);
     for (const unsigned part : {force_internal, force_damping, force_gyroscopic, force_external}) {
       const bool announced = (traits.force_parts & part) != 0;
       CHECK(f.system.has_forces(part) == announced);
       if (!announced) CHECK(largest(f.forces(s.q, s.v, s.t, part)) == 0);
     }
-    CHECK((traits.force_parts & force_gravity) == 0);  // the system's own
+    CHECK((traits.force_parts & force_gravity) == 0);  // gravity belongs to System
     if (!traits.has_stiffness) {
       CHECK(largest(K) == 0);
       CHECK(relative_error(f_s, f.forces(other.q, s.v, s.t)) < rounding);
     }
-    // velocities are not even passed to blocks that do not depend on them
+    // blocks that do not depend on velocities do not get velocities
     if (!traits.velocity_dependent) CHECK(largest(C) == 0);
     if (!traits.has_mass) {
       CHECK(largest(M) == 0);
@@ -250,8 +250,8 @@ void check_traits(const ElementCase& c) {
   });
 }
 
-// To rounding, since a compiler may contract a b + c d differently in the vectorised and in the remaining part of a
-// loop.
+// Equal only up to rounding, because a compiler may contract a b + c d differently in the vectorised part and in the
+// remainder of a loop.
 void check_ranges(const ElementCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const std::size_t m = f.m();
@@ -283,7 +283,7 @@ void check_ranges(const ElementCase& c) {
     CHECK(sum.elastic == doctest::Approx(whole.elastic).epsilon(rounding));
     CHECK(sum.potential == doctest::Approx(whole.potential).epsilon(rounding));
 
-    // fields for output
+    // output fields
     for (const OutputField& field : f.block().output_fields()) {
       const std::size_t n = static_cast<std::size_t>(field.components) * (field.nodal ? f.topology().slots.size() : 1);
       Vector values(at(f.items()) * n, 1e300), one(n);
@@ -313,7 +313,7 @@ void check_accumulation(const ElementCase& c) {
     f.block().add_mass_times(f.all(), in, a.data(), MassKind::consistent, y.data());
     check_added(start, y, f.mass_times(s.q, s.a));
 
-    // matrices, and the parts of a request add up
+    // matrices; the parts of a request add up
     const Vector A_start = f.random.normals(n * f.topology().local_size);
     Vector A = A_start;
     f.block().add_tangent(f.all(), in, {0.7, -0.4, 1.9, a.data(), MassKind::consistent}, A.data());
@@ -324,13 +324,13 @@ void check_accumulation(const ElementCase& c) {
   });
 }
 
-// Superposed rigid motion x -> Q x + c, R -> Q R: forces turn with Q, torques (body axes) stay, the energy stays; and
+// Superposed rigid motion x -> Q x + c, R -> Q R: forces rotate with Q, torques (body axes) and energy do not change;
 // internal and damping forces do no work in a rigid velocity.
 void check_objectivity(const ElementCase& c) {
   if (!c.free) return;
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const DofMap& dofs = f.system.dofs();
-    // the quaternions of a state turn continuously: an angle beyond half a turn is not lost
+    // the quaternions of a state turn continuously: keep angles beyond half a turn
     const Quaternion turn = f.random.rotation();
     const Mat3 Q = so3::quaternion_to_matrix(turn);
     const Vec3 shift = f.random.vector(), velocity = f.random.vector(), omega = f.random.vector();

@@ -1,5 +1,5 @@
-// What every ElementBlock owes its users (core/mechanics/element_block.hpp), checked at random states by
-// differentiation and by physics. A case names a block and builds it; the functions below hold for all of them.
+// Properties that every ElementBlock must have (core/mechanics/element_block.hpp), checked at random states by
+// differentiation and physics. A case names and builds a block; the functions below check every case.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ struct ElementCase {
   std::string name;
   /// Adds nodes and one element block.
   std::function<void(System&)> build;
-  bool free = false;  ///< attached to nothing fixed in space: internal forces follow a rigid motion
-  /// Moves a state whose nodes stand anywhere to where the element can be; not needed by most.
+  bool free = false;  ///< not attached to a fixed point: internal forces follow a rigid motion
+  /// Moves the nodes of a random state to positions that are valid for the element; empty if all positions are valid.
   std::function<void(const System&, Random&, Motion&)> place = {};
 };
 

@@ -1,4 +1,4 @@
-// What Formula says of texts that are wrong, strange or hostile.
+// Messages of Formula for wrong, strange or hostile texts.
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 double value(const std::string& text, double t = 0.0) { return Formula(text, {"t"}).value(t); }
 
-/// The error of a wrong formula of t, and that it is one.
+/// The error of a wrong formula of t; fails if the formula is valid.
 FormulaError error_of(const std::string& text) {
   try {
     const Formula formula(text, {"t"}, {{"frequency", 5.0}});
@@ -123,12 +123,12 @@ TEST_CASE("formula: hostile texts are errors, never crashes") {
     for (std::size_t i = 0; i < count; ++i) text += part;
     return text;
   };
-  // Too long, by length alone.
+  // too long
   for (const char* part : {"(", "-", "sin(", "1+", "t^", "t?", "\xFF"})
     CHECK_THROWS_AS(Formula(repeat(part, million), {"t"}), FormulaError);
   CHECK(error_of(repeat("(", million)).message() == "the formula is longer than 65536 characters");
 
-  // As long as allowed, too deep.
+  // as long as allowed, but too deep
   CHECK(error_of(repeat("(", many)).message() == "the formula is nested deeper than 100 levels");
   CHECK(error_of(repeat("(", many)).offset() == 101);
   for (const std::string part : {"-", "!", "+", "sin(", "t^", "2^-", "t?", "t?t:", "max(t,", "t+("}) {
@@ -139,11 +139,11 @@ TEST_CASE("formula: hostile texts are errors, never crashes") {
     CHECK(too_deep);
   }
 
-  // A name too long to print or to compare, and a number with many digits.
+  // a name too long to print or to compare, and a number with many digits
   CHECK(error_of(repeat("a", many)).message().size() < 200);
   CHECK(value(repeat("0", many) + "1." + repeat("0", 1000)) == 1.0);
 
-  // Right at the limits, and long without being deep.
+  // exactly at the limits, and long without being deep
   const std::size_t deep = Formula::max_depth;
   CHECK(value(repeat("(", deep) + "t" + repeat(")", deep), 2.0) == 2.0);
   CHECK_THROWS_AS(value(repeat("(", deep + 1) + "t" + repeat(")", deep + 1)), FormulaError);

@@ -133,7 +133,7 @@ TEST_CASE("formula: second derivatives agree with closed forms to rounding") {
   CHECK(s.rate == doctest::Approx(0.1 * w * std::cos(w * t)).epsilon(1e-14));
   CHECK(s.acceleration == doctest::Approx(-0.1 * w * w * std::sin(w * t)).epsilon(1e-14));
 
-  // tanh'' = -2 tanh sech^2, also where 1 - tanh^2 has no correct digit.
+  // tanh'' = -2 tanh sech^2, even where 1 - tanh^2 has no correct digit
   const TimeValue h = Formula("tanh(t)", {"t"}).evaluate(18.0);
   CHECK(h.rate == doctest::Approx(4.0 * std::exp(-36.0)).epsilon(1e-13));
   CHECK(h.acceleration == doctest::Approx(-8.0 * std::exp(-36.0)).epsilon(1e-13));
@@ -165,7 +165,7 @@ TEST_CASE("formula: integer powers are exact at zero and for negative bases") {
   CHECK(high.value == doctest::Approx(std::pow(0.9, 100)).epsilon(1e-14));
   CHECK(high.rate == doctest::Approx(-100 * std::pow(0.9, 99)).epsilon(1e-14));
   CHECK(high.acceleration == doctest::Approx(9900 * std::pow(0.9, 98)).epsilon(1e-14));
-  // An exponent that is a number only where it is evaluated.
+  // an exponent that is a number only after evaluation
   check("t^(t < 0 ? 2 : 3)", -3.0, {9, -6, 2});
   check("t^(t < 1 ? 2 : 3)", 0.0, {0, 0, 2});
 }
@@ -258,7 +258,7 @@ TEST_CASE("formula: smoothstep is continuous up to its acceleration") {
 
 TEST_CASE("formula: comparisons and logic give 0 or 1") {
   const auto truth = [](const std::string& text) {
-    // The same when folded and when run.
+    // the same result for folded code and for code that runs
     const double folded = value(text);
     std::string running = text;
     for (char& c : running)
@@ -299,7 +299,7 @@ TEST_CASE("formula: only the chosen branch counts, for the value and for the der
   CHECK(right.rate == 0.5);
   CHECK(right.acceleration == -0.25);
 
-  // Neighbouring code stays untouched when numbers merge into operators around branches.
+  // merging numbers into operators around branches must not change neighbouring code
   CHECK(value("(t > 0 ? 1 : 2) + 3", 1.0) == 4.0);
   CHECK(value("(t > 0 ? 1 : 2) + 3", -1.0) == 5.0);
   CHECK(value("3*(t > 0 ? 1 : 2)", -1.0) == 6.0);
@@ -363,7 +363,7 @@ TEST_CASE("formula: gradient and Hessian of two variables agree with closed form
 }
 
 TEST_CASE("formula: gradient and Hessian of any number of variables") {
-  // f = s^2/2 + sum i^2 x_i^3/6 over the odd variables, with s = sum x_i over them: f_ij = 1 + delta_ij i^2 x_i.
+  // f = s^2/2 + sum i^2 x_i^3/6 over the odd variables, with s the sum of these variables: f_ij = 1 + delta_ij i^2 x_i
   for (std::size_t used = 0; used <= 21; ++used) {
     CAPTURE(used);
     const std::size_t n = 2 * used + 1;

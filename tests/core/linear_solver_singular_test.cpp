@@ -1,4 +1,4 @@
-// Matrices that are singular, or nearly look like it: what the linear solver says of them, and how it goes on.
+// Singular and nearly singular matrices: the result of factorise(), and the next factorisation.
 
 #include <algorithm>
 #include <limits>
@@ -30,7 +30,7 @@ TEST_CASE("linear solver: a redundant constraint is singular and named") {
   Random random;
   for (const int bodies : {2, 20}) {
     Matrix m = saddle_point(bodies, 0, true, false, random);
-    // The last constraint repeats the one before it, in rows and columns.
+    // the last constraint repeats the preceding constraint, in rows and columns
     const int last = m.pattern.rows - 1;
     for (int j = 0; j < 6 * bodies; ++j) {
       if (m.pattern.find(last, j) < 0) continue;
@@ -46,13 +46,13 @@ TEST_CASE("linear solver: a redundant constraint is singular and named") {
       CHECK((s.suspicious_row() == last || s.suspicious_row() == last - 1));
       std::vector<double> b(at(m.pattern.rows), 1.0);
       CHECK_THROWS_AS(s.solve(b), std::logic_error);
-      // Values that are regular again are taken by the same object.
+      // the same object accepts regular values afterwards
       Matrix good = m;
       good(last, last) = 1;
       REQUIRE(s.factorise(good.values) == FactorStatus::ok);
       CHECK(s.suspicious_row() == -1);
       CHECK(residual(s, good, 1, random) < 1e-12);
-      // And the other way round, with pivots kept from the regular ones.
+      // singular values after regular values, with pivots from the regular matrix
       CHECK(s.factorise(m.values) == FactorStatus::singular);
       CHECK(s.factorise(good.values) == FactorStatus::ok);
     }
@@ -75,10 +75,10 @@ TEST_CASE("linear solver: zero rows, zero columns and structural deficiency are 
         LinearSolver s = solver_for(m, properties_of(kind), method);
         CHECK(s.factorise(m.values) == FactorStatus::singular);
         CHECK(s.suspicious_row() == zero);
-        // No values anywhere.
+        // all values zero
         std::fill(m.values.begin(), m.values.end(), 0.0);
         CHECK(s.factorise(m.values) == FactorStatus::singular);
-        // A row and column the pattern does not have.
+        // a row and column without entries in the pattern
         PatternBuilder b(n, n);
         for (int i = 0; i < n; ++i)
           if (i != zero) b.add(i, i);
@@ -91,7 +91,7 @@ TEST_CASE("linear solver: zero rows, zero columns and structural deficiency are 
 }
 
 TEST_CASE("linear solver: two columns that share a single row are singular") {
-  // Row counts are fine, a matching is not: rows 0 and 1 have one column only, and it is the same.
+  // every row has an entry, but rows 0 and 1 have only the same column: the pattern is singular
   for (const Method method : {Method::automatic, Method::dense, Method::klu, Method::umfpack}) {
     CAPTURE(static_cast<int>(method));
     const int n = 30;
@@ -110,7 +110,7 @@ TEST_CASE("linear solver: two columns that share a single row are singular") {
 }
 
 TEST_CASE("linear solver: a free-free chain is singular") {
-  // Stiffness of springs in a row without support: positive semidefinite, rank n - 1.
+  // stiffness of a row of springs without support: positive semidefinite, rank n - 1
   for (const int n : {2, 6, 20, 300}) {
     PatternBuilder b(n, n);
     for (int e = 0; e + 1 < n; ++e) b.add_block(range(e, 2), range(e, 2));
@@ -152,7 +152,7 @@ TEST_CASE("linear solver: values that are not finite are singular and harmless")
             LinearSolver s = solver_for(m, properties_of(kind), method);
             REQUIRE(s.factorise(m.values) == FactorStatus::singular);
             CHECK((s.suspicious_row() == i || s.suspicious_row() == j));
-            // No trace is left.
+            // the failure leaves no trace
             REQUIRE(s.factorise(good.values) == FactorStatus::ok);
             CHECK(residual(s, good, 1, random) < 1e-13);
             REQUIRE(s.factorise(m.values) == FactorStatus::singular);

@@ -28,7 +28,7 @@ TEST_CASE("linear solver: every method solves every kind of matrix it is given")
           CAPTURE(static_cast<int>(kind));
           CAPTURE(static_cast<int>(method));
           LinearSolver s = solver_for(m, properties_of(kind), method);
-          // Twice: KLU takes another way the second time.
+          // twice: KLU reuses its pivots the second time
           for (int repeat = 0; repeat < 2; ++repeat) {
             REQUIRE(s.factorise(m.values) == FactorStatus::ok);
             CHECK(s.suspicious_row() == -1);
@@ -53,7 +53,7 @@ TEST_CASE("linear solver: dense LU survives matrices that need pivoting") {
       LinearSolver s = solver_for(m, as_unsymmetric);
       REQUIRE(s.factorise(m.values) == FactorStatus::ok);
       CHECK(residual(s, m, 1, random) < 1e-13);
-      // And its symmetric part.
+      // the symmetric part too
       m.each([&](int i, int j, double& v) {
         if (j < i) v = m(j, i);
       });
@@ -177,10 +177,10 @@ TEST_CASE("linear solver: a shuffled chain becomes banded by reverse Cuthill-McK
     CHECK(s.method_name() == "banded");
     REQUIRE(s.factorise(m.values) == FactorStatus::ok);
     CHECK(residual(s, m, 3, random) < 1e-13);
-    // The band is as narrow as the chain: w + 1 entries per row, less the corner.
+    // The band is as narrow as the chain: w + 1 entries per row except in the corner.
     const int corner = width * (width + 1) / 2;
     CHECK(s.fill() == doctest::Approx(n * (width + 1) - corner));
-    // Indefinite values in the shuffled order.
+    // indefinite values in the shuffled order
     m(place[70], place[70]) = -50;
     REQUIRE(s.factorise(m.values) == FactorStatus::ok);
     CHECK(s.method_name() == "klu");
@@ -198,7 +198,7 @@ TEST_CASE("linear solver: KLU chooses new pivots when the old ones fail") {
     REQUIRE(s.factorise(m.values) == FactorStatus::ok);
     CHECK(s.counters().refactorisations == 1);
     CHECK(s.counters().factorisations == 2);
-    // The diagonal all but vanishes; its neighbours take over.
+    // The diagonal nearly vanishes, so neighbours become pivots.
     Matrix other = m;
     other.each([&](int i, int j, double& v) {
       if (i == j) v *= tiny;
@@ -209,14 +209,14 @@ TEST_CASE("linear solver: KLU chooses new pivots when the old ones fail") {
     CHECK(s.counters().refactorisations == 2);
     CHECK(s.counters().factorisations == 4);
     CHECK(residual(s, other, 2, random) < 1e-13);
-    // The new pivots are kept in turn.
+    // The new pivots are kept too.
     REQUIRE(s.factorise(other.values) == FactorStatus::ok);
     CHECK(s.counters().factorisations == 5);
   }
 }
 
 TEST_CASE("linear solver: constraint rows that open and close keep the accuracy") {
-  // A closed contact has the row [-G, 0], an open one the row [0, 1].
+  // A closed contact has the row [-G, 0], an open contact the row [0, 1].
   Random random;
   const int bodies = 12;
   const Matrix closed = saddle_point(bodies, 0, true, false, random);
@@ -245,8 +245,8 @@ TEST_CASE("linear solver: a chain of blocks, with fixed ends, joints and closed 
     int a, b, rows;  // nodes (b = -1: ground), multipliers
   };
   struct Case {
-    int nodes, dofs, fixed;   // unknowns of the first node that are missing
-    std::vector<int> breaks;  // nodes without an element to the next
+    int nodes, dofs, fixed;   // fixed: missing unknowns of the first node
+    std::vector<int> breaks;  // nodes without an element to the next node
     std::vector<Joint> joints;
   };
   const Case cases[] = {{9, 6, 0, {}, {}},
@@ -313,7 +313,7 @@ TEST_CASE("linear solver: a chain of blocks, with fixed ends, joints and closed 
     general.solve(y);
     for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::fabs(x[i] - y[i]) < 1e-10 * (i < at(n) ? 1 : 1 / k));
 
-    // the same constraint twice is singular, and so is a node without any stiffness
+    // a repeated constraint is singular, and so is a node without stiffness
     if (multipliers > 1) {
       Matrix twice = m;
       for (int j = 0; j < n; ++j)
@@ -338,7 +338,7 @@ TEST_CASE("linear solver: a chain that needs pivots of other blocks is given up,
   Random random;
   const Matrix good = block_chain(30, 6, Kind::unsymmetric, random);
   for (const double tiny : {0.0, 1e-20, 1e-9}) {
-    // block 7 all but vanishes, what couples it to block 8 holds it
+    // block 7 nearly vanishes; its coupling with block 8 keeps the matrix regular
     Matrix bad = good;
     bad.each([&](int i, int j, double& v) {
       if (i / 6 == 7 && j / 6 <= 7) v *= tiny;
@@ -466,7 +466,7 @@ TEST_CASE("linear solver: one restored from a record goes on with the same bits,
     LinearSolver solver = solver_for(c.matrix, c.properties, c.method);
     std::vector<LinearSolver> copies;
     const int n = c.matrix.pattern.rows;
-    // 0, 1: small changes; 2: other pivots; 3 to 6: indefinite, until the replacement stays; 7, 8: as at first;
+    // 0, 1: small changes; 2: other pivots; 3 to 6: indefinite, until the replacement stays; 7, 8: as at the beginning;
     // 9: singular; 10: not finite; 11: regular again
     for (int k = 0; k < 12; ++k) {
       CAPTURE(k);
@@ -492,7 +492,7 @@ TEST_CASE("linear solver: one restored from a record goes on with the same bits,
       const FactorStatus status = solver.factorise(now);
       CHECK((status == FactorStatus::ok) == (k != 9 && k != 10));
 
-      // those restored before this factorisation do the same
+      // solvers restored before this factorisation give the same result
       for (LinearSolver& copy : copies) {
         REQUIRE(copy.factorise(now) == status);
         CHECK(copy.method_name() == solver.method_name());
@@ -502,7 +502,7 @@ TEST_CASE("linear solver: one restored from a record goes on with the same bits,
         if (status == FactorStatus::ok) CHECK(solution(copy) == solution(solver));
       }
 
-      // one that keeps its factors, and one of which only the pivots are wanted
+      // a solver that keeps its factors, and a solver that restores only the pivots
       NamedArrays record;
       solver.save(record, "a ");
       LinearSolver kept = solver_for(c.matrix, c.properties, c.method),

@@ -25,12 +25,12 @@ struct Random {
 };
 
 // Symmetric positive definite, nodes of a grid coupled with all their neighbours; some unknowns of the first nodes are
-// missing. Values are single precision numbers, which the conjugate gradients hold exactly.
+// missing. Values are single precision numbers, which the conjugate gradients represent exactly.
 struct Grid {
   SparsePattern pattern;
   Vector values;
   std::vector<int> node;
-  std::vector<std::vector<int>> unknowns;  // of a node
+  std::vector<std::vector<int>> unknowns;  // unknowns of each node
 
   Grid(int n, bool fixed, Random& random) {
     int equations = 0;
@@ -66,7 +66,7 @@ struct Grid {
   }
 };
 
-// The saddle point by LU.
+// Solution of the saddle point by LU.
 struct Direct {
   Vector dx, dl;
   Direct(const Grid& grid, const std::vector<SparseRow>& rows, In r, In c) {
@@ -180,7 +180,7 @@ TEST_CASE("conjugate gradients: rows of several nodes are refused, indefinite an
   const Vector r = random_vector(n, random);
   Vector x(at(n));
   CHECK(cg.solve(r, {}, 1e-12, 0, 3, x, {}) == Status::slow);
-  // blocks of nodes positive definite, the matrix not
+  // blocks of nodes are positive definite, the matrix is indefinite
   for (int i = 0; i < n; ++i)
     for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
       if (grid.pattern.column[at(k)] / 3 != i / 3) grid.values[at(k)] = 25;
@@ -217,7 +217,7 @@ TEST_CASE("conjugate gradients: the same bits with one thread and with three") {
 
 namespace {
 
-// n^3 hexahedra of side 1, E = 90, rho = 1, their bottom before a plane.
+// n^3 hexahedra of side 1, E = 90, rho = 1; a plane lies below their bottom.
 void build_cube(System& system, int n) {
   const int m = n + 1;
   const auto node = [m](int x, int y, int z) { return x + m * (y + m * z); };
@@ -263,7 +263,7 @@ TEST_CASE("saddle point: conjugate gradients and factors give a solid with conta
   for (int i = 0; i < system.conditional(); i += 2) active.push_back(i);
   const Vector c = random_vector(static_cast<int>(active.size()), random);
   for (int repeat = 0; repeat < 3; ++repeat) {
-    // positive definite, indefinite, and indefinite with blocks of nodes that tell so
+    // positive definite; indefinite; indefinite with indefinite blocks of nodes
     request.c_K = repeat == 0 ? 0.01 : repeat == 1 ? -0.001 : -1;
     CAPTURE(repeat);
     Vector dx[2] = {Vector(at(n)), Vector(at(n))}, dl[2] = {Vector(c.size()), Vector(c.size())};

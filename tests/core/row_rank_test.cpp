@@ -19,7 +19,7 @@ SparseRow sparse(const Eigen::RowVectorXd& dense) {
   return row;
 }
 
-// Rows that do not raise the rank of the rows before them, by a dense factorisation of every leading part.
+// Rows that do not increase the rank of the preceding rows, by a dense factorisation of every leading part.
 std::vector<int> redundant_by_definition(const Eigen::MatrixXd& G) {
   std::vector<int> redundant;
   Eigen::Index before = 0;
@@ -41,7 +41,7 @@ TEST_CASE("row rank: redundant are the rows that depend on rows before them, as 
     const int rows = 1 + trial % 17, columns = 1 + trial % 11;
     Eigen::MatrixXd G = Eigen::MatrixXd::Zero(rows, columns);
     for (int i = 0; i < rows; ++i) {
-      // sparse rows, and now and then a combination of rows before
+      // sparse rows; sometimes a combination of earlier rows
       for (int j = 0; j < columns; ++j)
         if (coin(random) == 0) G(i, j) = entry(random);
       if (i > 1 && coin(random) == 0) G.row(i) = 0.3 * G.row(i - 1) - 1.7 * G.row(i / 2);
@@ -62,7 +62,7 @@ TEST_CASE("row rank: of a long ring of differences only the closing one is redun
   const RowRank rank = row_rank(rows, n);
   CHECK(rank.rank == n - 1);
   CHECK(rank.redundant == std::vector<int>{n - 1});
-  // one of its members held makes it regular
+  // holding one member makes the chain regular
   rows.back() = {{n / 2}, {1}};
   CHECK(row_rank(rows, n).rank == n);
 }
@@ -72,7 +72,7 @@ TEST_CASE("row rank: the length of a row does not matter, and a row without entr
   const RowRank rank = row_rank(rows, 3);
   CHECK(rank.rank == 2);
   CHECK(rank.redundant == std::vector<int>{2, 3});
-  // nearly parallel rows are still two; within rounding they are one
+  // nearly parallel rows count as two rows; rows that are parallel up to rounding as one
   rows[3].value[1] = 10 * (1 + 1e-6);
   CHECK(row_rank(rows, 3).rank == 3);
   rows[3].value[1] = 10 * (1 + 1e-13);

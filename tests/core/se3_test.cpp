@@ -29,7 +29,7 @@ Eigen::Matrix<double, N, 1> random_vector(std::mt19937& generator) {
   return x;
 }
 
-// Increments whose angles are degenerate, at the switches of the series, or large.
+// Increments with degenerate angles, with angles at the switches of the series, and with large angles.
 std::vector<Vector6d> increments() {
   std::mt19937 generator(1);
   std::vector<double> angles = {0.0,       1e-300, 1e-160,    1e-20, 1e-9,          1e-4,          0.3,  pi - 1e-3,
@@ -52,7 +52,7 @@ std::vector<Vector6d> increments() {
 
 double angle_of(const Vector6d& h) { return h.tail<3>().norm(); }
 
-// How far the angle is from the poles 2 pi k of the inverse tangent, at most 1.
+// Distance of the angle from the poles 2 pi k of the inverse tangent, at most 1.
 double distance_to_pole(const Vector6d& h) {
   const double turns = std::round(angle_of(h) / (2 * pi));
   return turns < 1 ? 1.0 : std::min(1.0, std::abs(angle_of(h) - 2 * pi * turns));
@@ -130,7 +130,7 @@ TEST_CASE("se3: T T^-1 = I, T(-h) = Ad(exp h) T(h) and Ad(exp h)^-1 = Ad(exp(-h)
   double inverse = 0, sides = 0, adjoint = 0;
   for (const Vector6d& h : increments()) {
     const auto H = se3::exp(h);
-    // The off-diagonal block of T^-1 has the pole twice, and scales with u.
+    // The off-diagonal block of T^-1 has a double pole and is proportional to u.
     const double near = distance_to_pole(h), scale = (1 + angle_of(h)) * (1 + h.head<3>().norm());
     inverse = std::max(inverse,
                        distance(se3::tangent(h) * se3::tangent_inverse(h), Matrix6d::Identity()) * near * near / scale);

@@ -24,7 +24,7 @@ Vector3d random_vector(std::mt19937& generator) {
   return {x, y, z};
 }
 
-// Degenerate angles, the angles where a series takes over from a closed form (both sides), and large ones.
+// Degenerate angles, angles on both sides of the switches from series to closed form, and large angles.
 std::vector<double> angles() {
   std::vector<double> list = {0.0,       1e-300, 1e-160,    1e-100,        1e-20,         1e-9, 1e-4,
                               1e-2,      0.3,    1.0,       pi - 1e-3,     pi - 1e-9,     pi,   pi + 1e-9,
@@ -36,7 +36,7 @@ std::vector<double> angles() {
   return list;
 }
 
-// Rotation vectors of these angles along random and coordinate axes.
+// Rotation vectors with these angles along random axes and coordinate axes.
 std::vector<Vector3d> rotation_vectors() {
   std::mt19937 generator(1);
   std::vector<Vector3d> list;
@@ -48,7 +48,7 @@ std::vector<Vector3d> rotation_vectors() {
   return list;
 }
 
-// How far the angle is from the poles 2 pi k of the inverse tangent, at most 1.
+// Distance of the angle from the poles 2 pi k of the inverse tangent, at most 1.
 double distance_to_pole(const Vector3d& w) {
   const double turns = std::round(w.norm() / (2 * pi));
   return turns < 1 ? 1.0 : std::min(1.0, std::abs(w.norm() - 2 * pi * turns));
@@ -230,7 +230,7 @@ TEST_CASE("so3: T(w) T(w)^-1 = I, T(-w) = T(w)^T and T(-w)^-1 T(w) = exp(-w)") {
   double inverse = 0, rotation = 0;
   for (const Vector3d& w : rotation_vectors()) {
     const Matrix3d tangent = so3::tangent(w);
-    // Both operators lose digits at the pole: their product is as exact as the angle there.
+    // Both operators lose digits at the pole: the error of their product is the error of the angle there.
     const double scale = (1 + w.norm()) / distance_to_pole(w);
     inverse = std::max(inverse, distance(tangent * so3::tangent_inverse(w), Matrix3d::Identity()) / scale);
     CHECK(distance(so3::tangent(-w), tangent.transpose()) < 1e-15 * (1 + w.norm()));
@@ -273,7 +273,7 @@ TEST_CASE("so3: the derivatives of T a, T^T a, T^-1 a and T^-T a agree with diff
     const auto x = make_variables(w);
     const Eigen::Matrix<Dual<3>, 3, 1> b = a.cast<Dual<3>>();
     using Column = Eigen::Matrix<Dual<3>, 3, 1>;
-    // Near a pole the derivative is |w|/near^2, and as exact as the angle is there, |w|/near.
+    // Near a pole the derivative is |w|/near^2, and its relative error is that of the angle, |w|/near.
     const double scale = a.norm(), near = distance_to_pole(w),
                  pole = scale * std::pow(1 + w.norm(), 2) / std::pow(near, 3);
     tangent = std::max(

@@ -1,4 +1,4 @@
-// What the tests of linear solvers share: matrices of every kind that the solvers meet, and the error of a solution.
+// Shared by the tests of linear solvers: matrices of all kinds that occur in models, and the error of a solution.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ constexpr MatrixProperties as_unsymmetric{};
 constexpr MatrixProperties as_symmetric{true, false};
 constexpr MatrixProperties as_definite{true, true};
 
-// Own generator and mapping: the same matrices with every standard library.
+// An own generator gives the same matrices with every standard library.
 struct Random {
   std::mt19937_64 engine{7};
   double operator()() { return static_cast<double>(engine() >> 11) * 0x1p-52 - 1.0; }  // [-1, 1)
@@ -62,7 +62,7 @@ inline MatrixProperties properties_of(Kind kind) {
   return kind == Kind::unsymmetric ? as_unsymmetric : kind == Kind::symmetric ? as_symmetric : as_definite;
 }
 
-// Random values on a pattern that is symmetric; well conditioned through its diagonal. Indefinite when symmetric only.
+// Random values on a symmetric pattern, well conditioned by a large diagonal; indefinite if the kind is only symmetric.
 inline void fill(Matrix& m, Kind kind, Random& random) {
   std::vector<double> sum(at(m.pattern.rows), 0.0);
   m.each([&](int i, int j, double& v) {
@@ -150,9 +150,8 @@ inline Matrix grid_laplacian(int n, bool convection) {
   return m;
 }
 
-// [[S, -G^T], [-G, 0]]: `bodies` of six unknowns in a chain, three constraints between neighbours and to the ground,
-// the zero block with or without stored diagonal. Every `massless`-th body has no S at all and is held by six
-// constraints.
+// [[S, -G^T], [-G, 0]]: a chain of bodies with six unknowns, three constraints between neighbours and to the ground;
+// the zero block has a stored diagonal or not. Every `massless`-th body has no S and is held by six constraints.
 inline Matrix saddle_point(int bodies, int has_massless_equation, bool stored_diagonal, bool same_gradient,
                            Random& random) {
   const int n = 6 * bodies;
@@ -189,7 +188,7 @@ inline Matrix saddle_point(int bodies, int has_massless_equation, bool stored_di
   }
   row = n;
   for (const auto& joint : joints) {
-    // A second joint of the same body holds its rotations.
+    // A second joint of the same body constrains its rotations.
     const int part = row > n && joint == joints[at((row - n) / 3 - 1)] ? 3 : 0;
     for (int c = 0; c < 3; ++c, ++row)
       for (const int j : columns(joint)) {

@@ -23,7 +23,7 @@ TEST_CASE("sparse: a pattern holds what was added once, sorted, without fixed un
   CHECK(p.find(1, 0) == -1);
   CHECK_THROWS_AS(b.add(4, 0), std::out_of_range);
   CHECK_THROWS_AS(b.add(0, -1), std::out_of_range);
-  // Adding goes on after building.
+  // The builder accepts more entries after building.
   b.add(1, 1);
   CHECK(b.build().nonzeros() == 7);
 }

@@ -1,4 +1,4 @@
-// The matrices and rates of System against finite differences of the residuals it serves (THEORY section 4).
+// The matrices and rates of System against finite differences of the residuals to which they belong.
 
 #include "tests/core/system_models.hpp"
 
@@ -83,7 +83,7 @@ TEST_CASE("system: the matrix of the position correction is the derivative of it
     const Motion m = random_motion(s, random, 1.0);
     Vector U = random.normals(s.size());
     for (double& u : U) u *= 0.6;
-    // lambda~ acts at bilateral rows, xi at all active ones; one contact is open
+    // lambda~ acts on bilateral rows, xi on all active rows; one contact is open
     const Vector lambda = random.normals(s.rows());
     Vector xi = random.normals(s.rows());
     xi[at(s.bilateral() + 1)] = 0;
@@ -169,7 +169,7 @@ TEST_CASE("system: rows one by one agree with rows all at once and with differen
     s.row_gradient(row, m.q, m.t, nullptr, r);
     CHECK(relative_error(row_of(r), F.col(row).transpose()) < rounding);
   }
-  // the sets leave the other rows alone
+  // rows outside of the set stay unchanged
   for (const RowSelection set : {bilateral_rows, conditional_rows}) {
     const bool bilateral = set == bilateral_rows;
     const Vector part = gaps(s, m.q, m.t, set), part_rates = rates(s, m.q, m.v, m.t, set);

@@ -1,5 +1,5 @@
-// What the tests of System share: models that mix frames, points, scalars, fixed components, joints and contacts, and
-// what System computes as dense vectors and matrices.
+// Shared by the tests of System: models that mix frames, points, scalars, fixed components, joints and contacts, and
+// results of System as dense vectors and matrices.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -90,7 +90,7 @@ inline int scalar(System& s, const std::string& name) {
   return s.add_node(NodeKind::scalar, q, name);
 }
 
-// Everything at once. `special` adds the blocks above.
+// A model with all kinds of nodes and blocks. `special` adds the two blocks above.
 inline void mixed_model(System& s, bool special, int threads = 1) {
   Random random(41);
   const int f0 = frame(s, "free"), f1 = frame(s, "pendulum"), p0 = point(s, "mass"), f2 = frame(s, "slider"),
@@ -104,7 +104,7 @@ inline void mixed_model(System& s, bool special, int threads = 1) {
   s.set_gravity({1.1, -2.3, 0.7});
   s.set_threads(threads);
 
-  // contacts first: rows must be sorted all the same
+  // contacts are added first: System must sort the rows
   auto motion = std::make_shared<PrescribedMotion>();
   motion->axis = Vec3(1, 2, 2) / 3;
   motion->angle = TimeFunction::formula("0.5*sin(t)");
@@ -148,7 +148,7 @@ inline void mixed_model(System& s, bool special, int threads = 1) {
   s.add(std::make_unique<VariableMassBlock>(f0));
 }
 
-// A cloud of free bodies, points, springs and bars in empty space.
+// Free bodies, points, springs and bars in empty space.
 inline void free_model(System& s) {
   Random random(43);
   std::vector<int> frames, points;
@@ -198,7 +198,7 @@ inline Vector rates(const System& s, const Vector& q, const Vector& v, double t,
   s.rates(q, v, t, set, g);
   return g;
 }
-// The rows of F^T as columns, by unit multipliers.
+// The rows of F^T as columns, from unit multipliers.
 inline Matrix directions(const System& s, const Vector& q, double t, int rows) {
   Matrix F(s.size(), rows);
   for (int j = 0; j < rows; ++j) {
@@ -222,7 +222,7 @@ inline void check_saddle(const System& s, const Matrix& A, const Matrix& S, cons
   CHECK(largest(Matrix(A.bottomRightCorner(b, b))) == 0);
 }
 
-// A model large enough that every block is cut into many pieces.
+// A model so large that every block is cut into many pieces.
 inline void large_model(System& s, int threads) {
   Random random(47);
   s.set_threads(threads);

@@ -1,4 +1,4 @@
-// What System promises beside its derivatives: order and names of rows, flags, resultants, threads, memory.
+// Properties of System apart from derivatives: order and names of rows, flags, resultants, threads, memory.
 #include "core/mechanics/system.hpp"
 
 #include "tests/core/system_models.hpp"
@@ -103,7 +103,7 @@ TEST_CASE("system: flags tell what the model is") {
           CHECK(s.mean_nodal_mass() == doctest::Approx(0.2));
         });
   flags([&](System& s) { linear_bars(s, false); }, [](const System& s) { CHECK(s.has_massless_equation()); });
-  // a contact with a sphere bends the constraint but not the smooth motion
+  // a contact with a sphere makes the constraint nonlinear, but not the smooth motion
   flags(
       [&](System& s) {
         linear_bars(s, true);
@@ -149,7 +149,7 @@ TEST_CASE("system: gravity is the mass times the field, also where neighbours ar
   weightless.set_gravity(Vec3::Zero());
   weightless.finalize();
   axpy(-1, forces(weightless, m.q, m.v, m.t, force_external | force_gravity), without);
-  // on the free body no neighbour couples: M times the field
+  // on the free body without coupled neighbours: M times the field
   Vector field(at(s.size()), 0.0);
   for (int c = 0; c < 3; ++c) field[at(c)] = s.gravity()[c];
   const Vector expected = mass_times(s, m.q, field);
@@ -202,7 +202,7 @@ TEST_CASE("system: without outside forces linear and angular momentum are conser
   CHECK(energy_rate[0] == doctest::Approx(dot(forces(s, m.q, m.v, m.t, force_damping), m.v)).epsilon(1e-9));
   CHECK(energy_rate[0] < 0);
 
-  // linear momentum is the total mass times the velocity in a translation
+  // in a translation the linear momentum is the total mass times the velocity
   Vector translation(at(s.size()), 0.0);
   for (int node = 0; node < s.dofs().nodes(); ++node) translation[at(s.dofs().equation(node, 1))] = 2;
   const double total = 1 + 2 + 3 + 0.7 * 1.1 + 1.2 * 0.4;
@@ -266,7 +266,7 @@ TEST_CASE("system: nothing allocates after finalize") {
     request.s = multipliers.data();
     request.T = &T;
     long allocations = 0;
-    // the second time; the first may start threads and size what the caller owns
+    // repeat: the first call may start threads and allocate the caller's arrays
     for (int repetition = 0; repetition < 2; ++repetition) {
       const AllocationCount count;
       s.retract(m.q, d, q);
@@ -305,7 +305,7 @@ TEST_CASE("system: scales measure rotations by a length") {
   CHECK(s.largest_angular_velocity(v) == 7);
   CHECK(s.force_norm(Vector{3, 0, 0, 0, 8, 0, 0, 0}, 2.0) == doctest::Approx(5));
   CHECK(s.roundoff_force(0.5) == 15);
-  // the fixed component does not count, nor does the quaternion
+  // the fixed component and the quaternion do not count
   const Vector q = {0.1, 0.2, -0.3, 1, 0, 0, 0, 0.2, -0.4, 9};
   CHECK(s.largest_position(q) == 0.4);
 }

@@ -31,7 +31,7 @@ void check_value(const TimeValue& found, const TimeValue& expected, double toler
   CHECK(std::abs(found.acceleration - expected.acceleration) <= tolerance);
 }
 
-/// The error of a wrong table, and that it is one.
+/// The error of an invalid table; fails if the table is valid.
 TimeTableError error_of(const std::vector<double>& t, const std::vector<double>& v) {
   try {
     TimeFunction::table(t, v);
@@ -85,7 +85,8 @@ TEST_CASE("time function: rate and acceleration are the derivatives of the value
       for (const double t : {-2.0, -0.3, 0.2, 0.9, 1.2, 1.9, 3.7, 4.5, 9.0}) {
         CAPTURE(t);
         const double h = 1e-3;
-        // Exact for cubics but for the third derivative in the first difference, which the wider one removes.
+        // Exact for cubics, except for the third derivative in the first difference; the wider difference removes this
+        // error.
         const double d1 = (f.value(t + h) - f.value(t - h)) / (2 * h);
         const double d2 = (f.value(t + 2 * h) - f.value(t - 2 * h)) / (4 * h);
         CHECK(f.evaluate(t).rate == doctest::Approx((4 * d1 - d2) / 3).epsilon(1e-10));

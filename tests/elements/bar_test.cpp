@@ -105,7 +105,7 @@ TEST_CASE("bar: the force is EA times the engineering strain along the deformed 
   s.add(std::make_unique<BarBlock>("bar", std::vector<Bar>{{a, b, 2, 6, 1}}, MassKind::consistent));
   s.finalize();
   CHECK(largest(internal_forces(s, s.initial_configuration())) == 0);
-  // turned into the direction (2, 3, 6)/7 and stretched to 3.5
+  // rotated to the direction (2, 3, 6)/7 and stretched to 3.5
   const Vec3 n = Vec3(2, 3, 6) / 7, x(0.4, -1, 0.7), y = x + 3.5 * n;
   const Vector q = {x[0], x[1], x[2], y[0], y[1], y[2]}, f = internal_forces(s, q);
   const double N = 6 * 1.5 / 2;

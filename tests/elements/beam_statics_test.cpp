@@ -13,7 +13,7 @@ using namespace carom::test;
 
 constexpr Load::Kind force = Load::Kind::force, torque = Load::Kind::torque;
 
-// ---- the rod equations, integrated
+// ---- integration of the rod equations
 
 // x' = R (e_1 + eps), R' = R hat(kappa), m' = -x' x n with dead force n and (eps, kappa) = (0, kappa_0) + K^-1 R^T (n,
 // m)
@@ -40,7 +40,7 @@ Eigen::Matrix<double, 9, 1> slope(const Rod& rod, const Mat3& R_0, const Vec3& n
   dy << dx, so3::tangent_inverse(w) * curvature(rod, R, m), -dx.cross(n);
   return dy;
 }
-// The state at the tip of a rod that starts as given: Runge and Kutta, order 4.
+// The state at the tip of a rod with the given start: Runge-Kutta of order 4.
 RodState integrate(const Rod& rod, RodState state, const Vec3& n, int steps) {
   const double h = rod.length / steps;
   for (int i = 0; i < steps; ++i) {
@@ -55,8 +55,8 @@ RodState integrate(const Rod& rod, RodState state, const Vec3& n, int steps) {
   }
   return state;
 }
-// The tip of a cantilever under a dead force at its tip: the moment at the root is found by Newton's method (shooting),
-// in load steps.
+// The tip of a cantilever under a dead force at its tip. Newton's method (shooting) finds the moment at the root, in
+// load steps.
 Vec3 cantilever_tip(const Rod& rod, const Frame& root, const Vec3& F, int steps) {
   Vec3 m = Vec3::Zero(), tip = Vec3::Zero();
   for (const double load : {0.25, 0.5, 0.75, 1.0}) {
@@ -84,7 +84,7 @@ bool determinant_is_positive(const Matrix& A) {
 
 // ---- frequencies
 
-// omega of the reference shape, ascending.
+// Frequencies omega of the reference shape, ascending.
 ColumnVector frequencies(const System& s) {
   const Vector& q = s.initial_configuration();
   const Matrix M = dense_matrix(s, q, 0, 1, 0), K = dense_matrix(s, q, 0, 0, 1);
@@ -96,7 +96,7 @@ ColumnVector frequencies(const System& s) {
       .cwiseSqrt();
 }
 
-// A beam whose bending about y is far stiffer than about z, so that its first modes lie in the x-y plane.
+// A beam with a much larger bending stiffness about y than about z, so that its first modes lie in the x-y plane.
 struct Plane {
   double L = 1, EI = 0, EA = 0, kGA = 0, m = 0, rho_I = 0;
   BeamSection section;
@@ -114,9 +114,9 @@ Plane plane_beam(double width) {
   return p;
 }
 
-// omega of Timoshenko's beam near a start: the determinant of the boundary conditions of y'' systems,
+// Frequency omega of Timoshenko's beam near a start value, from the determinant of the boundary conditions of
 //   kGA (y'' - psi') + m w^2 y = 0,   EI psi'' + kGA (y' - psi) + rho I w^2 psi = 0.
-// The state (y, psi, V, M) at x = L from that at 0 by the matrix exponential; the root by bisection.
+// The state (y, psi, V, M) at x = L follows from the state at 0 by the matrix exponential; bisection finds the root.
 double timoshenko(const Plane& p, bool clamped, double low, double high) {
   const auto determinant = [&](double w) {
     Eigen::Matrix4d A = Eigen::Matrix4d::Zero();
@@ -165,7 +165,7 @@ TEST_CASE("beam: an end moment rolls a straight cantilever up to a circle, exact
     clamp(s, 0);
     s.finalize();
     const Vector q = static_solution(s, 1e-10 * EI);
-    // std::to_string keeps 6 digits: the angle follows from the moment that was applied
+    // std::to_string keeps 6 digits, so the angle follows from the rounded moment
     const double angle = std::stod(std::to_string(2 * M_PI)) * std::stod(std::to_string(EI / L)) * L / EI;
     for (int k = 1; k <= elements; ++k) {
       const double phi = angle * k / elements, r = L / angle;
@@ -210,7 +210,7 @@ TEST_CASE("beam: the 45-degree bend converges at second order to the solution of
   rod.length = 100 * M_PI / 4;
   const Vec3 F(0, 0, 600);
   const Vec3 exact = cantilever_tip(rod, {}, F, 400);
-  CHECK((exact - cantilever_tip(rod, {}, F, 200)).norm() < 1e-7);  // the limit itself
+  CHECK((exact - cantilever_tip(rod, {}, F, 200)).norm() < 1e-7);  // the accuracy of the limit
 
   std::vector<Vec3> tips;
   for (const int elements : {8, 16, 32}) {
@@ -229,14 +229,15 @@ TEST_CASE("beam: the 45-degree bend converges at second order to the solution of
   CHECK((extrapolated - exact).norm() < 1e-3);
   CHECK(e_8 < 0.2);
 
-  // Published tips, of 8 elements each (ours is 0.17 off then): Bathe and Bolourchi, and J. C. Simo, L. Vu-Quoc,
+  // Published tip positions, of 8 elements each (carom's is 0.17 off then): Bathe and Bolourchi, and J. C. Simo, L.
+  // Vu-Quoc,
   // Comput. Methods Appl. Mech. Engrg. 58 (1986) 79-116.
   CHECK((extrapolated - Vec3(47.2, 15.9, 53.4)).norm() < 0.3);
   CHECK((extrapolated - Vec3(47.23, 15.79, 53.37)).norm() < 0.2);
 }
 
 TEST_CASE("beam: a narrow cantilever buckles sideways at Prandtl's load") {
-  // L. Prandtl 1899: P = 4.01260 sqrt(EI_z GJ)/L^2 for EI_y >> EI_z; A. G. M. Michell 1899 gives the factor of finite
+  // L. Prandtl 1899: P = 4.01260 sqrt(EI_z GJ)/L^2 for EI_y >> EI_z; A. G. M. Michell 1899 gives the factor for finite
   // ratios, 1/sqrt(1 - EI_z/EI_y) to first order.
   const double L = 10, width = 0.02, height = 1.0;
   const BeamSection section = homogeneous_section(rectangle_section(width, height), 1e9, 0.3, 1);
@@ -251,7 +252,7 @@ TEST_CASE("beam: a narrow cantilever buckles sideways at Prandtl's load") {
     s.add(std::make_unique<LoadBlock>("tip", std::vector{node_load(force, elements, {"0", "0", "t"})}, true));
     clamp(s, 0);
     s.finalize();
-    // the load at which the tangent of the plane equilibrium becomes singular
+    // bisection for the load at which the tangent of the plane equilibrium is singular
     double low = 0.8 * prandtl, high = 1.2 * prandtl;
     Vector q = s.initial_configuration();
     const auto stable = [&](double P) {
@@ -275,7 +276,7 @@ TEST_CASE("beam: a narrow cantilever buckles sideways at Prandtl's load") {
 TEST_CASE("beam: free and clamped beams have Timoshenko's frequencies at discretisation accuracy") {
   const Plane p = plane_beam(0.05);
   struct Mode {
-    double factor;  // (beta L)^2 of Euler and Bernoulli
+    double factor;  // (beta L)^2 of Euler-Bernoulli beams
     int index;
   };
   for (const bool clamped : {false, true}) {
@@ -294,7 +295,7 @@ TEST_CASE("beam: free and clamped beams have Timoshenko's frequencies at discret
         if (clamped) clamp(s, 0);
         s.finalize();
         const ColumnVector w = frequencies(s);
-        // the mode in the x-y plane nearest to it
+        // the nearest mode in the x-y plane
         double nearest = 1e300;
         for (Eigen::Index k = 0; k < w.size(); ++k)
           if (std::abs(w[k] - exact) < std::abs(nearest - exact)) nearest = w[k];

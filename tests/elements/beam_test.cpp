@@ -11,7 +11,7 @@ using namespace carom::test;
 
 BeamSection steel() { return homogeneous_section(rectangle_section(0.02, 0.01), 2.1e11, 0.3, 7800); }
 
-// Curved and twisted, of unequal elements.
+// A curved and twisted line with unequal elements.
 std::vector<Frame> twisted_line() {
   std::vector<Frame> frames = {{so3::exp(Vec3(0.3, -0.2, 0.5)), Vec3(0.1, 0.2, -0.1)}};
   for (const double length : {0.3, 0.2, 0.4}) {
@@ -64,7 +64,7 @@ TEST_CASE("beam: six constant strain states are exact, at any size, on a curved 
   const BeamSection section = steel();
   const std::vector<Frame> frames = twisted_line();
   for (int state = 0; state <= 6; ++state) {
-    // one component, or all together
+    // one strain component, or all together
     Vec6 eps = Vec6::Zero();
     if (state < 6)
       eps[state] = state < 3 ? 0.1 : 0.8;
@@ -116,7 +116,7 @@ TEST_CASE("beam: six constant strain states are exact, at any size, on a curved 
 }
 
 TEST_CASE("beam: a corner is straight on both sides") {
-  // section axes follow each side, the node keeps the axes of the first
+  // section axes follow each side; the node at the corner keeps the axes of the first side
   const BeamSection section = steel();
   System s;
   const Mat3 turn = so3::exp(Vec3(0, 0, M_PI / 2));
@@ -135,7 +135,7 @@ TEST_CASE("beam: a corner is straight on both sides") {
   const Vector q = s.initial_configuration();
   CHECK(largest(static_forces(s, q, 0)) < 1e-12 * K(0, 0));
 
-  // the second side, 2 long, stretched by u along y and twisted by phi about y: both are axial to it
+  // the second side has length 2, is stretched by u along y and twisted by phi about y: both are axial for this side
   const double u = 1e-3, phi = 0.2;
   Vector stretched = q, twisted = q;
   stretched[2 * 7 + 1] += u;
@@ -163,7 +163,7 @@ TEST_CASE("beam: rigid rotations have the mass, angular momentum and energy of t
     const Vec3 u = Omega.cross(node_frame(s, s.initial_configuration(), k).x);
     v.insert(v.end(), {u[0], u[1], u[2], Omega[0], Omega[1], Omega[2]});
   }
-  // about the end: translation is linear along the beam, as its interpolation is
+  // about the end: the translation is linear along the beam, and so is its interpolation
   const Mat3 J = Mat3(L * section.inertia) + m * L * L / 3 * Vec3(0, 1, 1).asDiagonal().toDenseMatrix();
   const Momenta p = s.momenta(s.initial_configuration(), v);
   CHECK(relative_error(p.linear, Vec3(m * Omega.cross(Vec3(L / 2, 0, 0)))) < 1e-13);
@@ -239,7 +239,7 @@ TEST_CASE("beam section: matrices about an axis beside the mass centre keep stif
   const BeamSection section = general_section(K, mass, center);
   CHECK((center - c).norm() < 1e-15);
   CHECK((section.inertia - J_c).norm() < 1e-14);
-  // the same helix seen from both axes: d = log(C exp(d_C) C^-1) with C = (1, c)
+  // the same helix seen from both axes: d = log(C exp(d_C) C^-1), C = (1, c)
   Vec6 d_C;
   d_C << 0.3, 0.1, -0.2, 0.5, 0.4, -0.6;
   const Frame C{Mat3::Identity(), c};

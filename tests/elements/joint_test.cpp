@@ -33,7 +33,7 @@ Matrix gradient_of(const System& s, const Vector& q) {
   return G;
 }
 
-// Two frames at a random state, welded as they stand: the points of both at the same place, the axes parallel.
+// Two frames at a random state, welded in this position: coincident points, parallel axes.
 struct Weld {
   explicit Weld(unsigned seed) : random(seed) {
     const int a = frame(s), b = frame(s);
@@ -99,7 +99,7 @@ TEST_CASE("joint: a relative rotation by a small angle shows in the row of its a
 
 TEST_CASE("joint: the gap of a coincidence is the vector from A's point to B's") {
   System s;
-  const double c = std::sqrt(0.5), q[7] = {1, 2, 3, c, 0, 0, c};  // turned by a right angle about z
+  const double c = std::sqrt(0.5), q[7] = {1, 2, 3, c, 0, 0, c};  // rotated by a right angle about z
   const int f = s.add_node(NodeKind::frame, q, "f");
   s.add(std::make_unique<CoincidenceBlock>(
       "pin", std::vector<Coincidence>{{"pin", -1, f, Vec3(1, 1, 1), Vec3(2, 0, 0.5)}}, true));

@@ -12,7 +12,7 @@ namespace {
 using namespace carom;
 using namespace carom::test;
 
-// The generalised force of one load on a body at (1, 2, 3), turned by a right angle about z.
+// The generalised force of one load on a body at (1, 2, 3), rotated by a right angle about z.
 Vector force_of(Load load, double t) {
   System s;
   const double c = std::sqrt(0.5), q[7] = {1, 2, 3, c, 0, 0, c};
@@ -29,10 +29,10 @@ std::array<TimeFunction, 3> along_x(const TimeFunction& x) { return {x, TimeFunc
 }  // namespace
 
 TEST_CASE("load: a dead force pulls in space, at the place of its point") {
-  // body axes x -> y, y -> -x: the point (0, -1, 0) is 1 along x; the inertial force 4 along x has no arm
+  // body axes x -> y, y -> -x: the point (0, -1, 0) lies 1 along x; the inertial force 4 along x has no lever arm
   Load load{.offset = Vec3(0, -1, 0), .value = along_x(TimeFunction::constant(4))};
   CHECK(relative_error(force_of(load, 0), Vector{4, 0, 0, 0, 0, 0}) < 1e-15);
-  // the point (2, 0, 0) is 2 along y: moment -8 about z
+  // the point (2, 0, 0) lies 2 along y: moment -8 about z
   load.offset = Vec3(2, 0, 0);
   CHECK(relative_error(force_of(load, 0), Vector{4, 0, 0, 0, 0, -8}) < 1e-15);
 }

@@ -55,7 +55,7 @@ TEST_CASE("rigid body: free of forces it keeps energy, momentum and the angular 
   System s;
   const Vec3 J(1, 2, 4);
   one_body(s, 3, J.asDiagonal());
-  // tumbling near the axis of middle inertia
+  // tumbling near the axis of the intermediate moment of inertia
   const Vector v0 = {1, -2, 0.5, 0.05, 2, 0.02};
   Vector q = s.initial_configuration(), v = v0;
   const auto acceleration = [&](const Vector& velocity) {
@@ -66,8 +66,8 @@ TEST_CASE("rigid body: free of forces it keeps energy, momentum and the angular 
     }
     return a;
   };
-  // Runge and Kutta's method for the body velocities; positions by the Magnus expansion to the fourth order with the
-  // commutator of the velocities at both ends of the step
+  // Runge-Kutta for the body velocities; for the positions the Magnus expansion of fourth order with the commutator of
+  // the velocities at both ends of the step
   const double h = 1e-3;
   const Momenta before = s.momenta(q, v);
   const double energy = s.energies(q, v, 0).kinetic;
@@ -90,7 +90,7 @@ TEST_CASE("rigid body: free of forces it keeps energy, momentum and the angular 
     v = next;
   }
   const Momenta after = s.momenta(q, v);
-  // it has turned over in between: the body's own components differ
+  // the body has turned over in between: its components in body axes differ
   CHECK(v[4] != doctest::Approx(v0[4]).epsilon(1e-3));
   CHECK(s.energies(q, v, 0).kinetic == doctest::Approx(energy).epsilon(1e-10));
   CHECK((after.linear - before.linear).norm() == 0);

@@ -38,7 +38,7 @@ struct Lame {
       : lambda(m.young * m.poisson / ((1 + m.poisson) * (1 - 2 * m.poisson))), mu(m.young / (2 * (1 + m.poisson))) {}
 };
 
-// A box of n hexahedra, or of six tetrahedra in each, its inner nodes moved by up to `distortion` of an edge.
+// A box of n hexahedra, or six tetrahedra per hexahedron; inner nodes are moved by up to `distortion` of an edge.
 struct Solid {
   System system;
   SolidBlock* block = nullptr;
@@ -279,9 +279,9 @@ TEST_CASE("solid: von Mises of a uniaxial stress is its size, of a pressure zero
   CHECK(von_mises(shear) == doctest::Approx(1.5 * std::sqrt(3.0)));
 }
 
-// One element over the height, end moment, nu = 0: sections stay plane, so that this is Timoshenko's beam with linear
-// rotations; the shear strain kappa x of an element of length a, whose mean is zero, adds G A a^2/12 to E I. The
-// deflection is 1/(1 + (G/E)(a/h)^2) of M L^2/(2 E I) (REFERENCE, trap 10). Incompatible modes represent bending.
+// One element over the height, end moment, nu = 0: sections stay plane, so the solution is Timoshenko's beam with
+// linear rotations. The shear strain kappa x of an element of length a, with mean zero, adds G A a^2/12 to E I. The
+// deflection is 1/(1 + (G/E)(a/h)^2) of M L^2/(2 E I). Incompatible modes represent bending exactly.
 // With `symmetric` sections may contract: only x is held at the clamped end, y in the plane y = 0, z of one node.
 double cantilever_ratio(const std::array<int, 3>& elements, double poisson, const Options& options,
                         bool symmetric = false) {
@@ -292,7 +292,7 @@ double cantilever_ratio(const std::array<int, 3>& elements, double poisson, cons
     return (c == 0 && X[0] == 0) || (c == 1 && X[1] == 0) || (c == 2 && X == Vec3::Zero());
   };
   Solid s(elements, {L, width, h}, m, options, SolidShape::hexahedra, 0, is_fixed);
-  // stress linear over the height at the free end
+  // linear stress over the height at the free end
   const double moment = 1e-3, inertia = width * h * h * h / 12;
   ColumnVector load = ColumnVector::Zero(s.system.size());
   const double dy = width / elements[1], dz = h / elements[2];
@@ -326,8 +326,8 @@ TEST_CASE("hexahedron: with incompatible modes pure bending is exact for any Poi
   }
 }
 
-// Where the sides cannot contract, at the clamped end, some of the volumetric locking is left: the ratio goes to 1 with
-// the mesh, far ahead of the plain element.
+// Some volumetric locking remains near the clamped end, where sides cannot contract. The ratio converges to 1 with the
+// mesh, much faster than for the plain element.
 TEST_CASE("hexahedron: incompatible modes relieve a clamped cantilever that is nearly incompressible") {
   double last = 0.75;
   for (const int n : {1, 2}) {
@@ -359,7 +359,7 @@ TEST_CASE("solid: masses are those of the shape functions and sum to the whole")
         CHECK(M.diagonal().minCoeff() > 0);
       }
     }
-    // momentum of a rigid motion: that of the distorted mesh's mass and centre
+    // momentum of a rigid motion from mass and centre of the distorted mesh
     Vector v;
     const Vec3 velocity(0.3, -0.2, 0.5), omega(0.7, 0.4, -0.6);
     for (const Vec3& X : s.X) {
@@ -425,12 +425,12 @@ TEST_CASE("solid: an element has the same bits in every lane and range") {
 TEST_CASE("solid: an inverted element is named, or has no force, and its neighbours in the lanes keep theirs") {
   for_all([](const Kind& kind, const Options& options) {
     Solid s({4, 1, 1}, {4, 1, 1}, material, options, kind.shape);
-    // the last section is pushed through the one before
+    // push the last section through its neighbour
     const Vector q = s.deformed([](const Vec3& X) { return X[0] > 3.5 ? Vec3(2.5, X[1], X[2]) : X; });
     const int items = s.block->topology().items, m = s.block->topology().local_size;
     Vector f(at(items * m), 0.0);
     s.block->add_forces({0, items}, {q.data(), nullptr, 0}, force_internal, f.data());
-    // Saint Venant-Kirchhoff's force is a polynomial of the places
+    // the force of Saint Venant-Kirchhoff is a polynomial of the positions
     const bool defined = options.law == svk;
     CHECK(s.block->traits().may_invert == defined);
     CHECK(s.block->inverted_item({0, items}, {q.data(), nullptr, 0}) == items * 3 / 4);
@@ -468,7 +468,8 @@ TEST_CASE("solid: the quality of an element is 1 for regular ones, 0 for flat an
   CHECK(element_quality(SolidShape::hexahedra, x.data()) == doctest::Approx(-1));
   for (Vec3& p : x) p[2] = 0;
   CHECK(element_quality(SolidShape::hexahedra, x.data()) == doctest::Approx(0));
-  // one corner pushed in beyond the plane of its neighbours: positive at the Gauss points, not at that corner
+  // push one corner beyond the plane of its neighbours: det is positive at the Gauss points, but negative at this
+  // corner
   for (int a = 0; a < 8; ++a) x[at(a)] = Vec3((a + 1) / 2 % 2, a / 2 % 2, a < 4 ? 0 : 1);
   x[6] = Vec3(0.3, 0.3, 0.3);
   CHECK(element_quality(SolidShape::hexahedra, x.data()) < 0);

@@ -12,7 +12,7 @@ namespace {
 using namespace carom;
 using namespace carom::test;
 
-// A point at `x` on a spring to the ground at the origin.
+// A point at `x` with a spring to the ground at the origin.
 struct Suspension {
   Suspension(double k, double c, double natural_length) {
     const double q[3] = {0, 0, 0};
@@ -78,15 +78,15 @@ TEST_CASE("spring: collapsed to a point it gives finite numbers and no force") {
 TEST_CASE("spring: on an arm it turns the body by the moment of its force") {
   System s;
   const double c = std::sqrt(0.5);
-  const double q0[7] = {1, 0, 0, c, 0, 0, c};  // turned by a right angle about z
+  const double q0[7] = {1, 0, 0, c, 0, 0, c};  // rotated by a right angle about z
   const int body = s.add_node(NodeKind::frame, q0, "body");
-  // the point (0, -1, 0) of the body lies at x = 2; the ground end 3 further along y
+  // the point (0, -1, 0) of the body lies at x = 2; the ground end lies 3 further along y
   SpringDamper spring{body, -1, Vec3(0, -1, 0), Vec3(2, 3, 0), 5, 0, 1};
   s.add(std::make_unique<SpringDamperBlock>("spring", std::vector<SpringDamper>{spring}));
   s.finalize();
   Vector f(6);
   s.forces(s.initial_configuration(), Vector(6, 0.0), 0, force_all, f);
-  // force 5 (3 - 1) along y at arm 1 along x: moment 10 about z, in the body too
+  // force 5 (3 - 1) along y at the lever arm 1 along x: moment 10 about z, also in body axes
   const Vector expected = {0, 10, 0, 0, 0, 10};
   CHECK(relative_error(f, expected) < 1e-14);
 }

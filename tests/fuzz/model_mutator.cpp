@@ -18,7 +18,7 @@ using spec::Node;
 
 namespace {
 
-/// The object of a type; the node itself when it has no types.
+/// The object of a type; the node itself if the node has no types.
 const Node* object_of(const Node* node, const json& value) {
   if (node == nullptr || node->kind != Kind::tagged) return node;
   const auto type = value.find("type");
@@ -31,7 +31,7 @@ bool is_list(const Node& node) { return node.kind == Kind::list || node.kind == 
 
 }  // namespace
 
-// ---- Places
+// ---- places in a document
 
 std::vector<ModelMutator::Place> ModelMutator::places(json& model) {
   std::vector<Place> out;
@@ -78,7 +78,7 @@ void ModelMutator::mutate(std::vector<std::string>& overrides, json& model) {
     overrides.erase(overrides.begin() + static_cast<std::ptrdiff_t>(below(overrides.size())));
     return;
   }
-  // Down to some value, and perhaps beyond; a value from anywhere, or a word without quotes.
+  // descend to some value, and perhaps beyond; take a value from anywhere, or a word without quotes
   std::string text;
   const json* at = &model;
   while (at->is_structured() && !at->empty() && !once_in(4)) {
@@ -111,7 +111,7 @@ void ModelMutator::cross(json& model, json& other) {
 
 void ModelMutator::change(const Place& place) {
   json& value = *place.value;
-  // NOLINTNEXTLINE(bugprone-branch-clone): the first branch is a matter of chance, the last what is left
+  // NOLINTNEXTLINE(bugprone-branch-clone): the first branch is random, the last is the default
   if (once_in(10)) {
     value = odd_value();
   } else if (value.is_array() && !once_in(4)) {
@@ -226,7 +226,7 @@ json ModelMutator::generate_object(const Node& node, int depth) {
   json object = json::object();
   for (const spec::Key& key : node.keys)
     if (key.is_required || once_in(depth > 3 ? 8 : 3)) object[key.name] = generate(key.value, depth + 1);
-  // Keys that exclude each other.
+  // keys that exclude each other
   for (const spec::KeyRule& rule : node.rules) {
     if (rule.kind != spec::KeyRule::Kind::exactly_one) continue;
     const auto& chosen = any(rule.alternatives);

@@ -1,5 +1,6 @@
-// Changes model files so that most of them stay nearly valid: values are drawn from the declarations of ModelSpec, and
-// places from the tree of the document. What it knows of a model it reads off spec::Node, so new keys need no edit.
+// Changes model files so that most of them stay nearly valid: values come from the declarations of ModelSpec, places
+// from the tree of the document. The mutator reads all facts about models from spec::Node, so new keys need no edit
+// here.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,15 +16,15 @@ class ModelMutator {
  public:
   explicit ModelMutator(unsigned seed) : random_(seed) {}
 
-  /// Changes one to four places.
+  /// Changes one to four values.
   void mutate(nlohmann::json& model);
-  /// Removes a "/json/pointer=value", or adds one for a place of the model.
+  /// Removes an override "/json/pointer=value", or adds an override for a value of the model.
   void mutate(std::vector<std::string>& overrides, nlohmann::json& model);
-  /// Moves a part of `other` to where `model` has a value of the same kind.
+  /// Copies a part of `other` over a value of the same kind in `model`.
   void cross(nlohmann::json& model, nlohmann::json& other);
 
  private:
-  /// A value of a document and its declaration, null where there is none.
+  /// A value of a document and its declaration; null if there is none.
   struct Place {
     nlohmann::json* value;
     const spec::Node* node;
@@ -53,7 +54,7 @@ class ModelMutator {
   }
 
   std::minstd_rand random_;
-  std::vector<std::string> names_;  ///< of the model, to refer to
+  std::vector<std::string> names_;  ///< names of the model that references may use
 };
 
 }  // namespace carom::fuzz

@@ -1,9 +1,9 @@
-// libFuzzer on the reader: text to document to mechanics, as `carom check` does. Run by ./carom fuzz.
+// libFuzzer on the model reader: text to document to mechanics, as in `carom check`. Started by ./carom fuzz.
 //
-// Beside crashes, hangs, leaks and what sanitizers see, it fails when a wrong document has no message, when a message
-// is no UTF-8, when a valid model has no finite scales, or when the resolved model (run.json) does not read back as
-// itself. Lines before the model are given to it as --set does (set_lines.hpp). Large models are valid and
-// slow: they are read, but not built.
+// In addition to crashes, hangs, leaks and errors of sanitizers, these cases fail: a wrong document without a message,
+// a message that is not UTF-8, a valid model without finite scales, and a resolved model (run.json) that does not read
+// back unchanged. Lines before the model act like --set (set_lines.hpp). Large models are valid and slow: the test
+// reads but does not build them.
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +60,7 @@ void read(std::string text) {
   ModelDocument document = parse_model(std::move(text), "data/models/model.json", overrides);
   ModelIssues issues = document.issues();
   if (document.ok()) {
-    // One in four, since it takes as long as all the rest.
+    // one input in four, because this check takes as long as all the rest
     const std::string resolved = model_text(document.resolved());
     if (resolved.size() % 4 == 0) {
       const ModelDocument again = parse_model(resolved, "data/models/model.json");
@@ -79,7 +79,7 @@ void read(std::string text) {
   require(is_utf8(report), "a report is UTF-8", report);
 }
 
-/// What the mutator works on.
+/// The data that the mutator changes.
 struct Input {
   std::vector<std::string> overrides;
   json model;
@@ -90,7 +90,7 @@ struct Input {
     model = JsonSource(std::string(text)).parse().value;
   }
 
-  /// 0 when there is no room.
+  /// Returns 0 if the room is too small.
   std::size_t write(std::uint8_t* data, std::size_t max_size) const {
     std::string text;
     for (const std::string& line : overrides) text.append(set_line).append(line) += '\n';
@@ -105,13 +105,13 @@ struct Input {
 
 }  // namespace carom::fuzz
 
-// ---- What libFuzzer calls
+// ---- functions that libFuzzer calls
 
-// Names are libFuzzer's and the sanitizer's.
+// The names belong to libFuzzer and the sanitizer.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 
-// Allocations are what takes longest: short stacks for them, and less memory kept to find late uses.
+// Allocations take most of the time: keep short stacks for them, and less memory to find late uses.
 const char* __asan_default_options();
 const char* __asan_default_options() { return "malloc_context_size=1:max_malloc_fill_size=64:quarantine_size_mb=4"; }
 
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
 }
 
 std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
-  // One in eight on the bytes.
+  // change the bytes in one case of eight
   if (seed % 8 == 0) return LLVMFuzzerMutate(data, size, max_size);
   carom::fuzz::Input input(data, size);
   if (!input.model.is_object()) return LLVMFuzzerMutate(data, size, max_size);

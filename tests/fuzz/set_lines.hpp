@@ -1,4 +1,4 @@
-// Inputs of the fuzzer may begin with lines "//set /json/pointer=value": what --set would give. The rest is the model;
+// Inputs of the fuzzer may begin with lines "//set /json/pointer=value", which act like --set. The rest is the model;
 // for JSON the lines are comments.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace carom::fuzz {
 
 constexpr std::string_view set_line = "//set ";
 
-/// Takes the lines off the text.
+/// Removes the lines from the text and returns them.
 inline std::vector<std::string> take_set_lines(std::string_view& text) {
   std::vector<std::string> overrides;
   while (text.starts_with(set_line)) {

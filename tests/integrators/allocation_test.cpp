@@ -1,4 +1,4 @@
-// Nothing allocates in the steady state of the step loop.
+// The step loop allocates nothing in the steady state.
 #include <doctest/doctest.h>
 
 #include "tests/support/counting_allocator.hpp"
@@ -10,7 +10,7 @@ using carom::test::ModelRun;
 
 namespace {
 
-// Allocations of so many steps; -1 if one did not converge.
+// Number of allocations during the given number of steps; -1 if a step does not converge.
 long allocations_of_steps(ModelRun& run, int steps = 1000) {
   bool converged = true;
   AllocationCount count;
@@ -79,7 +79,7 @@ TEST_CASE("allocation: springs and contacts with a curved obstacle step without 
   ModelRun chain = ModelRun::of_file("bead_chain", {"/integrator/step=1e-3"});
   const State start = chain.state();
   REQUIRE(chain.run() == RunStatus::completed);
-  // the same again
+  // repeat from the same start
   chain.state() = start;
   CHECK(allocations_of_steps(chain) == 0);
   CHECK(chain.statistics.impacts > 15);
@@ -92,7 +92,7 @@ TEST_CASE("allocation: beams and solids with contacts step without once as many 
     const State start = run.state();
     REQUIRE(run.run() == RunStatus::completed);
     CHECK(run.statistics.impacts > 0);
-    // the same again
+    // repeat from the same start
     run.state() = start;
     CHECK(allocations_of_steps(run, 400) == 0);
   }

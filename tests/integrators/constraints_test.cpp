@@ -1,4 +1,4 @@
-// Constraints an integrator must cope with: redundant joints, massless nodes, mixed restitution, thin obstacles.
+// Difficult constraints: redundant joints, massless nodes, mixed restitution, thin obstacles.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ double joint_error(const ModelRun& run) {
 }  // namespace
 
 TEST_CASE("redundant joints: two parallel fixed joints carry the weight together") {
-  // B hangs on A by two fixed joints side by side, A on the ground by one: twelve rows of rank six between A and B
+  // two fixed joints side by side hold B on A, one holds A on the ground: twelve rows of rank six between A and B
   ModelRun run = ModelRun::of_text(R"({
     "format": 1, "gravity": [0, 0, -9.81],
     "bodies": [
@@ -98,7 +98,7 @@ TEST_CASE("redundant joints: a tumbling pair moves as with one joint") {
 }
 
 TEST_CASE("redundant joints: points linked twice and in a ring") {
-  // a box on four point masses linked to it and to each other: the ring's twelve rows are redundant
+  // a box on four point masses, which are linked to the box and to each other: the ring's twelve rows are redundant
   ModelRun run = ModelRun::of_text(R"({
     "format": 1, "gravity": [0, 0, -9.81],
     "bodies": [
@@ -125,7 +125,7 @@ TEST_CASE("redundant joints: points linked twice and in a ring") {
   }) == RunStatus::completed);
   CHECK(worst < 1e-10);
   CHECK(momentum < 1e-12 * 5.4);  // along a frictionless floor
-  // at rest on the floor the forces add up to the weight
+  // at rest on the floor the sum of the forces is the weight
   double force = 0;
   for (int row = run.system().bilateral(); row < run.system().rows(); ++row)
     force += run.state().impulse[static_cast<std::size_t>(row)] / run.state().last_h;
@@ -163,7 +163,7 @@ TEST_CASE("massless nodes: a contact on a massless tip is that of the body's poi
 }
 
 TEST_CASE("restitution: every contact has its own") {
-  // three balls dropped from the same height; Newton's law with the velocity at the beginning of the step
+  // three balls fall from the same height; Newton's law with the velocity at the beginning of the step
   ModelRun run = ModelRun::of_text(R"({
     "format": 1, "gravity": [0, 0, -9.81],
     "bodies": [
@@ -196,7 +196,8 @@ TEST_CASE("restitution: every contact has its own") {
 }
 
 TEST_CASE("restitution: two contacts of one body keep theirs in a simultaneous impact") {
-  // a ball falls into a right-angled groove along its bisector: the walls' rows are orthogonal, so each reflects alone
+  // a ball falls into a right-angled groove along its bisector: the rows of the walls are orthogonal, so each wall
+  // reflects separately
   ModelRun run = ModelRun::of_text(R"({
     "format": 1,
     "bodies": [{"name": "ball", "type": "point_mass", "mass": 1, "position": [1.0005, 1.0005, 0], "velocity": [-1, -1, 0]}],
@@ -212,7 +213,7 @@ TEST_CASE("restitution: two contacts of one body keep theirs in a simultaneous i
 }
 
 TEST_CASE("thin obstacles: contacts are tested at the end of a step, so a fast body crosses one unseen") {
-  // REFERENCE section 4, trap 12; nothing worse than that happens: no impulse, no failure, free flight
+  // a body may cross a thin obstacle undetected, but without impulse or failure: free flight
   const auto shot = [](const std::string& set) {
     return ModelRun::of_text(R"({
       "format": 1, "parameters": {"v": 200},
@@ -228,7 +229,7 @@ TEST_CASE("thin obstacles: contacts are tested at the end of a step, so a fast b
   CHECK(fast.statistics.impacts == 0);
   CHECK(fast.position("ball").x() == doctest::Approx(-1.05 + 200 * 0.02).epsilon(1e-13));
 
-  // with steps shorter than its size over the speed it is seen and reflected
+  // with steps shorter than its size over the speed the obstacle is detected and reflects the body
   ModelRun fine = shot("/integrator/step=2e-5");
   REQUIRE(fine.run() == RunStatus::completed);
   CHECK(fine.statistics.impacts == 1);

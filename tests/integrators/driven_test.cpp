@@ -68,7 +68,7 @@ TEST_CASE("ledger: a drive gives the kinetic energy of the motion it prescribes,
     const EnergyBalance& b = ledger.balance();
     CHECK(b.energy.kinetic == doctest::Approx(work).epsilon(1e-9));
     CHECK(b.largest_closure < 1e-12 * b.scale);
-    CHECK(std::abs(b.constraints) < 1e-3 * work);  // the reaction itself does none but through the drive
+    CHECK(std::abs(b.constraints) < 1e-3 * work);  // the reaction does work only through the drive
     errors.push_back(std::abs(b.drivers - work));
   }
   CHECK(errors.back() < 1e-3 * work);

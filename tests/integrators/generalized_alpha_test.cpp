@@ -30,21 +30,21 @@ const char* const model = R"({
   "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.5, "rho_infinity": 0.8}
 })";
 
-double order(const std::vector<double>& error) {  // steps halve from one to the next
+double order(const std::vector<double>& error) {  // each step is half of the preceding one
   return std::log2(error.front() / error.back()) / static_cast<double>(error.size() - 1);
 }
 
-// Steps of the sizes pattern[i % n] * h up to the end.
+// Integrates with steps pattern[i % n] * h up to the end.
 State march(double h, const std::vector<double>& pattern, const std::vector<std::string>& set, bool rescale = true) {
   ModelRun run = ModelRun::of_text(model, set);
   State& s = run.state();
-  // the integrator was initialised for the model's step; a_0 = v'_0 belongs to any
+  // the integrator was initialised with the model's step; a_0 = v'_0 is valid for any step
   double sum = 0;
   for (const double p : pattern) sum += p;
   const long rounds = std::lround(0.5 / (h * sum));
   for (long k = 0; k < rounds; ++k)
     for (const double p : pattern) {
-      if (!rescale) s.last_h = p * h;  // the step seems never to have changed, so that a_n stays
+      if (!rescale) s.last_h = p * h;  // hides the change of the step, so that a_n does not move
       REQUIRE(run.step(p * h).converged);
     }
   REQUIRE(s.t == doctest::Approx(0.5));
@@ -88,7 +88,7 @@ TEST_CASE("generalized-alpha: order two with changing steps, since a_n moves wit
   CHECK(o.q < 2.1);
   CHECK(o.v > 1.9);
   CHECK(o.v < 2.1);
-  // with a_n left where it was the velocity error tends to O(h)
+  // if a_n does not move to its new time the velocity error tends to O(h)
   const Orders wrong = orders({1.5, 0.5}, {}, false);
   CHECK(wrong.q < 1.6);
   CHECK(wrong.v < 1.3);

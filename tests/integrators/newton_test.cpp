@@ -16,7 +16,7 @@ using carom::test::ModelRun;
 TEST_CASE("newton: the modified method gives the full one's solution with fewer factorisations") {
   struct Example {
     const char *model, *duration;
-    double fraction;  // of the full method's factorisations
+    double fraction;  // share of the full method's factorisations
   };
   for (const Example& example :
        {Example{"heavy_top", "0.2", 0.75}, Example{"brick_tied", "0.6", 0.5}, Example{"bead_chain", "0.3", 0.05}}) {
@@ -46,7 +46,7 @@ TEST_CASE("newton: with conjugate gradients the automatic method gives the full 
 }
 
 TEST_CASE("newton: with conjugate gradients the symmetric part of a tangent leads to the solution of the whole one") {
-  // damping and following pressure have no symmetric tangents
+  // damping and follower pressure have no symmetric tangents
   const std::string
       damping = R"(/bodies/0/damping={"stiffness": 3e-4})",
       pressure = R"(/loads=[{"name": "wind", "type": "pressure", "on": "cube.top", "value": 0.1, "follows": true}])";
@@ -90,22 +90,22 @@ TEST_CASE("newton: the paper's test and predictor give the same motion, with at 
     CHECK(difference(strict.model->state.q, from_zero.model->state.q) < 1e-8);
     CHECK(difference(strict.model->state.q, papers.model->state.q) < 1e-4);
     CHECK(smooth(papers) <= smooth(from_zero));
-    // v~' = 0 is no solution where something accelerates (REFERENCE section 4, trap 4)
+    // v~' = 0 is not a solution if a body accelerates
     if (std::string(model) != "elastic_bar") {
       CHECK(smooth(strict) <= smooth(from_zero));
       CHECK(smooth(from_zero) >= from_zero.statistics.steps);
       CHECK(smooth(papers) >= papers.statistics.steps);
     }
   }
-  // constant acceleration: the last step's is the solution
+  // constant acceleration: the last step's acceleration is the solution
   CHECK(run("bouncing_ball", {}).statistics.iterations[0].sum == 0);
 }
 
 TEST_CASE("newton: the penalty of 0.01 to 100 times the characteristic mass changes nothing") {
   struct Example {
     const char* model;
-    // 0: the same bits, since rows and active sets are linear; else that of the nonlinear iteration, with the links'
-    // floor of roundoff, 1e-14 sqrt(n) m V/h, integrated over the run
+    // 0: the same bits, because rows and active sets are linear. Otherwise the tolerance of the nonlinear iteration,
+    // with the links' floor of roundoff, 1e-14 sqrt(n) m V/h, integrated over the run.
     double tolerance;
   };
   for (const Example& example : {Example{"elastic_bar", 0}, Example{"moving_floor", 0}, Example{"cradle", 0},
@@ -129,7 +129,7 @@ TEST_CASE("newton: the penalty of 0.01 to 100 times the characteristic mass chan
 }
 
 TEST_CASE("newton: a model in mm, g, s makes the motion and the iterations of the one in m, kg, s") {
-  // a tumbling box, tied to a mass by a link, with a spring and a moving floor
+  // a tumbling box, linked to a mass, with a spring and a moving floor
   const char* const model = R"--({
     "format": 1,
     "parameters": {"m": 1, "kg": 1},
@@ -201,7 +201,7 @@ TEST_CASE("newton: one and two threads give the same bits over a thousand steps"
 }
 
 TEST_CASE("newton: a body that spins about a principal axis turns exactly at any step") {
-  // Omega is constant and R = exp(t Omega), also when a step turns it by more than pi
+  // Omega is constant and R = exp(t Omega), even if a step rotates the body by more than pi
   for (const double angle_per_step : {0.1, 1.0, 3.0, 3.3, 10.0}) {
     CAPTURE(angle_per_step);
     ModelRun body = ModelRun::of_text(R"({
@@ -223,7 +223,8 @@ TEST_CASE("newton: a body that spins about a principal axis turns exactly at any
 }
 
 TEST_CASE("newton: the spinning brick is solved at large steps") {
-  // REFERENCE section 3: at h = 1e-2 (0.85 rad per step) it converges but is far off; nothing diverges
+  // independent implementation: at h = 1e-2 (0.85 rad per step) the method converges but is inaccurate; it never
+  // diverges
   for (const double h : {5e-3, 1e-2, 2e-2}) {
     CAPTURE(h);
     ModelRun brick = ModelRun::of_file("brick", {fmt::format("/integrator/step={}", h)});

@@ -12,7 +12,7 @@ using carom::test::ModelRun;
 
 namespace {
 
-// `count` balls on a loose grid, thrown together without gravity; 435 pairs for 30.
+// `count` balls on a loose grid, thrown at each other without gravity; 435 pairs for 30 balls.
 std::string cluster(int count, double restitution) {
   std::string bodies, names;
   for (int i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ std::string cluster(int count, double restitution) {
 }  // namespace
 
 TEST_CASE("spheres: a cluster thrown together keeps its momenta, never penetrates and needs no smaller step") {
-  // up to 18 balls (153 pairs) the matrix holds all geometric terms, beyond only those within a node
+  // up to 18 balls (153 pairs) the matrix contains all geometric terms, beyond only the terms within a node
   for (const int count : {18, 30}) {
     CAPTURE(count);
     ModelRun run = ModelRun::of_text(cluster(count, 0.3));
@@ -48,9 +48,9 @@ TEST_CASE("spheres: a cluster thrown together keeps its momenta, never penetrate
     CHECK(run.statistics.smallest_gap > -1e-11);
     CHECK(run.statistics.position_residual < 1e-10);
     CHECK(run.statistics.velocity_residual < 1e-10);
-    // impulses act along lines through both centres
+    // impulses act along the lines through both centres
     CHECK((after.linear - before.linear).norm() < 1e-11);
-    // and the position correction moves centres by O(h) at every impact, which turns momentum by as much
+    // the position correction moves centres by O(h) at every impact, which changes angular momentum by the same order
     CHECK((after.angular - before.angular).norm() < run.h() * energy);
     CHECK(run.energy() < energy);
   }
@@ -78,7 +78,7 @@ std::string stack(int count) {
 }  // namespace
 
 TEST_CASE("spheres: a resting stack of sixty carries its weight and takes one iteration per step") {
-  // contacts that rest on each other are found together; one by one the first step took more iterations than allowed
+  // the iteration finds stacked contacts at once; adding one contact at a time would exceed the allowed iterations
   const int count = 60;
   ModelRun run = ModelRun::of_text(stack(count));
   REQUIRE(run.run() == RunStatus::completed);
@@ -93,7 +93,7 @@ TEST_CASE("spheres: a resting stack of sixty carries its weight and takes one it
 }
 
 TEST_CASE("spheres: a pushed row holds its wall with the push, however many contacts must be found") {
-  // 10 N on the last of a row of touching balls, a wall behind the first
+  // 10 N on the last of a row of touching balls; the first ball touches a wall
   for (const int count : {5, 22, 43}) {
     CAPTURE(count);
     std::string text = stack(count);

@@ -83,7 +83,7 @@ TEST_CASE("statics: a linear model takes one iteration per step and one factoris
   REQUIRE(run.run() == RunStatus::completed);
   CHECK(run.statistics.iterations[0].max == 1);
   CHECK(run.integrator->linear_counters().factorisations == 1);
-  // u(x) = rho g (L x - x^2/2)/E, which linear elements hit at the nodes
+  // u(x) = rho g (L x - x^2/2)/E, which linear elements reproduce exactly at the nodes
   for (const int node : {7, 40}) {
     const double x = 0.1 * node, u = 1000 * 9.81 * (4 * x - 0.5 * x * x) / 1e6;
     CHECK(run.position("bar.node." + std::to_string(node)).x() == doctest::Approx(x + u).epsilon(1e-9));
@@ -127,7 +127,7 @@ TEST_CASE("statics: an elastic cable hangs as the sum of its elements says, from
 
 namespace {
 
-// Two springs from (-b, 0, 0) and (b, 0, 0) to an apex at (0, 0, h) pressed down by P:
+// Two springs from (-b, 0, 0) and (b, 0, 0) to an apex at (0, 0, h), which the force P presses down:
 //   P = 2 k z (l_0/l - 1), l^2 = b^2 + z^2, with a maximum where l^3 = l_0 b^2  (von Mises)
 constexpr double k = 1000, b = 1, h = 0.5;
 const double l_0 = std::hypot(b, h);
@@ -249,7 +249,7 @@ TEST_CASE("statics: an obstacle that moves presses a mass against its spring") {
     closed += view.report.closed;
   }) == RunStatus::completed);
   CHECK(closed > 5);
-  CHECK(run.position("mass").x() == doctest::Approx(1));  // it has come back
+  CHECK(run.position("mass").x() == doctest::Approx(1));  // the mass has returned
 }
 
 TEST_CASE("statics: a body that nothing holds against its load is an error that names it") {
@@ -265,11 +265,11 @@ TEST_CASE("statics: a body that nothing holds against its load is an error that 
   CHECK(run.report.failed == 0);
   CHECK(run.report.reason == FailureReason::nothing_holds_the_loads);
   CHECK(run.system().equation_name(run.report.worst_equation).find("loose") != std::string::npos);
-  CHECK(run.state().q == run.model->state_at_start.q);  // untouched
+  CHECK(run.state().q == run.model->state_at_start.q);  // unchanged
 }
 
 TEST_CASE("statics: a follower load under a ramp has the right tangent") {
-  // a rigid arm on a pivot held by two springs, pushed by a force that turns with it: Newton stays quadratic
+  // two springs hold a rigid arm on a pivot; a follower force pushes the arm; Newton's method stays quadratic
   ModelRun run = ModelRun::of_text(R"({
     "format": 1,
     "bodies": [{"name": "arm", "type": "rigid", "shape": {"type": "box", "size": [1, 0.1, 0.1]}, "mass": 2,

@@ -1,4 +1,4 @@
-// Steps that do not converge: repeated in halves on a binary grid, grown back, or the end of the run.
+// Steps that do not converge: halved on a binary grid, grown back, or the end of the run.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ using carom::test::ModelRun;
 
 namespace {
 
-// One nominal step of the spinning brick, the one with the impact, needs more than three iterations.
+// Only the nominal step of the spinning brick with the impact needs more than three iterations.
 std::vector<std::string> brick_with(int max_iterations, int max_subdivisions) {
   return {"/integrator/step=0.005", "/integrator/duration=0.6",
           "/integrator/newton/max_iterations=" + std::to_string(max_iterations),
@@ -52,12 +52,12 @@ TEST_CASE("subdivision: a step that fails is repeated in halves, counted, and gr
   CHECK(smallest < h / 2);
   CHECK(on_grid);
   CHECK(multiples_hit);
-  CHECK(grown_back);  // inside the subdivided step already
+  CHECK(grown_back);  // already inside the subdivided step
   CHECK(brick.state().last_h == h);
   CHECK(sum == doctest::Approx(0.6).epsilon(1e-13));
   CHECK(s.iterations[0].max <= 3);
 
-  // away from the event nothing is different from a run that may iterate
+  // away from the impact the run equals a run with unlimited iterations
   ModelRun free = ModelRun::of_file("brick", {"/integrator/step=0.005", "/integrator/duration=0.4"});
   ModelRun same = ModelRun::of_file(
       "brick", {"/integrator/step=0.005", "/integrator/duration=0.4", "/integrator/newton/max_iterations=3"});
@@ -83,7 +83,7 @@ TEST_CASE("subdivision: without it the run fails and keeps everything before the
   CHECK(brick.report.reason != FailureReason::none);
   CHECK(brick.report.t == last.t);
 
-  // the state is that of the last accepted step, every array of it
+  // every array of the state belongs to the last accepted step
   const State& s = brick.state();
   CHECK(s.t == last.t);
   CHECK(s.step == last.step);
@@ -100,7 +100,7 @@ TEST_CASE("subdivision: without it the run fails and keeps everything before the
 }
 
 TEST_CASE("subdivision: a failed step leaves no trace in the integrator either") {
-  // the same trajectory with and without a failed trial before every step
+  // the same trajectory with and without a failed attempt before every step
   ModelRun with = ModelRun::of_file("heavy_top", {"/integrator/step=1e-3"});
   ModelRun without = ModelRun::of_file("heavy_top", {"/integrator/step=1e-3"});
   for (int k = 0; k < 50; ++k) {

@@ -1,4 +1,4 @@
-// Beams from model files: shapes, sections, loads, what is held, what is drawn.
+// Beams from model files: shapes, sections, loads, fixed points, pictures.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ using carom::test::largest;
 
 namespace {
 
-// A model with one beam "arm"; `keys` of it, and more of the model.
+// A model with one beam "arm". keys: keys of the beam; more: other keys of the model.
 std::unique_ptr<Model> build(const std::string& keys, const std::string& more = "", const std::string& section = "") {
   const std::string shape =
       section.empty() ? R"({"name": "s", "type": "rectangle", "width": 0.1, "height": 0.2})" : section;
@@ -50,7 +50,7 @@ Vector forces(const Model& m, unsigned parts) {
 }
 Vec3 block(const Vector& f, int first) { return Eigen::Map<const Vec3>(f.data() + first); }
 
-// The beam as it is drawn at the start, as a mesh of its own.
+// The drawn shape of the beam at the start, as a mesh.
 SurfaceMesh drawn(const Model& m) {
   SurfaceMesh mesh = m.bodies[0].mesh;
   for (std::size_t i = 0; i < mesh.points.size(); ++i)
@@ -103,15 +103,16 @@ TEST_CASE("beam model: every reference shape has its length, mass and places, an
     CHECK((place(*m, "end") - shape.end).norm() < 1e-12);
     CHECK(largest(forces(*m, force_internal)) < 1e-12 * 1e9 * area);
 
-    // the mesh it is drawn with is closed; of a straight one its volume is that of the beam
-    if (shape.keys.find("polyline") != std::string::npos) continue;  // sides have ends of their own at the corners
+    // the drawn mesh is closed; for a straight beam its volume is the volume of the beam
+    if (shape.keys.find("polyline") != std::string::npos)
+      continue;  // each side of a polyline has its own ends at the corners
     const double volume = mass_properties(drawn(*m), 1).volume;
     CHECK(volume == doctest::Approx(area * length).epsilon(shape.elements == 8 ? 0.03 : 0.1));
   }
 }
 
 TEST_CASE("beam model: sections are oriented as documented") {
-  // along x of the frame, y horizontal by default
+  // x along the frame, y horizontal by default
   const auto plain = build(R"("from": [0, 0, 0], "to": [1, 0, 0])");
   CHECK((axes(*plain, 0) - Mat3::Identity()).norm() < 1e-15);
   const auto across = build(R"("from": [0, 0, 0], "to": [0, 2, 0])");
@@ -121,14 +122,14 @@ TEST_CASE("beam model: sections are oriented as documented") {
   CHECK((axes(*upright, 8).col(1) - Vec3(0, 1, 0)).norm() < 1e-15);
   const auto given = build(R"("from": [0, 0, 0], "to": [0, 0, 2], "orientation": [3, 3, 8])");
   CHECK((axes(*given, 8).col(1) - Vec3(1, 1, 0).normalized()).norm() < 1e-15);
-  // it turns with an arc, and with a pre-twist about the tangent
+  // y rotates along an arc, and with a pre-twist about the tangent
   const auto arc = build(
       R"("shape": {"type": "arc", "from": [1, 0, 0], "center": [0, 0, 0], "axis": [0, 0, 1], "angle": 1}, "elements": 2)");
   CHECK((axes(*arc, 2) - so3::exp(Vec3(0, 0, 1)) * axes(*arc, 0)).norm() < 1e-15);
   CHECK((axes(*arc, 0).col(0) - Vec3(0, 1, 0)).norm() < 1e-15);
   const auto twisted = build(R"("from": [0, 0, 0], "to": [1, 0, 0], "twist": 2, "elements": 4)");
   CHECK((axes(*twisted, 1) - so3::exp(Vec3(0.5, 0, 0))).norm() < 1e-15);
-  // at a corner the node has the axes of the side that ends there
+  // the node at a corner has the axes of the preceding side
   const auto corner =
       build(R"("shape": {"type": "polyline", "points": [[0, 0, 0], [1, 0, 0], [1, 1, 0]]}, "elements": 2)");
   CHECK((axes(*corner, 1) - Mat3::Identity()).norm() < 1e-15);
@@ -174,11 +175,11 @@ TEST_CASE("beam model: distributed loads add up, in model axes and in axes of th
     }
   };
   Vec3 force, moment;
-  // dead: 2 pi along y, at the centroid of the arc, (0, 2/pi)
+  // dead load: 2 pi along y, at the centroid of the arc, (0, 2/pi)
   sums(*build(arc, load("line_force", "inertial")), force, moment);
   CHECK((force - Vec3(0, 2 * M_PI, 0)).norm() < 1e-12);
   CHECK(std::abs(moment.z()) < 1e-12);
-  // y of the section points to the centre (z x tangent): a pressure from outside, -2 times the diameter along y
+  // y of the section points to the centre (z x tangent): pressure from outside, -2 times the diameter along y
   sums(*build(arc, load("line_force", "body")), force, moment);
   CHECK((force - Vec3(0, -4, 0)).norm() < 4e-3);
   CHECK(moment.norm() < 1e-12);
@@ -199,7 +200,7 @@ TEST_CASE("beam model: a load in section axes turns at a corner") {
 
 TEST_CASE(
     "beam model: with the mass centre beside the axis, points stay on the axis and momentum is that of the mass") {
-  // stiffness about the axis diagonal; mass 2 per length at c = (0, 0.1, -0.2), inertia (0.1, 0.05, 0.05) about it
+  // diagonal stiffness about the axis; mass 2 per length at c = (0, 0.1, -0.2), inertia (0.1, 0.05, 0.05) about c
   const std::string section = R"({"name": "s", "type": "general", "size": [0.3, 0.1],
     "stiffness": [[1e6, 0, 0, 0, 0, 0], [0, 4e5, 0, 0, 0, 0], [0, 0, 4e5, 0, 0, 0],
                   [0, 0, 0, 100, 0, 0], [0, 0, 0, 0, 200, 0], [0, 0, 0, 0, 0, 300]],
@@ -212,18 +213,18 @@ TEST_CASE(
   CHECK((node_place(*m, 1) - Vec3(1, 0, 0)).norm() < 1e-15);
   const Vec3 node = m->place({m->bodies[0].nodes[1]}, m->state.q);
   CHECK((node - Vec3(1, 0.1, -0.2)).norm() < 1e-15);
-  // drawn about the axis
+  // the section is drawn around the axis
   Vec3 low = Vec3::Constant(1e9), high = -low;
   for (const Vec3& p : drawn(*m).points) low = low.cwiseMin(p), high = high.cwiseMax(p);
   CHECK((low - Vec3(0, -0.15, -0.05)).norm() < 1e-14);
   CHECK((high - Vec3(3, 0.15, 0.05)).norm() < 1e-14);
-  // a pull on the axis stretches without bending: displacement u of all points by 1e-3 x/L
+  // a force on the axis stretches without bending: displacement u of all points by 1e-3 x/L
   Vector q = m->state.q;
   for (int k = 0; k <= 3; ++k) q[at(m->system.dofs().configuration_offset(m->bodies[0].nodes[at(k)]))] += 1e-3 * k;
   const auto& beam = *m->bodies[0].elements[0].block;
   double n[3];
   beam.output("section_moment", {1, 2}, {q.data(), nullptr, 0}, n);
-  // about the line of mass centres: moment of the axial force at the arm -c
+  // about the line of mass centres: moment of the axial force at the lever arm -c
   CHECK(n[0] == doctest::Approx(0).epsilon(1e-9));
   CHECK(n[1] == doctest::Approx(0.2 * 1000));
   CHECK(n[2] == doctest::Approx(0.1 * 1000));

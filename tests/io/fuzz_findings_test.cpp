@@ -1,5 +1,5 @@
-// Inputs that once crashed, hung or were wrongly accepted: those that libFuzzer found (tests/fuzz/findings), and large
-// ones, whose time and memory grew faster than the text.
+// Inputs that once crashed, hung or were wrongly accepted: findings of libFuzzer (tests/fuzz/findings), and large
+// inputs whose time and memory grew faster than the text.
 
 #include <doctest/doctest.h>
 
@@ -21,14 +21,14 @@ namespace {
 
 using carom::ModelDocument;
 
-/// A model of one point mass with what follows "bodies" put in place of it.
+/// A model with one point mass, or with the given text in place of "bodies".
 std::string model_with(const std::string& keys,
                        const std::string& bodies = R"({"name":"a","type":"point_mass","mass":1})") {
   return R"({"format":1,"integrator":{"type":"nsga_decoupled","step":1e-3,"duration":1},"bodies":[)" + bodies + "]" +
          keys + "}";
 }
 
-/// The items i = 0 to n-1 with # replaced by i, with commas between.
+/// Items i = 0 to n-1, separated by commas, with # replaced by i.
 std::string repeated(int n, const std::string& item) {
   std::string out;
   for (int i = 0; i < n; ++i) {
@@ -38,7 +38,7 @@ std::string repeated(int n, const std::string& item) {
   return out;
 }
 
-/// Seconds of the processor for reading, building and reporting.
+/// Processor time in seconds for reading, building and reporting.
 double seconds(const std::string& text, std::size_t& errors) {
   const std::clock_t begin = std::clock();
   const carom::PreparedRun run = carom::prepare_run(carom::parse_model(text, "model.json"));
@@ -75,7 +75,7 @@ TEST_CASE("reader: every finding of the fuzzer is read without a crash, and acce
 }
 
 TEST_CASE("reader: the time for a wrong model grows with its size, not with its square") {
-  // Each took minutes, and takes less than a second, or some with sanitizers.
+  // Each input once took minutes; now less than a second, or some seconds with sanitizers.
   struct Large {
     const char* what;
     std::string text;

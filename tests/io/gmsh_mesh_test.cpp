@@ -15,7 +15,7 @@ namespace {
 
 using namespace carom;
 
-// A file in a folder of its own, removed at the end.
+// A file in a separate folder, which is removed at the end.
 class File {
  public:
   File(const std::string& name, const std::string& text)
@@ -34,8 +34,8 @@ class File {
   std::filesystem::path folder_;
 };
 
-// A unit cube, tags 10, 17, ... in no order, and on its upper face x, y in {0, 1}, z = 1 a tetrahedron with the apex
-// (0, 0, 2), in a volume of its own. Their common nodes are shared.
+// A unit cube with the tags 10, 17, ... in no order. On its upper face x, y in {0, 1}, z = 1 stands a tetrahedron with
+// the apex (0, 0, 2), in a separate volume. Both share their common nodes.
 constexpr int tags[9] = {31, 10, 17, 24, 45, 38, 59, 52, 66};
 constexpr double places[9][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1},
                                  {1, 0, 1}, {1, 1, 1}, {0, 1, 1}, {0, 0, 2}};
@@ -105,7 +105,7 @@ void check_mixed(const Mesh& mesh, double scale) {
   const Mesh::Group& floor = mesh.groups.at("floor");
   CHECK(floor.nodes == std::vector<int>{0, 1, 2, 3});
   REQUIRE(floor.faces.size() == 1);
-  // seen from outside, that is from below, counter-clockwise
+  // counter-clockwise seen from outside, that is from below
   Vec3 normal = Vec3::Zero();
   for (std::size_t k = 0; k < 4; ++k)
     normal += mesh.nodes[static_cast<std::size_t>(floor.faces[0].nodes[k])].cross(
@@ -195,7 +195,7 @@ TEST_CASE("gmsh: a script writes and removes nothing") {
       std::ofstream(folder / "script.geo") << box << command;
       try {
         read_gmsh(folder / "script.geo", std::nullopt);
-      } catch (const FileError&) {  // not of all that is refused Gmsh says so
+      } catch (const FileError&) {  // Gmsh does not report everything that it refuses
       }
       CHECK(std::filesystem::exists(path) == (name == "kept"));
     }
@@ -243,7 +243,7 @@ TEST_CASE("gmsh: pieces without a common node are remarked, with what holds them
         start + "; 6 nodes lie where another one is: Gmsh makes them one by \"Coherence Mesh;\"");
 }
 
-// The same elements in another order.
+// Same elements, different order.
 TEST_CASE("gmsh: the cube from a .geo has the mass, stiffness and weight of the built-in box") {
   const auto build = [](const std::string& name) {
     PreparedRun run = prepare_run(load_model(std::string(CAROM_SOURCE_DIR) + "/data/models/" + name));
@@ -255,7 +255,7 @@ TEST_CASE("gmsh: the cube from a .geo has the mass, stiffness and weight of the 
   CHECK(gmsh->total_mass == doctest::Approx(box->total_mass).epsilon(1e-12));
   CHECK(gmsh->system.saddle_pattern().nonzeros() == box->system.saddle_pattern().nonzeros());
   CHECK(gmsh->system.conditional() == 36);
-  // a stretched cube has the same energy in both
+  // a stretched cube has the same energy in both models
   const auto energy = [](const Model& model) {
     Vector q = model.state.q;
     for (std::size_t i = 0; i < q.size(); i += 3) q[i] *= 1 + 2 * q[i + 1];

@@ -1,4 +1,4 @@
-// initial_state/project: the start moved onto the constraints, as little as possible in the metric of the mass matrix.
+// initial_state/project: moves the start onto the constraints, as little as possible in the metric of the mass matrix.
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@ using namespace carom;
 
 namespace {
 
-// A model of a text whose key initial_state is set; every model of these tests falls short of its constraints.
+// A model with the key initial_state; the start of all models in these tests violates constraints.
 std::unique_ptr<Model> build(const std::string& text, const std::string& project) {
   const ModelDocument document = parse_model(text, "test.json", {"/initial_state={\"project\":\"" + project + "\"}"});
   ModelIssues issues = document.issues();
@@ -56,7 +56,7 @@ Vector increment(const System& s, In q_0, In q) {
   return d;
 }
 
-// 1/2 d^T M d of the way from q_0 to q
+// 1/2 d^T M d for the motion d from q_0 to q
 double distance(const System& s, In q_0, In q) {
   const Vector d = increment(s, q_0, q);
   Vector Md(d.size());
@@ -74,8 +74,8 @@ Eigen::MatrixXd gradient(const Model& m, const std::vector<int>& rows) {
   return G;
 }
 
-// Largest slope of the distance along the motions that the rows leave free, over the distance's own gradient: zero at a
-// minimum. Central differences, so nothing of the projection's formulas enters.
+// Largest slope of the distance along the motions that the rows permit, over the gradient of the distance: zero at a
+// minimum. Central differences, so the test uses no formula of the projection.
 double slope(const Model& m, In q_0) {
   std::vector<int> rows;
   for (int row = 0; row < m.system.bilateral(); ++row) rows.push_back(row);
@@ -100,7 +100,7 @@ double slope(const Model& m, In q_0) {
   return along / all;
 }
 
-// Two bodies hang on each other by off-centre points that do not meet.
+// Two bodies are joined at off-centre points that do not coincide.
 const char* const pair = R"(
   {"name": "A", "type": "rigid", "mass": 2, "inertia": [0.05, 0.2, 0.18], "position": [0, 0, 1],
    "orientation": {"rotation_vector": [0.4, -0.3, 0.9]}, "velocity": [0.1, 0.2, -0.4], "angular_velocity": [1, -2, 0.5],
@@ -120,7 +120,7 @@ TEST_CASE("projection: two point masses meet in their centre of mass") {
     CHECK((m->place(*m->find_point(name), m->state.q) - Vec3(0.3, -0.6, 0.15)).norm() < 1e-15);
   CHECK(m->projection.position.translation == doctest::Approx(0.75 * Vec3(0.4, -0.8, 0.2).norm()));
   CHECK(m->projection.position.rotation == 0);
-  // what is drawn as displacement and what joints refer to starts where the projection ended
+  // displacements in pictures and reference values of joints start from the projected configuration
   CHECK(m->system.initial_configuration() == m->state.q);
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("projection: bodies with rotated joints move as little as possible in 
 }
 
 TEST_CASE("projection: a linkage with redundant joints is closed all the same") {
-  // a door on three hinge points in a line: nine rows of rank five
+  // a door on three hinge points on one line: nine rows of rank five
   const std::string text = with(
       R"({"name": "door", "type": "rigid", "mass": 5, "inertia": [1, 1.2, 0.3], "position": [0.55, 0.1, 0.05],
           "orientation": {"rotation_vector": [0.1, 0.2, -0.3]}, "velocity": [0.1, 0.5, 0], "angular_velocity": [1, 2, 3],
@@ -151,7 +151,7 @@ TEST_CASE("projection: a linkage with redundant joints is closed all the same") 
   CHECK(largest_gap(*m) < 1e-12);
   CHECK(largest_rate(*m) < 1e-12);
   CHECK(slope(*m, given->state.q) < 1e-8);
-  // it can only turn about the line of its hinges, the z axis
+  // the door can only rotate about the line of its hinges, the z axis
   const Vec3 axis(0, 0, 1), Omega(m->state.v[3], m->state.v[4], m->state.v[5]);
   const Mat3 R = so3::quaternion_to_matrix(Quaternion(m->state.q[3], m->state.q[4], m->state.q[5], m->state.q[6]));
   CHECK((R * Omega).cross(axis).norm() < 1e-12);
@@ -190,7 +190,7 @@ TEST_CASE("projection: penetrating contacts are lifted until they touch, others 
   // an approaching contact is an impact, not a wrong velocity
   CHECK(m->state.v[5] == -1);
 
-  // two spheres in each other part in inverse proportion to their masses
+  // two overlapping spheres move apart in inverse proportion to their masses
   const auto apart = build(with(R"({"name": "a", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 1]},
                                    {"name": "b", "type": "point_mass", "mass": 2, "radius": 0.1, "position": [0.14, 0, 1]})",
                                 floor),
@@ -235,7 +235,7 @@ TEST_CASE("projection: velocities of bodies that hold only each other keep linea
   CHECK((p.linear - p_after.linear).norm() < 1e-13 * p.linear.norm());
   CHECK((p.angular - p_after.angular).norm() < 1e-12 * p.angular.norm());
 
-  // the change is orthogonal to what remains: the kinetic energies add up (Pythagoras, Carnot's theorem)
+  // the change is orthogonal to the remaining velocity: the kinetic energies add up (Pythagoras, Carnot's theorem)
   Vector w(after->state.v.size()), Mw(w.size());
   combine(1.0, after->state.v, -1.0, before->state.v, w);
   after->system.mass_times(after->state.q, w, Mw);

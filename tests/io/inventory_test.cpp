@@ -1,4 +1,4 @@
-// The stock of a model against closed forms.
+// The inventory of a model against closed forms.
 
 #include "io/studies/inventory.hpp"
 
@@ -115,7 +115,7 @@ TEST_CASE("stock: a door on three hinge points in a line has one degree of freed
   const auto joint = [](const std::string& p) {
     return R"({"name": "j)" + p + R"(", "type": "spherical", "of": ["ground", "door.)" + p + R"("]})";
   };
-  // three rows of the first point, x and y of the second, nothing of the third: whatever the order
+  // three rows of the first point, x and y of the second, none of the third, in any order
   const Inventory s = door(joint("a") + "," + joint("b") + "," + joint("c"));
   CHECK(s.rank == 5);
   CHECK(s.freedom == 1);
@@ -202,7 +202,7 @@ TEST_CASE("stiffest element: a soft spring beside a stiff bar keeps a frequency 
                                    steel_bar(R"(, "ground": [{"name": "o", "at": [2, 0, 0]}],
                                "springs": [{"name": "soft", "of": ["bar.end", "ground.o"], "stiffness": 1}])"));
   REQUIRE(s.frequencies.size() == 2);
-  // the end has a quarter of the bar's mass rho A L = 4
+  // a quarter of the bar's mass rho A L = 4 belongs to the end
   const auto soft = s.frequencies[0].kind == "springs" ? 0U : 1U;
   CHECK(s.frequencies[soft].omega == doctest::Approx(1).epsilon(1e-12));
   CHECK(s.stiffness_remark.find("bar[") != std::string::npos);
@@ -291,7 +291,7 @@ TEST_CASE("stock: a model without joints, contacts and springs has empty lists")
   CHECK(j["stiffness"]["list"].empty());
   CHECK(inventory_text(s).find("joints at the start") == std::string::npos);
 
-  // nothing can move at all
+  // no component can move
   const Inventory held = inventory_of(R"({"name": "a", "type": "point_mass", "mass": 1, "fixed": ["x", "y", "z"]})");
   CHECK(held.equations == 0);
   CHECK(held.freedom == 0);
@@ -303,7 +303,7 @@ TEST_CASE("stock: bodies that fall for ever, and components that nothing acceler
       mentions(inventory_of(R"({"name": "stone", "type": "point_mass", "mass": 1})", gravity).remarks, "stone falls"));
   CHECK(inventory_of(R"({"name": "stone", "type": "point_mass", "mass": 1})").remarks.empty());
   CHECK(inventory_of(R"({"name": "bead", "type": "point_mass", "mass": 1, "fixed": ["x"]})", gravity).remarks.empty());
-  // hanging on something that is held
+  // attached to a fixed point
   CHECK(inventory_of(R"({"name": "bead", "type": "point_mass", "mass": 1, "fixed": ["x"]},
                     {"name": "bob", "type": "point_mass", "mass": 1, "position": [0, 0, -1]})",
                      gravity + R"(, "springs": [{"name": "s", "of": ["bead", "bob"], "stiffness": 1}])")

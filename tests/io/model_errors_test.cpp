@@ -1,4 +1,4 @@
-// One wrong value each in a model that is right: the exact messages.
+// Valid models with one wrong value each: the exact messages.
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ const char* const right_model = R"_({
   "output": {"probes": [{"name": "tip", "of": "arm.end", "quantity": "position.y"}]}
 })_";
 
-/// A value set at a pointer, and "pointer: message" of each error that follows, in lines.
+/// A value set at a pointer, and "pointer: message" for each resulting error, one per line.
 struct WrongValue {
   const char *pointer, *value, *errors;
 };

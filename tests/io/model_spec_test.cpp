@@ -39,7 +39,7 @@ const char* const ball = R"_({
   "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}
 })_";
 
-/// The only line of a report before its last.
+/// The only line of a report before its last line.
 std::string first_line(const ModelDocument& document) {
   const std::string report = document.report();
   return report.substr(0, report.find('\n'));
@@ -72,7 +72,7 @@ TEST_CASE("model: defaults are filled in and formulas of parameters evaluated") 
   CHECK(model["integrator"]["newton"]["max_iterations"] == 50);
   CHECK(model["output"]["vtu"] == json({{"enabled", true}}));
 
-  // Functions of time: formulas stay, with the parameters they need.
+  // Functions of time: formulas are kept, with the parameters that they need.
   const json& value = model["loads"][0]["value"];
   CHECK(value[0] == "sin(omega*t)");
   CHECK(value[1] == 2.0);
@@ -172,7 +172,7 @@ TEST_CASE("model: hostile texts are errors, never crashes") {
   for (std::size_t i = 0; i < many; ++i) objects += "{\"a\":";
   CHECK(error_of_text(objects) == "m.json:1:501: error: more than 100 nested levels");
 
-  // Every beginning of a right model, and the same with a byte replaced.
+  // every beginning of a valid model, and the same with one byte replaced
   const std::string text = ball;
   for (std::size_t n = 0; n < text.size(); ++n) {
     CHECK_FALSE(parse_model(text.substr(0, n), "m.json").ok());
@@ -184,7 +184,7 @@ TEST_CASE("model: hostile texts are errors, never crashes") {
     }
   }
 
-  // Every value replaced by one of another kind.
+  // replace every value by a value of another kind
   const ModelDocument right = parse_model(ball, "m.json");
   const json flat = right.resolved().flatten();
   for (const auto& [pointer, value] : flat.items()) {
@@ -285,10 +285,10 @@ TEST_CASE("model: on a terminal the line of the file and a caret follow each err
         "    \"title\": \"\xC3\xA9\xE6\xA8\xA1\", \"gravity\": 0,\n"
         "                               ^\n"
         "4 errors. See: carom schema /format\n");
-  // without a terminal nothing changes
+  // no change without a terminal
   CHECK(report(text, 0).find('^') == std::string::npos);
 
-  // Errors of syntax too; a blank line and a value from --set have nothing to show.
+  // errors of syntax too; a blank line and a value from --set show no text
   CHECK(report("{\"a\"\n  \t;}", 80) ==
         "m.json:2:4: error: expected ':' after the key \"a\", got ';'\n    ;}\n    ^\n1 error.\n");
   CHECK(report("{\"a\": \"\x1B\xFF", 80) ==

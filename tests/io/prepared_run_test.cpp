@@ -1,4 +1,4 @@
-// PreparedRun: a document that nothing changes, and what run.json and checkpoints hold of a run with options.
+// PreparedRun: the document stays constant; contents of run.json and checkpoints for a run with options.
 
 #include "io/results/prepared_run.hpp"
 
@@ -17,7 +17,7 @@
 using namespace carom;
 using nlohmann::json;
 
-// Nobody who has a document can change it.
+// a document cannot be changed from outside
 static_assert(std::is_same_v<decltype(std::declval<ModelDocument&>().resolved()), const json&>);
 static_assert(std::is_same_v<decltype(std::declval<ModelDocument&>().issues()), const ModelIssues&>);
 static_assert(std::is_same_v<decltype(build_model),
@@ -26,7 +26,7 @@ static_assert(std::is_same_v<decltype(BuildContext::document), const ModelDocume
 
 namespace {
 
-// A ball that falls from rest, and where the model expects it at its own end, t = 1.
+// A ball that falls from rest, with an expectation at the model's own end, t = 1.
 const char* const ball = R"({
   "format": 1, "gravity": [0, 0, -10],
   "bodies": [{"name": "ball", "type": "point_mass", "mass": 2}],
@@ -41,7 +41,7 @@ std::string messages(const ModelIssues& issues) {
   return out;
 }
 
-// A folder of its own with a tetrahedron in STL and a model of it.
+// A separate folder with a tetrahedron in STL and its model.
 struct Folder {
   Folder() {
     std::filesystem::create_directories(path);
@@ -88,7 +88,7 @@ TEST_CASE(
   CHECK(run.expectations->all()[0].time == 1);
   CHECK(run.expectations->all()[1].time == 0);
 
-  // what a restart compares and run.json repeats
+  // restarts compare this text, and run.json repeats it
   CHECK(run.resolved["integrator"]["duration"] == 0.5);
   CHECK(run.resolved["expect"][0]["time"] == 1);
   CHECK(run.resolved["expect"][1]["time"] == 0);

@@ -1,4 +1,4 @@
-// A force on a set of points: its resultant, and that of a uniform traction it gives exactly a uniform stress.
+// A force on a set of points: its resultant; and a uniform traction gives exactly a uniform stress.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -21,9 +21,9 @@ namespace {
 const Vec3 size(3, 1, 0.8);
 constexpr int n[3] = {6, 3, 2};
 
-// A bar of distorted hexahedra, or each of these cut into six tetrahedra, as a file of Gmsh: corners at 0 and `size`.
-// Surfaces "left", "right" (x), "front" (y), "bottom" (z) and "middle" (inside, x = 1.5), the curve "edge" (x = 3,
-// z = 0.8), the point "corner" (3, 1, 0.8), volumes "near" and "far" of the middle.
+// A bar of distorted hexahedra, or of six tetrahedra per hexahedron, as a Gmsh file: corners at 0 and `size`. Surfaces
+// "left", "right" (x), "front" (y), "bottom" (z) and "middle" (inside, x = 1.5), the curve "edge" (x = 3, z = 0.8), the
+// point "corner" (3, 1, 0.8), volumes "near" and "far" on both sides of the middle.
 class BarFile {
  public:
   explicit BarFile(bool tetrahedra)
@@ -62,7 +62,7 @@ class BarFile {
  private:
   static int node(int x, int y, int z) { return 1 + x + (n[0] + 1) * (y + (n[1] + 1) * z); }
 
-  // inner nodes are moved, those of sides and of the middle within these
+  // inner nodes are moved; nodes of sides and of the middle stay on their surfaces
   void write_nodes() {
     Random random(11);
     nodes_ = std::to_string(node(n[0], n[1], n[2])) + "\n";
@@ -89,7 +89,7 @@ class BarFile {
     elements_ += "\n";
   }
 
-  // of tetrahedra, cut along the diagonal from the lowest to the highest corner
+  // faces of tetrahedra are cut along the diagonal from the lowest to the highest corner
   void add_face(const std::array<int, 4>& q, int group, bool cut) {
     if (!cut) return add(3, group, {q[0], q[1], q[2], q[3]});
     add(2, group, {q[0], q[1], q[2]});
@@ -155,7 +155,7 @@ Resultant resultant(const ModelRun& run, double t) {
 
 }  // namespace
 
-// The resultant of an even force acts at the centroid of the points, curve, surface or volume.
+// The resultant of an evenly distributed force acts at the centroid of the points, curve, surface or volume.
 TEST_CASE("force on a group: the sum is what is given, and acts at the centroid of the group") {
   struct Row {
     std::string group;
@@ -184,15 +184,15 @@ TEST_CASE("force on a group: a part of a mesh takes it by what it has of the gro
   const Resultant r = resultant(run, 0);
   CHECK((r.force - Vec3(1, 0, 0)).norm() < 1e-14);
   CHECK((r.moment - Vec3(1.5, 0.5, 0.4).cross(Vec3(1, 0, 0))).norm() < 1e-13);
-  // of the bottom the near half
+  // the near half of the bottom
   const ModelRun bottom = ModelRun::of_text(bar_model(file, "bar.bottom", "[0, 0, 1]", R"(, "volume": "near"})"));
   CHECK((resultant(bottom, 0).moment - Vec3(0.75, 0.5, 0).cross(Vec3(0, 0, 1))).norm() < 1e-13);
-  // the volume beside it has nodes of the middle in common, but no element
+  // the neighbouring volume shares nodes of the middle, but no element
   CHECK_THROWS(ModelRun::of_text(bar_model(file, "bar.far", "[0, 0, 1]", R"(, "volume": "near"})")));
 }
 
-// First Piola-Kirchhoff stress of Saint Venant-Kirchhoff, uniaxial: P = lambda E (lambda^2 - 1)/2 along the bar, strain
-// E_22 = E_33 = -nu E_11 across it. A dead force over the end's reference faces is such a stress.
+// First Piola-Kirchhoff stress of Saint Venant-Kirchhoff, uniaxial: P = lambda E (lambda^2 - 1)/2 along the bar,
+// transverse strains E_22 = E_33 = -nu E_11. A dead force on the end's reference faces gives this stress.
 TEST_CASE("force on a group: a bar of distorted elements stretches evenly") {
   const double P = 200, young = 1000, nu = 0.3;
   double along = 1.1;
@@ -267,7 +267,7 @@ TEST_CASE("force on all nodes of a bar and on the vertices of a box: nodes at th
   CHECK(of(0, 0, 2) == doctest::Approx(2));
   CHECK(of(0, 1, 2) == doctest::Approx(4));
   CHECK(of(0, 2, 2) == doctest::Approx(2));
-  // the body's x is y; no torque
+  // the body's x axis is y; no torque
   CHECK(of(1, 0, 1) == doctest::Approx(5));
   for (const int c : {0, 2, 3, 4, 5}) CHECK(std::abs(of(1, 0, c)) < 1e-14);
 }

@@ -21,7 +21,7 @@ namespace {
 using namespace carom;
 constexpr double pi = std::numbers::pi;
 
-/// A file that goes when the test is over.
+/// A file that is removed at the end of the test.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& content) {
@@ -152,7 +152,7 @@ TEST_CASE("sphere: volume and area approach 4/3 pi r^3 and 4 pi r^2 with the squ
     CHECK(p.center.norm() < 1e-14);
     volume_error[i] = volume - p.volume;
     area_error[i] = surface - area(sphere);
-    // A body of nearly equal shape has nearly 2/5 m r^2.
+    // the inertia of a body of nearly this shape is nearly 2/5 m r^2
     check_close(p.inertia, 0.4 * p.mass * r * r * Mat3::Identity(), i == 0 ? 1e-2 : 2.5e-3);
   }
   CHECK(volume_error[1] > 0);
@@ -252,7 +252,7 @@ TEST_CASE("STL: volume, centre and inertia of a corner of a cube, scaled and mov
   CHECK((p.center - Vec3::Constant(a / 4)).norm() < 1e-14 * a);
   check_close(p.inertia, inertia, 1e-13);
 
-  // Far from the origin only the digits of the coordinates themselves are lost.
+  // far from the origin only the digits of the coordinates themselves are lost
   const Mat3 R = Eigen::AngleAxisd(0.7, Vec3(1, 2, 3).normalized()).toRotationMatrix();
   const Vec3 offset(1, -2, 3);
   for (Vec3& x : mesh.points) x = R * x + offset;
@@ -310,7 +310,7 @@ TEST_CASE("STL: every bad file is refused with its reason") {
   CHECK(contains(message_of_reading("solid nothing\nendsolid nothing\n"), "no triangle"));
   CHECK(contains(message_of_reading(binary_stl({{{0, 0, 0, 1, 0, 0, 1, 0, 0}}})), "no triangle"));
 
-  // Binary: cut at every length, too long, a hostile count, numbers that are none.
+  // binary: cut at every length, too long, a hostile count, values that are not numbers
   const std::string binary = binary_stl(corner, "solid");
   for (std::size_t n = 0; n < binary.size(); ++n) {
     CAPTURE(n);
@@ -327,7 +327,7 @@ TEST_CASE("STL: every bad file is refused with its reason") {
     CHECK(contains(message_of_reading(binary_stl(triangles)), "triangle 3 has a coordinate that is not finite"));
   }
 
-  // ASCII: cut anywhere before the last keyword, wrong words, wrong numbers; the message has the line.
+  // ASCII: cut at any place before the last keyword, wrong words, wrong numbers; the message contains the line
   const std::string ascii = ascii_stl(corner);
   for (std::size_t n = 0; n < ascii.rfind("endsolid") + 8; ++n) {
     CAPTURE(n);
@@ -344,7 +344,7 @@ TEST_CASE("STL: every bad file is refused with its reason") {
   CHECK(contains(message_of_reading(replaced("endloop", "vertex 1 2 3 endloop")), "expected \"endloop\""));
   CHECK(contains(message_of_reading(ascii + "garbage"), "expected \"solid\", got \"garbage\""));
 
-  // Finite numbers may overflow when scaled.
+  // finite numbers may overflow after scaling
   const TemporaryFile file(binary);
   CHECK_THROWS_AS(read_stl(file.path, 1e308 * 10), std::invalid_argument);
   CHECK_THROWS_AS(read_stl(file.path, -1), std::invalid_argument);

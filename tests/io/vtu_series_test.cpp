@@ -20,7 +20,7 @@
 
 #include "core/base/errors.hpp"
 
-// The files are read back by VTK where the tests see its headers.
+// VTK reads the files back if its headers are available to the tests.
 #if __has_include(<vtkXMLUnstructuredGridReader.h>)
 #include <vtkCell.h>
 #include <vtkCellData.h>
@@ -39,7 +39,7 @@ namespace {
 using namespace carom;
 namespace fs = std::filesystem;
 
-/// A directory that goes when the test is over.
+/// A directory that is removed at the end of the test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -65,8 +65,7 @@ struct Listed {
   std::string file;
 };
 
-/// Entries of a PVD file. Fails the test unless the file is, from the first to the last byte, the XML that it should
-/// be.
+/// Entries of a PVD file. Fails the test unless every byte of the file is as expected.
 std::vector<Listed> listed(const fs::path& path) {
   std::istringstream lines(content(path));
   std::string line;
@@ -155,7 +154,7 @@ TEST_CASE("VTU series: what VTK reads back equals what was written, bit for bit"
   VtuSeries series(directory.path / "new" / "results", "model");
   std::vector<VtuPiece> pieces{some_piece(0), some_piece(0.1), some_piece(1.0 / 3)};
 
-  // Other cells, points and fields; a field that is not a number; nothing at all; and back.
+  // other cells, points and fields; a field with NaN; an empty frame; and the first frame again
   VtuPiece other;
   other.append(make_sphere(1, 8), Vec3(1e-300, 1e300, -0.0));
   other.add_point_field("gap \"<&>\"", 1);
@@ -212,7 +211,7 @@ TEST_CASE("VTU series: the list is valid XML and names files that exist, after e
       CHECK(entries[i].file.starts_with("vtu/a &amp; b_000"));
     }
   }
-  // Closed by the destructor: no reserve is left.
+  // the destructor closes the series: no reserved space remains
   const auto entries = listed(directory.path / "a & b.pvd");
   CHECK(entries.size() == frames);
   CHECK(fs::file_size(directory.path / "a & b.pvd") < (frames + 4) * 128);
@@ -272,7 +271,7 @@ TEST_CASE("VTU series: a resumed series keeps the frames up to the time of the r
     check_file(directory.path / entries[3].file, 0.25, some_piece(7));
     if (!closed) first.close();
   }
-  // Nothing to resume from.
+  // an empty directory has nothing to resume
   const TemporaryDirectory directory;
   CHECK(VtuSeries(directory.path, "model", 1.0).frames() == 0);
 }
@@ -292,7 +291,7 @@ TEST_CASE("VTU series: a directory that cannot be written is an error with path 
   std::string message = message_of([&] { VtuSeries(directory.path / "file" / "results", "model"); });
   CHECK(message.find("file/results/vtu: Not a directory") != std::string::npos);
 
-  // The place of the list, or of a frame, is taken.
+  // the path of the list, or of a frame, is occupied
   fs::create_directories(directory.path / "model.pvd");
   message = message_of([&] { VtuSeries(directory.path, "model"); });
   CHECK(message == "cannot write " + (directory.path / "model.pvd").string() + ": Is a directory");
@@ -303,13 +302,13 @@ TEST_CASE("VTU series: a directory that cannot be written is an error with path 
   CHECK(message == "cannot write " + frame.string() + ": Is a directory");
   CHECK(!fs::exists(frame.string() + ".tmp"));
 
-  // Gone while the program runs.
+  // the folder is removed while the program runs
   fs::remove_all(directory.path / "vtu");
   message = message_of([&] { series.write(0, some_piece(0)); });
   CHECK(message == "cannot write " + frame.string() + ": No such file or directory");
   CHECK(series.frames() == 0);
 
-  // Permissions bind everybody but root.
+  // root is not bound by permissions
   if (::geteuid() != 0) {
     fs::create_directories(directory.path / "closed");
     ::chmod((directory.path / "closed").c_str(), 0500);
@@ -325,7 +324,7 @@ TEST_CASE("VTU series: when the disk takes no more, the error says so and the fr
   VtuPiece large;
   large.append(make_sphere(1, 200));
 
-  // A limit of the size of files stands for the full disk.
+  // a limit of the file size stands for a full disk
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);

@@ -1,4 +1,4 @@
-// io/schema as a library of its own: a declaration that has nothing to do with mechanics.
+// io/schema as a separate library: a declaration without mechanics.
 
 #include <doctest/doctest.h>
 

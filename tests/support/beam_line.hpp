@@ -1,4 +1,4 @@
-// Lines of beam elements and what tests ask of them: dense matrices, static equilibrium.
+// Lines of beam elements for tests, with dense matrices and static equilibria.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ inline Frame node_frame(const System& s, const Vector& q, int node) {
   return {so3::quaternion_to_matrix(Quaternion(x[3], x[4], x[5], x[6])), Vec3(x[0], x[1], x[2])};
 }
 
-/// Nodes at the frames, beams of one section between them: nodes 0, 1, ... of an empty system.
+/// Adds nodes at the frames and beams of one section between them; the system must be empty, so nodes are 0, 1, ...
 inline const BeamBlock& add_beam_line(System& s, const std::vector<Frame>& frames, const BeamSection& section,
                                       double damping = 0) {
   std::vector<Beam> beams;
@@ -45,14 +45,14 @@ inline const BeamBlock& add_beam_line(System& s, const std::vector<Frame>& frame
       s.add(std::make_unique<BeamBlock>("beam", std::vector{section}, beams, damping)));
 }
 
-/// Frames along x from the origin.
+/// Frames along x, starting at the origin.
 inline std::vector<Frame> straight_line(int elements, double length) {
   std::vector<Frame> frames;
   for (int k = 0; k <= elements; ++k) frames.push_back({Mat3::Identity(), Vec3(length * k / elements, 0, 0)});
   return frames;
 }
 
-/// Frames along a circular arc in the x-y plane that starts at the origin in the direction of x.
+/// Frames along a circular arc in the x-y plane. The arc starts at the origin in the direction of x.
 inline std::vector<Frame> arc(int elements, double radius, double angle) {
   std::vector<Frame> frames;
   for (int k = 0; k <= elements; ++k) {
@@ -66,7 +66,7 @@ inline void clamp(System& s, int node) {
   for (int c = 0; c < 6; ++c) s.fix(node, c);
 }
 
-/// A load at a node with components given by numbers or formulas of t.
+/// A load at a node; components are numbers or formulas of t.
 inline Load node_load(Load::Kind kind, int node, const std::array<std::string, 3>& value, bool body_axes = false) {
   Load load;
   load.kind = kind;
@@ -76,7 +76,7 @@ inline Load node_load(Load::Kind kind, int node, const std::array<std::string, 3
   return load;
 }
 
-/// Dense c_M M + c_K K of a system without bilateral rows.
+/// Dense c_M M + c_K K for a system without bilateral rows.
 inline Matrix dense_matrix(const System& s, const Vector& q, double t, double c_M, double c_K) {
   const SparsePattern& pattern = s.saddle_pattern();
   Vector values(at(pattern.nonzeros())), v(at(s.size()), 0.0);
@@ -100,7 +100,7 @@ inline Vector static_forces(const System& s, const Vector& q, double t, unsigned
   return f;
 }
 
-/// Newton's method at constant t from q; the number of iterations, or -1 if it does not converge.
+/// Newton's method at constant t from q. Returns the number of iterations, or -1 if the method does not converge.
 inline int find_equilibrium(const System& s, Vector& q, double t, double tolerance, int most = 30) {
   for (int iteration = 0; iteration < most; ++iteration) {
     const Vector f = static_forces(s, q, t);
@@ -112,7 +112,7 @@ inline int find_equilibrium(const System& s, Vector& q, double t, double toleran
   return -1;
 }
 
-/// Equilibrium at t = 1, reached from the start at t = 0 by load steps that are halved where Newton's method fails.
+/// Equilibrium at t = 1, reached from t = 0 by load steps, which are halved if Newton's method fails.
 inline Vector static_solution(const System& s, double tolerance, double first_step = 1) {
   Vector q = s.initial_configuration();
   double t = 0, step = first_step;

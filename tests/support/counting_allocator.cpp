@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <new>
 
-// The C library's names and global counters are what this file is for.
+// This file needs the C library's names and global counters.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming,cppcoreguidelines-avoid-non-const-global-variables)
 
 namespace {
 
-// No constructors run for these: the allocator is in use before main.
+// Constant-initialised, because the allocator is used before main.
 constinit std::atomic<int> scopes{0};
 constinit std::atomic<long> allocations{0};
 
@@ -31,7 +31,7 @@ long AllocationCount::value() const { return allocations.load() - start_; }
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-// The program's own malloc goes before the library's, which stays reachable under its other name; free needs no change.
+// The program's own malloc replaces the library's, which stays reachable under its other name; free needs no change.
 extern "C" {
 void* __libc_malloc(std::size_t size) noexcept;
 void* __libc_calloc(std::size_t count, std::size_t size) noexcept;

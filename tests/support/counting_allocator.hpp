@@ -2,10 +2,10 @@
 //
 //   AllocationCount count;
 //   block.add_forces(...);
-//   const long allocations = count.value();   // read before any CHECK, which allocates itself
+//   const long allocations = count.value();   // read before any CHECK, because CHECK allocates
 //
-// With glibc malloc itself is counted, so Eigen's and std's allocations alike; under the address and thread sanitizers,
-// which own malloc, only operator new is. Allocations of all threads count. Scopes may be nested.
+// With glibc malloc itself is counted, so allocations of Eigen and std both count. The address and thread sanitizers
+// own malloc; with them only operator new counts. Allocations of all threads count. Scopes may be nested.
 #pragma once
 
 namespace carom::test {

@@ -6,8 +6,8 @@
 // Dual<N> they return a result and its derivatives along N directions at once. Dual<N> is a scalar for Eigen's
 // fixed-size matrices, and mixes with double.
 //
-// Limits: first derivatives only. Comparisons and branches look at the value alone. Where a function has no
-// derivative (sqrt at 0, asin at 1) the derivative is infinite or not a number; abs takes the slope +1 at 0.
+// Limits: first derivatives only. Comparisons and branches depend on the value only. If a function has no derivative
+// (sqrt at 0, asin at 1), the derivative is infinite or NaN; abs has the slope +1 at 0.
 // Reference: A. Griewank, A. Walther, Evaluating Derivatives, SIAM 2008, chapter 3.
 #pragma once
 
@@ -30,7 +30,7 @@ struct Dual {
   std::array<double, size> d{};
 
   constexpr Dual() = default;
-  // A constant: no derivatives.
+  // A constant: all derivatives are zero.
   constexpr Dual(double value) : v(value) {}
 
   // The i-th independent variable at `value`: derivative 1 along direction i, 0 <= i < N.
@@ -71,7 +71,7 @@ struct Dual {
   friend Dual operator+(const Dual& a) { return a; }
   friend Dual operator-(const Dual& a) { return a.chain(-a.v, -1.0); }
 
-  // Comparisons look at the value.
+  // Comparisons use only the value.
   friend bool operator==(const Dual& a, const Dual& b) { return a.v == b.v; }
   friend bool operator!=(const Dual& a, const Dual& b) { return a.v != b.v; }
   friend bool operator<(const Dual& a, const Dual& b) { return a.v < b.v; }
@@ -100,7 +100,7 @@ struct Dual {
   friend Dual abs(const Dual& a) { return a.v < 0.0 ? -a : a; }
   friend Dual fabs(const Dual& a) { return abs(a); }
 
-  // Angle of the point (x, y), y first as in std::atan2; not differentiable at the origin.
+  // Angle of the point (x, y), with y first as in std::atan2; not differentiable at the origin.
   friend Dual atan2(const Dual& y, const Dual& x) {
     const double r = std::hypot(x.v, y.v), c = x.v / r, s = y.v / r;
     Dual angle(std::atan2(y.v, x.v));
@@ -108,11 +108,11 @@ struct Dual {
     return angle;
   }
 
-  // a^p with a constant exponent; any base std::pow takes.
+  // a^p with a constant exponent, for any base that std::pow accepts.
   friend Dual pow(const Dual& a, double p) {
     return a.chain(std::pow(a.v, p), p == 0.0 ? 0.0 : p * std::pow(a.v, p - 1.0));
   }
-  // a^b with both varying: a > 0, or a = 0 with b > 1.
+  // a^b if both vary: a > 0, or a = 0 with b > 1.
   friend Dual pow(const Dual& a, const Dual& b) {
     const double power = std::pow(a.v, b.v);
     const double by_base = b.v == 0.0 ? 0.0 : b.v * std::pow(a.v, b.v - 1.0);

@@ -1,8 +1,8 @@
-// carom_gmsh FILE: reads a mesh, or a geometry which it meshes, with Gmsh's library, and writes it to standard output
-// in the form of mesh_stream.hpp. Run by carom (io/mesh/gmsh_mesh.cpp).
+// carom_gmsh FILE: reads a mesh, or meshes a geometry, with Gmsh's library and writes the mesh to standard output in
+// the form of mesh_stream.hpp. carom starts this program (io/mesh/gmsh_mesh.cpp).
 //
-// A program of its own, because the library costs 0.2 s to load, prints what it likes, and can end, exhaust or crash
-// the process that uses it: a .geo file is a program. One that would start other programs or write files is refused.
+// A separate program, because the library takes 0.2 s to load, prints messages, and can end, exhaust or crash its
+// process: a .geo file is a program. A script that would start other programs or write files is refused.
 #include <fcntl.h>
 #include <gmsh.h>
 #include <linux/landlock.h>
@@ -25,7 +25,7 @@
 
 #include "io/mesh/gmsh/mesh_stream.hpp"
 
-// The library's calls of these end here: no file starts a program.
+// These functions replace the library's calls: no script can start a program.
 extern "C" int system(const char*) { return -1; }
 extern "C" FILE* popen(const char*, const char*) { return nullptr; }
 
@@ -33,7 +33,8 @@ namespace {
 
 using namespace carom::gmsh_stream;
 
-// The file itself, or a copy with an end of its last line: the library loses a part of a script's line without.
+// The file itself, or a copy that ends with a line end: the library ignores a part of a script's last line without line
+// end.
 int with_last_line_ended(int file) {
   struct stat status {};
   char last = '\n';
@@ -54,7 +55,7 @@ int with_last_line_ended(int file) {
 
 }  // namespace
 
-// So does this one: files are only read.
+// fopen is replaced too: files can only be read.
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): reserved names there
 extern "C" FILE* fopen(const char* name, const char* mode) {
   if (mode[0] != 'r' || std::string(mode).find('+') != std::string::npos) {
@@ -67,7 +68,7 @@ extern "C" FILE* fopen(const char* name, const char* mode) {
 
 namespace {
 
-// What writes in another way is kept from it by the kernel, if that is Linux 5.13 or newer.
+// The kernel forbids all other ways of writing (Linux 5.13 or newer).
 void forbid_writing() {
   landlock_ruleset_attr rules{};
   rules.handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
@@ -79,11 +80,11 @@ void forbid_writing() {
   close(static_cast<int>(set));
 }
 
-// Ends with carom, also where that is killed; `out` is the pipe to it.
+// Ends together with carom, even if carom is killed; `out` is the pipe to carom.
 void end_with_parent(int out) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   pollfd pipe{out, 0, 0};
-  if (poll(&pipe, 1, 0) > 0 && (pipe.revents & POLLERR) != 0) _exit(1);  // it has ended before
+  if (poll(&pipe, 1, 0) > 0 && (pipe.revents & POLLERR) != 0) _exit(1);  // carom has already ended
 }
 
 RawMesh read(const std::string& file, bool is_mesh) {
@@ -95,7 +96,7 @@ RawMesh read(const std::string& file, bool is_mesh) {
   std::vector<std::size_t> tags;
   std::vector<double> parameters;
 
-  // a geometry is meshed, but no mesh in which there are surfaces only
+  // mesh a geometry; a mesh file without volume elements stays as it is
   const auto has_elements = [](int dimension) {
     std::vector<int> types;
     std::vector<std::vector<std::size_t>> element_tags, node_tags;
@@ -174,13 +175,13 @@ int main(int argc, char** argv) {
     std::fputs("carom_gmsh is run by carom, with the name of a mesh\n", stderr);
     return 2;
   }
-  // what the library prints goes nowhere
+  // discard the library's output
   const int out = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY);
   end_with_parent(out);
   dup2(nowhere, STDOUT_FILENO);
   dup2(nowhere, STDERR_FILENO);
   limit(RLIMIT_CPU, 600);
-#ifndef __SANITIZE_ADDRESS__  // its shadow memory is larger
+#ifndef __SANITIZE_ADDRESS__  // the shadow memory of the sanitizer is larger
   limit(RLIMIT_AS, rlim_t{8} << 30);
 #endif
   limit(RLIMIT_CORE, 0);
@@ -196,7 +197,7 @@ int main(int argc, char** argv) {
       done += static_cast<std::size_t>(written);
     }
   } catch (...) {
-    _exit(1);  // nothing is sent: carom says that there is no mesh
+    _exit(1);  // sends nothing: carom then reports that there is no mesh
   }
-  _exit(0);  // the library's own end is not needed
+  _exit(0);  // skip the library's clean-up
 }

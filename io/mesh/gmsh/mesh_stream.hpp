@@ -1,7 +1,7 @@
-// What the program carom_gmsh sends to carom: a mesh as Gmsh has it, as numbers and texts one after the other.
+// The data that carom_gmsh sends to carom: Gmsh's mesh as a sequence of numbers and texts.
 //
-// Both run on one machine and are built together, so that numbers are sent as they lie in memory. The receiver checks
-// every length, since the sender may have ended in the middle.
+// Both programs run on one machine and are built together, so numbers are sent as they are in memory. The receiver
+// checks every length, because the sender may have ended in the middle.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace carom::gmsh_stream {
 
 constexpr char magic[] = "carom mesh 1";
 
-/// Elements of one of Gmsh's types in one of its entities.
+/// Elements of one Gmsh type in one Gmsh entity.
 struct Elements {
   int type = 0;           ///< Gmsh's number: 1 line, 2 triangle, 3 quadrangle, 4 tetrahedron, 5 hexahedron
   std::string type_name;  ///< "Tetrahedron 10"
-  std::vector<std::uint64_t> tags, nodes;  ///< node tags, element after element
+  std::vector<std::uint64_t> tags, nodes;  ///< tags of the elements; tags of their nodes, element after element
 };
 struct Entity {
   int dimension = 0, tag = 0;
@@ -32,14 +32,14 @@ struct Group {
   std::vector<std::uint64_t> nodes;
 };
 struct RawMesh {
-  std::string error;  ///< instead of all the rest
+  std::string error;  ///< error message; the other members are then empty
   std::vector<std::uint64_t> node_tags;
   std::vector<double> coordinates;
   std::vector<Entity> entities;  ///< curves, surfaces and volumes
   std::vector<Group> groups;
 };
 
-// One function for both directions, so that they agree.
+// One function for both directions keeps them consistent.
 template <class Archive>
 void archive(Archive& a, Elements& e) {
   a.value(e.type), a.text(e.type_name), a.values(e.tags), a.values(e.nodes);
@@ -86,7 +86,7 @@ class Writer {
   std::string bytes;
 };
 
-/// Throws std::runtime_error where the bytes end too early.
+/// Throws std::runtime_error if the bytes end too early.
 class Reader {
  public:
   explicit Reader(const std::string& bytes) : bytes_(bytes) {}

@@ -47,7 +47,7 @@ Node bar_spec() {
       });
 }
 
-// The coordinate axis along which the bar lies, -1 if it is inclined.
+// The coordinate axis along which the bar lies; -1 for an inclined bar.
 int axis_of(const Vec3& from, const Vec3& to) {
   for (int c = 0; c < 3; ++c)
     if (from[(c + 1) % 3] == to[(c + 1) % 3] && from[(c + 2) % 3] == to[(c + 2) % 3]) return c;
@@ -81,7 +81,7 @@ void build_one(BuildContext& context, const BodySource& source) {
   }
   if (linear && !check_linear(context, source, axis, velocity)) return;
 
-  // nodes; those of a linear bar move along its axis only
+  // nodes; nodes of a linear bar move only along its axis
   info.is_line = true;
   for (int k = 0; k <= elements; ++k) {
     const Vec3 x = from + (to - from) * (static_cast<double>(k) / elements);

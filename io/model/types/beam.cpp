@@ -1,4 +1,4 @@
-// Beams: keys, nodes and elements along the reference shape, the box or tube they are drawn as.
+// Beams: keys, nodes and elements along the reference shape, and the drawn box or tube.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ Node beam_spec() {
 
 // ---- the picture
 
-// The outline of the section at one end of an element, in the axes of its node: first point in the mesh.
+// Adds the outline of the section at one end of an element, in axes of its node; returns its first point in the mesh.
 int add_ring(BodyInfo& info, const std::vector<std::vector<Vec3>>& outline, int node, const Mat3& axes,
              const Vec3& center) {
   const int first = static_cast<int>(info.mesh.points.size());
@@ -50,7 +50,7 @@ int add_ring(BodyInfo& info, const std::vector<std::vector<Vec3>>& outline, int 
   return first;
 }
 
-// The walls between two rings, seen from outside.
+// The walls between two outlines, with outward orientation.
 void add_walls(SurfaceMesh& mesh, const std::vector<std::vector<Vec3>>& outline, int ring_a, int ring_b) {
   int first = 0;
   for (std::size_t c = 0; c < outline.size(); ++c) {
@@ -66,7 +66,7 @@ void add_walls(SurfaceMesh& mesh, const std::vector<std::vector<Vec3>>& outline,
   }
 }
 
-// The cut through a section; `front`: the one at the end, which faces along x.
+// The end face at a section; front: the end that faces along x.
 void add_cap(SurfaceMesh& mesh, const std::vector<std::vector<Vec3>>& outline, int ring, bool front) {
   const int n = static_cast<int>(outline[0].size());
   if (outline.size() == 2) {
@@ -92,7 +92,7 @@ void add_cap(SurfaceMesh& mesh, const std::vector<std::vector<Vec3>>& outline, i
   }
 }
 
-// Cells element after element; those of the first and the last one include a cap.
+// Cells element after element; the first and the last element include the end faces.
 void draw(BodyInfo& info, const BeamBlock& block, const std::vector<Beam>& beams, const json& section,
           const Vec3& center) {
   const auto outline = section_outline(section);
@@ -143,7 +143,7 @@ void build_one(BuildContext& context, const BodySource& source) {
     return;
   }
 
-  // nodes at the mass centres of the sections; a corner's node has the axes of the side that ends there
+  // nodes are at the mass centres of the sections; the node at a corner has the axes of the preceding side
   const Frame C{Mat3::Identity(), center};
   const Vec3 start = shape.pieces.front().A.x, velocity = vec3(body["velocity"]),
              omega = vec3(body["angular_velocity"]);
@@ -154,7 +154,7 @@ void build_one(BuildContext& context, const BodySource& source) {
     const double q[7] = {H.x[0], H.x[1], H.x[2], p[0], p[1], p[2], p[3]};
     info.nodes.push_back(context.add_node(NodeKind::frame, q, info.name + ".node." + std::to_string(frames.size()),
                                           velocity + omega.cross(H.x - start), H.R.transpose() * omega));
-    // what the rotation of the node will be, to the last bit
+    // the rotation of the node, exact to the last bit
     frames.push_back({so3::quaternion_to_matrix(p), H.x});
   };
   add_node(shape.pieces.front().A);

@@ -1,4 +1,4 @@
-// The joints: what each holds, and what may act along the coordinates it leaves free.
+// The joints: their constraints, and the drivers, springs and stops along their free coordinates.
 
 #include <cmath>
 #include <utility>
@@ -23,12 +23,12 @@ std::string check_stops(const json& stops, std::string& where) {
   return "expected an upper stop above the lower one at " + brief(stops["lower"]) + ", got " + brief(stops["upper"]);
 }
 
-// Angles are told apart within two turns of the start; see elements/joints/joint_coordinate.hpp.
+// Angles are unique only within two turns of the start; see elements/joints/joint_coordinate.hpp.
 Node coordinate_value(bool is_angle) {
   return is_angle ? number("angle").above(-2 * M_PI).below(2 * M_PI) : number("length");
 }
 
-// Angles are known in (-2 pi, 2 pi] only: stops need room beyond them, for the motion without them in a step.
+// Angles wrap beyond 2 pi; the smooth motion may overshoot a stop within a step, so stops end at 6 rad.
 constexpr double largest_stop = 6;
 
 Key stops_key(const std::string& key, bool is_angle) {
@@ -132,8 +132,8 @@ void add_parallel(const JointSource& joint, JointParts& parts) {
   }
 }
 
-// The axis and two directions across, inertial, at the start, and what rows call them: letters where the axis is one of
-// the model's.
+// The axis and two perpendicular directions, inertial, at the start, with their names in messages: letters if the axis
+// is an axis of the model.
 struct Axes {
   Vec3 along, across[2];
   std::string names[2];
@@ -180,7 +180,7 @@ void hold_displacement(const JointSource& joint, const Vec3& direction, const st
 // The driver, spring and stops of a free coordinate.
 struct CoordinateKeys {
   const char *driver, *spring, *stops;
-  const char* prefix;  // of the names of its stops
+  const char* prefix;  // prefix of the names of the stops
 };
 
 void add_free(BuildContext& context, const JointSource& joint, const JointCoordinate& coordinate,

@@ -21,7 +21,7 @@
 
 namespace carom {
 
-/// The kind that a checked value names by its type.
+/// The registered type of a checked value.
 template <class Kind>
 const Kind& find_type(const std::vector<Kind>& kinds, const nlohmann::json& tagged) {
   return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return tagged["type"] == k.type; });
@@ -48,10 +48,10 @@ const MaterialType* find_material_type(const std::string& type);
 struct BodySource {
   const nlohmann::json* json;
   std::string pointer;
-  BodyInfo* info;  ///< name and type are set; the kind fills the rest
+  BodyInfo* info;  ///< name and type are set; the type's build() fills the rest
 };
 
-/// What a reference to a body may mean: one point; several ("arm.nodes"); an element ("arm.element.3").
+/// Allowed meanings of a reference to a body: one point; several points ("arm.nodes"); an element ("arm.element.3").
 enum class PointUse { one, several, element };
 
 /// The length of a body that a point bears of a load spread evenly along the body.
@@ -63,11 +63,11 @@ struct LineShare {
 
 struct BodyType {
   std::string type, help;
-  bool rotates;  ///< its nodes are frames
+  bool rotates;  ///< the body's nodes are frames
   spec::Node (*keys)();
-  /// Builds all bodies of the kind: nodes, fixed components, elements.
+  /// Builds all bodies of the type: nodes, fixed components, elements.
   void (*build)(BuildContext& context, const std::vector<BodySource>& bodies);
-  /// What is wrong with "body.point", null for a bare "body"; empty when nothing is, or when only building can tell.
+  /// The error in "body.point"; null means "body" alone. Empty if the reference is correct or only building can tell.
   /// The body's other keys may be missing or wrong.
   std::string (*point_error)(const nlohmann::json& body, const std::string* point, PointUse use);
 
@@ -97,15 +97,15 @@ struct BodyType {
 spec::Key body_name();
 const std::vector<spec::Word>& translation_words();
 spec::Node orientation_spec();
-/// A check of paths: what the system can be asked for.
+/// Checks a path: the operating system must accept it.
 std::string check_path(const nlohmann::json& path, std::string& where);
-/// point_error of lines, whose points are "start", "end" and "node.K", sets "nodes", elements "element.K"; `noun` as in
-/// "a bar", `elements` their number if it is known.
+/// point_error of lines with points "start", "end" and "node.K", the set "nodes" and elements "element.K". noun: such
+/// as "a bar". elements: number of elements, if known.
 std::string line_point_error(const nlohmann::json& body, const std::string* point, PointUse use,
                              const std::string& noun, std::optional<std::int64_t> elements);
-/// Parts of a force spread evenly along a line, of each node, from the lengths of its elements.
+/// Share of each node in a force that is distributed evenly along a line with elements of the given lengths.
 std::vector<double> line_shares(const std::vector<double>& lengths);
-/// The number under "elements", if it can be read.
+/// The number under "elements" if it is readable.
 std::optional<std::int64_t> element_count(const nlohmann::json& body);
 
 BodyType rigid_type();
@@ -114,7 +114,7 @@ BodyType bar_type();
 BodyType beam_type();
 BodyType solid_type();
 const std::vector<BodyType>& body_types();
-/// Null if there is no such kind.
+/// Null if there is no such type.
 const BodyType* find_body_type(const std::string& type);
 
 // ---- joints
@@ -129,7 +129,7 @@ struct JointSource {
   Quaternion q_a{1, 0, 0, 0}, q_b{1, 0, 0, 0};
   Mat3 R_a = Mat3::Identity(), R_b = Mat3::Identity();
 
-  /// Sides with rotations that can be held: frames or ground.
+  /// True if the side has rotations that can be held: a frame or the ground.
   bool a_is_oriented() const { return a_is_frame || a.node < 0; }
   bool b_is_oriented() const { return b_is_frame || b.node < 0; }
   bool both_oriented() const { return a_is_oriented() && b_is_oriented(); }
@@ -161,7 +161,7 @@ void add_joint_type(JointType type);
 
 struct ObstacleSurface {
   std::shared_ptr<const Obstacle> obstacle;
-  std::string suffix;  ///< of the contacts' names, where an obstacle has several surfaces
+  std::string suffix;  ///< suffix of the contacts' names if an obstacle has several surfaces
 };
 
 struct ObstacleType {
@@ -199,7 +199,7 @@ struct IntegratorType {
   std::string type, help;
   MethodInfo info;  ///< of the method with its default options
   spec::Node (*keys)();
-  /// Reads the options; scales and weight of the model are known.
+  /// Reads the options. Precondition: scales and weight of the model are known.
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
 };
 IntegratorType nsga_decoupled_type();

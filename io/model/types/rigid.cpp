@@ -14,14 +14,14 @@ namespace carom {
 using nlohmann::json;
 using namespace spec;
 
-// A path that the system can be asked for.
+// Checks a path: the operating system must accept it.
 std::string check_path(const json& path, std::string&) {
   const auto& text = path.get_ref<const std::string&>();
   return text.empty() || text.find('\0') != std::string::npos ? "expected the path of a file, got " + in_quotes(text)
                                                               : "";
 }
 
-// Of rigid bodies and solids.
+// The key "orientation" of rigid bodies and solids.
 Node orientation_spec() {
   return object(
              "orientation",
@@ -67,7 +67,7 @@ Node shape_spec() {
                 });
 }
 
-/// What a homogeneous body can have: moments >= 0 that obey the triangle inequality.
+/// Checks that a homogeneous body can have this inertia: moments >= 0 that satisfy the triangle inequality.
 std::string check_inertia(const json& inertia, std::string&) {
   const auto at = [&](std::size_t i) { return inertia[i].get<double>(); };
   double scale = 0.0;
@@ -150,7 +150,7 @@ Mat3 inertia_from(const json& v) {
   return J;
 }
 
-// Surface, volume, and for unit mass inertia and centre of a homogeneous shape.
+// Surface, volume, and inertia and centre of a homogeneous shape of unit mass.
 struct ShapeData {
   SurfaceMesh mesh;
   double volume = 0;
@@ -226,11 +226,11 @@ RigidBody build_one(BuildContext& context, const BodySource& source) {
   RigidBody rigid;
   rigid.mass = body.contains("mass") ? body["mass"].get<double>() : body["density"].get<double>() * shape.volume;
   rigid.inertia = body.contains("inertia") ? inertia_from(body["inertia"]) : Mat3(rigid.mass * shape.inertia);
-  // values that are in range can multiply to some that are not
+  // products of values in range may overflow
   if (!std::isfinite(rigid.mass) || !rigid.inertia.allFinite())
     context.error(source.pointer,
                   "the mass or the inertia of this body is not a finite number: too large a shape or density");
-  // the frame stands at the centre of mass: a mesh is moved there
+  // the frame is at the centre of mass: move the mesh there
   for (Vec3& p : shape.mesh.points) p -= shape.center;
   info.mesh = std::move(shape.mesh);
 
@@ -266,7 +266,7 @@ std::string point_error(const json& body, const std::string* point, PointUse use
   const bool several = use == PointUse::several;
   std::vector<std::string> points = names_of(list_of(body, "points"));
   if (std::find(points.begin(), points.end(), "center") == points.end()) points.emplace_back("center");
-  // A shape that is not known may be a box.
+  // an unknown shape may be a box
   const std::string shape = body.contains("shape") ? text_of(body["shape"], "type") : "none";
   const bool is_box = shape != "none" && shape != "sphere" && shape != "cylinder" && shape != "mesh";
   if (*point == "vertices" && is_box) {

@@ -85,9 +85,9 @@ Node solid_spec() {
       });
 }
 
-// ---- what can be referred to
+// ---- references
 
-// Numbers of elements and nodes, if they can be read off the model.
+// Numbers of elements and nodes, if the model determines them.
 std::optional<std::int64_t> box_count(const json& body, std::int64_t more) {
   if (!body.contains("mesh") || text_of(body["mesh"], "type") != "box") return std::nullopt;
   const json& divisions = list_of(body["mesh"], "divisions");
@@ -123,7 +123,7 @@ std::string point_error(const json& body, const std::string* point, PointUse use
     return several ? "" : "expected one point, got " + in_quotes(name + "." + *point) + ", which is several";
   const std::string message = "body " + in_quotes(name) + " has no point " + in_quotes(*point);
   if (is_numbered(*point, "node")) return number_error(*point, "node", box_count(body, 1), message);
-  if (!is_box) return {};  // the file has it, or not
+  if (!is_box) return {};  // only the file can tell
   std::vector<std::string> words = {"node.0"};
   if (several) {
     words.emplace_back("nodes");
@@ -219,7 +219,7 @@ void build_one(BuildContext& context, const BodySource& source) {
   const json& body = *source.json;
   BodyInfo& info = *source.info;
   const Mesh mesh = read_mesh(context, body["mesh"], source.pointer + "/mesh");
-  if (mesh.nodes.empty()) return;  // said why
+  if (mesh.nodes.empty()) return;  // the reason has been reported
   if (const std::string bad = bad_elements(mesh); !bad.empty()) {
     context.error(source.pointer + "/mesh", "expected elements with a volume, got: " + bad);
     return;
@@ -236,7 +236,7 @@ void build_one(BuildContext& context, const BodySource& source) {
   options.mass_damping = body["damping"]["mass"].get<double>();
   options.stiffness_damping = body["damping"]["stiffness"].get<double>();
 
-  // the mesh that is drawn is the mesh itself
+  // the drawn mesh is the mesh itself
   info.mesh.points.assign(info.nodes.size(), Vec3::Zero());
   info.mesh_nodes = info.nodes;
   add_elements(context, SolidShape::hexahedra, mesh.hexahedra, mesh.hexahedron_names, material, options, info);
