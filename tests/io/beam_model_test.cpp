@@ -11,7 +11,6 @@
 #include "tests/contract/differences.hpp"
 
 using namespace carom;
-using carom::test::at;
 using carom::test::column;
 using carom::test::largest;
 

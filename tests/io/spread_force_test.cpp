@@ -13,7 +13,6 @@
 #include "tests/integrators/model_run.hpp"
 
 using namespace carom;
-using carom::test::at;
 using carom::test::ModelRun;
 using carom::test::Random;
 
