@@ -1,9 +1,16 @@
-// carom completion: scripts by which bash, zsh and fish complete the command line. Commands and options are those that
-// are declared, keys and pointers those of the model's declaration; nothing is listed a second time.
+// carom completion: the scripts by which bash, zsh and fish complete the command line. They call the program back,
+//
+//   carom completion --words=WORDS      WORDS: the line after the program's name up to the cursor, joined by \x1f
+//
+// which prints a line for every way to go on with the last word: quoted for the shell, and with a blank at its end if
+// the word is then complete. Commands and options are those that are declared, keys and pointers those of the model's
+// declaration; nothing is listed a second time.
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <set>
 
@@ -58,7 +65,7 @@ class Leaves {
 struct Argument {
   enum class Values { none, anything, words, models, directories, files, pointers, keys };
   std::vector<std::string> names;  ///< "-o" and "--output"; none for an argument
-  std::string name, help;
+  std::string name;
   Values values = Values::none;
   std::vector<std::string> words;
 };
@@ -69,7 +76,6 @@ Argument argument_of(const CLI::Option& option) {
   for (const std::string& s : option.get_snames()) out.names.push_back("-" + s);
   for (const std::string& l : option.get_lnames()) out.names.push_back("--" + l);
   out.name = option.get_single_name();
-  out.help = option.get_description();
   if (option.get_items_expected_max() == 0) return out;
 
   // What its value is: said by its type "TEXT:{a,b}" or known by its name.
@@ -97,390 +103,224 @@ Argument argument_of(const CLI::Option& option) {
   return out;
 }
 
-struct CommandLine {
-  std::string name, help;
-  std::vector<Argument> options, arguments;
-};
+// ---- What continues a word
 
-CommandLine command_line_of(const CLI::App& app) {
-  CommandLine out{app.get_name(), app.get_description(), {}, {}};
-  for (const CLI::Option* option : app.get_options()) {
-    Argument argument = argument_of(*option);
-    (argument.names.empty() ? out.arguments : out.options).push_back(std::move(argument));
-  }
+using Words = std::vector<std::string>;
+
+Words split(const std::string& text, char separator) {
+  Words out{""};
+  for (const char c : text)
+    if (c == separator)
+      out.emplace_back();
+    else
+      out.back() += c;
   return out;
 }
 
-/// Everything that the scripts know.
-struct Subject {
-  CommandLine program;
-  std::vector<CommandLine> commands;
-  std::vector<Leaf> leaves;
-  std::vector<std::string> keys;  ///< of `carom schema`: pointers without numbers
-};
+void add_matching(const Words& words, const std::string& typed, Words& out) {
+  for (const std::string& word : words)
+    if (word.starts_with(typed)) out.push_back(word + " ");
+}
 
-Subject subject_of(const CLI::App& root) {
-  Subject out{command_line_of(root), {}, Leaves().all, {}};
-  for (const CLI::App* app : root.get_subcommands(std::function<bool(const CLI::App*)>()))
-    out.commands.push_back(command_line_of(*app));
-  for (const Leaf& leaf : out.leaves) {
+/// A pointer with 0 for the number of every entry of a list, as in Leaf.
+std::string plain(const std::string& pointer) {
+  std::string out;
+  for (const std::string& part : split(pointer, '/'))
+    if (!part.empty()) out += "/" + (part.find_first_not_of("0123456789") == part.npos || part == "-" ? "0" : part);
+  return out;
+}
+
+/// The next part of the paths that continue what is typed; `ending` follows a whole path.
+void add_paths(const Words& paths, std::string typed, const std::string& ending, Words& out) {
+  if (typed.empty() && ending == "=") typed = "/";
+  const std::string prefix = typed.substr(0, typed.rfind('/') + 1), last = typed.substr(prefix.size());
+  const std::string parent = plain(prefix) + "/";
+  for (const std::string& path : paths) {
+    if (!path.starts_with(parent) || path.size() == parent.size()) continue;
+    const std::string rest = path.substr(parent.size());
+    std::string next = rest.substr(0, rest.find('/'));
+    if (next == "0" && plain(last) == "/0") next = last;
+    next += next.size() < rest.size() && rest.find('/') != rest.npos ? "/" : ending;
+    if (next.starts_with(last) && (out.empty() || out.back() != prefix + next)) out.push_back(prefix + next);
+  }
+}
+
+/// POINTER=VALUE: pointers until the sign, then the words that the value can be.
+void add_overrides(const std::string& typed, Words& out) {
+  const std::vector<Leaf> leaves = Leaves().all;
+  const std::size_t sign = typed.find('=');
+  Words pointers;
+  for (const Leaf& leaf : leaves) {
+    pointers.push_back(leaf.pointer);
+    if (sign == typed.npos || plain(typed.substr(0, sign)) != leaf.pointer) continue;
+    for (const std::string& word : leaf.words) add_matching({typed.substr(0, sign + 1) + word}, typed, out);
+  }
+  if (sign == typed.npos) add_paths(pointers, typed, "=", out);
+}
+
+/// Keys of `carom schema`: pointers without numbers.
+void add_keys(const std::string& typed, Words& out) {
+  Words keys;
+  for (const Leaf& leaf : Leaves().all) {
     std::string key = leaf.pointer;
-    for (std::size_t i = key.find("/0"); i != std::string::npos; i = key.find("/0", i)) key.erase(i, 2);
+    for (std::size_t i = key.find("/0"); i != key.npos; i = key.find("/0", i)) key.erase(i, 2);
     if (key.ends_with('/')) key.pop_back();
-    out.keys.push_back(std::move(key));
+    keys.push_back(key);
   }
-  return out;
+  add_paths(keys, typed, " ", out);
 }
 
-// ---- Text
-
-/// In single quotes, as all three shells read it; inside of them `inner` replaces a quote.
-std::string quoted(const std::string& text, const char* inner) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string(inner) : std::string(1, c);
-  return out + "'";
+/// Directories, and files whose names end in `ending`; hidden ones only if a dot is typed.
+void add_files(const std::string& typed, const std::string& ending, bool files, Words& out) {
+  const std::string prefix = typed.substr(0, typed.rfind('/') + 1), last = typed.substr(prefix.size());
+  constexpr std::string_view special = " \t\\'\"$`&;|()<>*?[]{}!#~";  // of shells
+  const char* const home = std::getenv("HOME");
+  std::string folder = prefix.empty() ? "." : prefix;
+  if (folder.starts_with("~/") && home != nullptr) folder.replace(0, 1, home);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(last) || (name[0] == '.' && last.empty())) continue;
+    const bool directory = entry.is_directory(error);
+    if (!directory && (!files || !name.ends_with(ending))) continue;
+    std::string quoted = prefix;
+    for (const char c : name) {
+      if (special.find(c) != special.npos) quoted += '\\';
+      quoted += c;
+    }
+    out.push_back(quoted + (directory ? "/" : " "));
+  }
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
-/// Lines of an array in bash and zsh.
-std::string array_lines(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += "  " + quoted(word, "'\\''") + "\n";
-  return out;
-}
-
-std::vector<std::string> pointers_of(const Subject& subject) {
-  std::vector<std::string> out;
-  for (const Leaf& leaf : subject.leaves) out.push_back(leaf.pointer);
-  return out;
-}
-
-/// "/pointer word word" for every place with a choice.
-std::vector<std::string> choices_of(const Subject& subject) {
-  std::vector<std::string> out;
-  for (const Leaf& leaf : subject.leaves)
-    if (!leaf.words.empty()) out.push_back(leaf.pointer + " " + joined(leaf.words));
-  return out;
-}
-
-// ---- bash
-
-constexpr const char* bash_functions = R"_(
-# _carom_paths TYPED ENDING PATH...: the next part of the paths that continue TYPED; ENDING follows a whole path. In the
-# paths every number of a list's entry is 0.
-_carom_paths() {
-  local typed=$1 ending=$2 prefix last part plain='' path rest next before=''
-  shift 2
-  last=${typed##*/}
-  prefix=${typed%"$last"}
-  if [[ $ending == = && -z $typed ]]; then prefix=/; fi
-  local parts
-  IFS=/ read -ra parts <<<"${prefix#/}"
-  for part in "${parts[@]}"; do
-    if [[ $part =~ ^([0-9]+|-)$ ]]; then part=0; fi
-    plain+=/$part
-  done
-  for path in "$@"; do
-    [[ $path == "$plain"/?* ]] || continue
-    rest=${path#"$plain"/}
-    next=${rest%%/*}
-    if [[ $next == 0 && $last =~ ^([0-9]+|-)$ ]]; then next=$last; fi
-    if [[ $rest == */* ]]; then next+=/; else next+=$ending; fi
-    if [[ $next != "$before" && $next == "$last"* ]]; then COMPREPLY+=("$prefix$next"); fi
-    before=$next
-  done
-  compopt -o nospace 2>/dev/null
-  if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} != */ && -z $ending ]]; then compopt +o nospace 2>/dev/null; fi
-}
-
-# _carom_values POINTER TYPED: the words that a value of the model can be.
-_carom_values() {
-  local plain='' part parts entry
-  IFS=/ read -ra parts <<<"${1#/}"
-  for part in "${parts[@]}"; do
-    if [[ $part =~ ^[0-9]+$ ]]; then part=0; fi
-    plain+=/$part
-  done
-  for entry in "${_carom_choices[@]}"; do
-    if [[ $entry == "$plain "* ]]; then mapfile -t COMPREPLY < <(compgen -W "${entry#* }" -- "$2"); fi
-  done
-}
-
-# Files whose name ends in $2, and directories.
-_carom_files() {
-  mapfile -t COMPREPLY < <(compgen -d -- "$1" || :; compgen -f -X "!*$2" -- "$1" | while IFS= read -r file; do
-    if [[ ! -d $file ]]; then printf '%s\n' "$file"; fi
-  done)
-  compopt -o filenames 2>/dev/null
-}
-)_";
-
-std::string bash_values(const Argument& argument) {
+void add_values(const Argument& argument, const std::string& typed, Words& out) {
   using Values = Argument::Values;
   switch (argument.values) {
     case Values::models:
-      return "_carom_files \"$cur\" .json";
+      return add_files(typed, ".json", true, out);
     case Values::files:
-      return "_carom_files \"$cur\" ''";
+      return add_files(typed, "", true, out);
     case Values::directories:
-      return "mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); compopt -o filenames 2>/dev/null";
+      return add_files(typed, "", false, out);
     case Values::pointers:
-      return "_carom_paths \"$cur\" = \"${_carom_pointers[@]}\"";
+      return add_overrides(typed, out);
     case Values::keys:
-      return "_carom_paths \"$cur\" '' \"${_carom_keys[@]}\"";
+      return add_keys(typed, out);
     case Values::words:
-      return "mapfile -t COMPREPLY < <(compgen -W '" + joined(argument.words) + "' -- \"$cur\")";
+      return add_matching(argument.words, typed, out);
     case Values::anything:
     case Values::none:
       break;
   }
-  return ":";
 }
 
-std::string bash_options(const CommandLine& command) {
-  std::vector<std::string> words;
-  for (const Argument& option : command.options) words.insert(words.end(), option.names.begin(), option.names.end());
-  return "mapfile -t COMPREPLY < <(compgen -W '" + joined(words) + "' -- \"$cur\")";
+/// What continues the last of the words.
+Words continuations(const CLI::App& root, Words words) {
+  Words out;
+  std::string typed;
+  std::swap(typed, words.back());
+  words.pop_back();
+  std::erase(typed, '\\');
+
+  const std::vector<const CLI::App*> commands = root.get_subcommands(std::function<bool(const CLI::App*)>());
+  const CLI::App* command = words.empty() ? &root : nullptr;
+  for (const CLI::App* app : commands)
+    if (!words.empty() && app->get_name() == words[0]) command = app;
+  if (command == nullptr) return out;
+  Words names;
+  std::vector<Argument> arguments;
+  for (const CLI::Option* option : command->get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
+    Argument argument = argument_of(*option);
+    // --option VALUE, --option=VALUE
+    for (const std::string& name : argument.names) {
+      if (argument.values == Argument::Values::none) continue;
+      const bool joined = typed.starts_with(name + "=");
+      if (!joined && (words.size() < 2 || words.back() != name)) continue;
+      const std::string head = joined ? name + "=" : "";
+      add_values(argument, typed.substr(head.size()), out);
+      for (std::string& word : out) word.insert(0, head);
+      return out;
+    }
+    names.insert(names.end(), argument.names.begin(), argument.names.end());
+    if (argument.names.empty()) arguments.push_back(std::move(argument));
+  }
+  if (words.empty())
+    for (const CLI::App* app : commands) add_matching({app->get_name()}, typed, out);
+  if (words.empty() || typed.starts_with('-')) add_matching(names, typed, out);
+  if (!typed.starts_with('-') && !arguments.empty()) add_values(arguments[0], typed, out);
+  return out;
 }
 
-std::string bash_script(const Subject& subject) {
-  std::string out = "# Completion of carom for bash; printed by `carom completion bash`.\n\n";
-  out += "_carom_pointers=(\n" + array_lines(pointers_of(subject)) + ")\n";
-  out += "_carom_choices=(\n" + array_lines(choices_of(subject)) + ")\n";
-  out += "_carom_keys=(\n" + array_lines(subject.keys) + ")\n";
-  out += bash_functions;
-  out += R"_(
+/// bash parts words at '=': joins them, and leaves away again what comes before the part at the cursor.
+Words continuations_of_line(const CLI::App& root, const std::string& line) {
+  Words words;
+  std::string before;
+  for (const std::string& word : split(line, '\x1f')) {
+    const bool after_sign = !words.empty() && words.back().ends_with('=') && !before.empty();
+    before.clear();
+    if (word == "=" && !words.empty())
+      before = words.back() += "=";
+    else if (after_sign)
+      before = words.back(), words.back() += word;
+    else
+      words.push_back(word);
+  }
+  Words out = continuations(root, std::move(words));
+  for (std::string& word : out) word.erase(0, before.size());
+  return out;
+}
+
+// ---- The scripts
+
+constexpr const char* bash_script = R"_(# Completion of carom for bash; printed by `carom completion bash`.
 _carom() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-  COMPREPLY=()
-  # bash parts words at '='
-  if [[ $cur == = ]]; then
-    cur=''
-  elif [[ $prev == = ]]; then
-    prev=${COMP_WORDS[COMP_CWORD - 2]}
-  fi
-  if [[ $prev == /* && ${COMP_WORDS[COMP_CWORD]} == = || $prev == /* && ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
-    _carom_values "$prev" "$cur"
-    return
-  fi
-  if ((COMP_CWORD == 1)); then
-)_";
-  std::vector<std::string> words;
-  for (const CommandLine& command : subject.commands) words.push_back(command.name);
-  for (const Argument& option : subject.program.options)
-    words.insert(words.end(), option.names.begin(), option.names.end());
-  out += "    mapfile -t COMPREPLY < <(compgen -W '" + joined(words) + "' -- \"$cur\")\n    return\n  fi\n";
-  out += "  case ${COMP_WORDS[1]} in\n";
-  for (const CommandLine& command : subject.commands) {
-    out += "    " + command.name + ")\n      case $prev in\n";
-    for (const Argument& option : command.options) {
-      if (option.values == Argument::Values::none) continue;
-      std::string names;
-      for (const std::string& name : option.names) names += (names.empty() ? "" : " | ") + name;
-      out += "        " + names + ")\n          " + bash_values(option) + "\n          return\n          ;;\n";
-    }
-    out += "      esac\n      if [[ $cur == -* ]]; then\n        " + bash_options(command) + "\n      else\n        " +
-           (command.arguments.empty() ? std::string(":") : bash_values(command.arguments[0])) +
-           "\n      fi\n      ;;\n";
-  }
-  return out + "  esac\n}\n\ncomplete -F _carom carom\n";
+  local IFS=$'\x1f'
+  mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" completion --words="${COMP_WORDS[*]:1:COMP_CWORD}" 2>/dev/null)
 }
-
-// ---- zsh
-
-constexpr const char* zsh_functions = R"_(
-# _carom_paths ENDING PATH...: the next part of the paths that continue the word; ENDING follows a whole path. In the
-# paths every number of a list's entry is 0.
-_carom_paths() {
-  local ending=$1 typed=$PREFIX last prefix part plain='' path rest next
-  shift
-  last=${typed##*/}
-  prefix=${typed%$last}
-  [[ $ending == '=' && -z $typed ]] && prefix=/
-  for part in ${(s:/:)prefix}; do
-    [[ $part == (<->|-) ]] && part=0
-    plain+=/$part
-  done
-  local -a whole begun
-  for path in "$@"; do
-    [[ $path == $plain/?* ]] || continue
-    rest=${path#$plain/}
-    next=${rest%%/*}
-    [[ $next == 0 && $last == (<->|-) ]] && next=$last
-    if [[ $rest == */* ]]; then begun+=($prefix$next/); else whole+=($prefix$next$ending); fi
-  done
-  begun=(${(u)begun})
-  compadd -S '' -a begun
-  if [[ -n $ending ]]; then compadd -S '' -a whole; else compadd -a whole; fi
-}
-
-_carom_set() {
-  local plain='' part entry
-  if [[ $PREFIX != *=* ]]; then
-    _carom_paths '=' $_carom_pointers
-    return
-  fi
-  for part in ${(s:/:)${PREFIX%%=*}}; do
-    [[ $part == <-> ]] && part=0
-    plain+=/$part
-  done
-  compset -P '*='
-  for entry in $_carom_choices; do
-    [[ $entry == "$plain "* ]] && compadd -- ${(s: :)${entry#* }}
-  done
-}
+complete -o nospace -F _carom carom
 )_";
 
-std::string zsh_values(const Argument& argument) {
-  using Values = Argument::Values;
-  switch (argument.values) {
-    case Values::models:
-      return "_files -g \"*.json\"";
-    case Values::files:
-      return "_files";
-    case Values::directories:
-      return "_files -/";
-    case Values::pointers:
-      return "_carom_set";
-    case Values::keys:
-      return "{_carom_paths \"\" $_carom_keys}";
-    case Values::words:
-      return "(" + joined(argument.words) + ")";
-    case Values::anything:
-    case Values::none:
-      break;
-  }
-  return " ";
+constexpr const char* zsh_script = R"_(#compdef carom
+# Completion of carom for zsh; printed by `carom completion zsh`.
+_carom() {
+  local typed=("${(@)words[2,CURRENT-1]}" "$PREFIX")
+  local lines=("${(@f)$("${words[1]}" completion --words="${(pj:\x1f:)typed}" 2>/dev/null)}")
+  compadd -Q -S '' -- ${lines:#* }
+  compadd -Q -- ${${(M)lines:#* }% }
 }
+# as an autoloaded file, or read by a shell
+if [[ $funcstack[1] == _carom ]]; then _carom "$@"; else compdef _carom carom; fi
+)_";
 
-/// Text inside of a specification for _arguments.
-std::string zsh_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += (c == '[' || c == ']' || c == ':' || c == '\\' ? "\\" : "") + std::string(1, c);
-  return out;
-}
-
-std::string zsh_script(const Subject& subject) {
-  const auto quote = [](const std::string& text) { return quoted(text, "'\\''"); };
-  std::string out = "#compdef carom\n# Completion of carom for zsh; printed by `carom completion zsh`.\n\n";
-  out += "typeset -ga _carom_pointers _carom_choices _carom_keys\n";
-  out += "_carom_pointers=(\n" + array_lines(pointers_of(subject)) + ")\n";
-  out += "_carom_choices=(\n" + array_lines(choices_of(subject)) + ")\n";
-  out += "_carom_keys=(\n" + array_lines(subject.keys) + ")\n";
-  out += zsh_functions;
-  out += "\n_carom() {\n  local -a commands=(\n";
-  for (const CommandLine& command : subject.commands)
-    out += "    " + quote(command.name + ":" + zsh_text(command.help)) + "\n";
-  out += "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    _arguments";
-  const auto option_lines = [&](const CommandLine& command, const std::string& indent) {
-    std::string lines;
-    for (const Argument& option : command.options)
-      for (const std::string& name : option.names) {
-        const bool has_value = option.values != Argument::Values::none, is_long = name.starts_with("--");
-        lines += " \\\n" + indent +
-                 quote((option.name == "set" ? "*" : "") + name + (has_value ? (is_long ? "=" : "+") : "") + "[" +
-                       zsh_text(option.help) + "]" +
-                       (has_value ? ":" + zsh_text(option.name) + ":" + zsh_values(option) : ""));
-      }
-    return lines;
-  };
-  out += option_lines(subject.program, "      ") + "\n    return\n  fi\n  local command=$words[2]\n  shift words\n" +
-         "  ((CURRENT--))\n  case $command in\n";
-  for (const CommandLine& command : subject.commands) {
-    out += "    " + command.name + ")\n      _arguments -s" + option_lines(command, "        ");
-    for (const Argument& argument : command.arguments)
-      out += " \\\n        " + quote("1:" + zsh_text(argument.name) + ":" + zsh_values(argument));
-    out += "\n      ;;\n";
-  }
-  out += "  esac\n}\n\n";
-  // as an autoloaded file, or read by a shell
-  return out + "if [[ $funcstack[1] == _carom ]]; then\n  _carom \"$@\"\nelse\n  compdef _carom carom\nfi\n";
-}
-
-// ---- fish
-
-std::string fish_values(const Argument& argument) {
-  using Values = Argument::Values;
-  switch (argument.values) {
-    case Values::models:
-      return " -k -xa '(__fish_complete_suffix .json)'";
-    case Values::files:
-      return " -rF";
-    case Values::directories:
-      return " -xa '(__fish_complete_directories)'";
-    case Values::pointers:
-      return " -xa '(__carom_pointers)'";
-    case Values::keys:
-      return " -xa '(__carom_keys)'";
-    case Values::words:
-      return " -xa '" + joined(argument.words) + "'";
-    case Values::anything:
-      return " -x";
-    case Values::none:
-      break;
-  }
-  return " -f";
-}
-
-std::string fish_script(const Subject& subject) {
-  const auto quote = [](const std::string& text) { return quoted(text, "\\'"); };
-  std::string out = "# Completion of carom for fish; printed by `carom completion fish`.\n\n";
-
-  // Pointers take the number of the first list's entry from what is typed.
-  out += "function __carom_pointers\n  set -l number (string match -r '^/[a-z]+/([0-9]+)' -- (commandline -ct))[2]\n";
-  out += "  test -n \"$number\"; or set number 0\n  string replace -r '^(/[a-z]+)/0' '$1/'$number --";
-  for (const Leaf& leaf : subject.leaves) {
-    if (leaf.words.empty()) out += " \\\n    " + quote(leaf.pointer + (leaf.pointer.ends_with('/') ? "" : "="));
-    for (const std::string& word : leaf.words) out += " \\\n    " + quote(leaf.pointer + "=" + word);
-  }
-  out += "\nend\n\nfunction __carom_keys\n  printf '%s\\n'";
-  for (const std::string& key : subject.keys) out += " \\\n    " + quote(key);
-  out += "\nend\n\n";
-
-  out += "complete -c carom -f\n";
-  const auto option_lines = [&](const CommandLine& command, const std::string& condition) {
-    std::string lines;
-    for (const Argument& option : command.options) {
-      lines += "complete -c carom -n " + condition;
-      for (const std::string& name : option.names)
-        lines += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      lines += fish_values(option) + " -d " + quote(option.help) + "\n";
-    }
-    return lines;
-  };
-  out += option_lines(subject.program, "__fish_use_subcommand");
-  for (const CommandLine& command : subject.commands)
-    out += "complete -c carom -n __fish_use_subcommand -a " + command.name + " -d " + quote(command.help) + "\n";
-  for (const CommandLine& command : subject.commands) {
-    const std::string condition = "'__fish_seen_subcommand_from " + command.name + "'";
-    out += option_lines(command, condition);
-    for (const Argument& argument : command.arguments)
-      out += "complete -c carom -n " + condition + fish_values(argument) + "\n";
-  }
-  return out;
-}
+constexpr const char* fish_script = R"_(# Completion of carom for fish; printed by `carom completion fish`.
+function __carom_words
+    set -l words (commandline -opc) (commandline -ct)
+    $words[1] completion --words=(string join -- \x1f $words[2..-1]) 2>/dev/null | string trim --right | string unescape
+end
+complete -c carom -f -a '(__carom_words)'
+)_";
 
 class Completion final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("shell", shell_, "The shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    app.add_option("shell", shell_, "The shell")->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    words_option_ = app.add_option("--words", words_)->expected(0, 1)->group("");
+    app.parse_complete_callback([this] {
+      if (shell_.empty() && words_option_->count() == 0) throw CLI::RequiredError("shell");
+    });
   }
 
   int run() override {
-    const Subject subject = subject_of(*subcommand->get_parent());
-    fmt::print("{}", shell_ == "bash"  ? bash_script(subject)
-                     : shell_ == "zsh" ? zsh_script(subject)
-                                       : fish_script(subject));
+    if (words_option_->count() > 0)
+      for (const std::string& word : continuations_of_line(*subcommand->get_parent(), words_)) fmt::print("{}\n", word);
+    else
+      fmt::print("{}", shell_ == "bash" ? bash_script : shell_ == "zsh" ? zsh_script : fish_script);
     return exit_done;
   }
 
  private:
-  std::string shell_;
+  std::string shell_, words_;
+  CLI::Option* words_option_ = nullptr;
 };
 
 }  // namespace

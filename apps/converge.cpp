@@ -227,7 +227,7 @@ class Converge final : public Command {
     std::optional<PreparedRun> run = prepare(varied, word);
     if (!run) return std::nullopt;
     Model& model = *run->model;
-    names_ = run->integrator->subproblems();
+    names_.assign(run->integrator->info().subproblems.begin(), run->integrator->info().subproblems.end());
     Simulation simulation(model.system, *run->integrator, model.state, model.simulation);
     Recorder recorder(std::move(run->probes));
     simulation.add_observer(recorder);
@@ -244,7 +244,7 @@ class Converge final : public Command {
       const StepReport& r = simulation.last_report();
       const std::string worst = worst_row(model, r);
       result.failure = fmt::format("no convergence at t = {:.9g} with the smallest step {:.3g} ({}{})", r.t, r.h,
-                                   r.reason, worst.empty() ? "" : ", worst: " + worst);
+                                   text_of(r.reason), worst.empty() ? "" : ", worst: " + worst);
     }
     return result;
   }

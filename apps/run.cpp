@@ -137,7 +137,7 @@ class Run final : public Command {
     const System& system = model.system;
     const Scales& s = model.scales;
     fmt::print(stderr, "{}: {} equations, {} bilateral and {} unilateral rows; {}{}\n", file, system.size(),
-               system.bilateral(), system.unilateral(), system.linear() ? "linear" : "nonlinear",
+               system.bilateral(), system.conditional(), system.linear() ? "linear" : "nonlinear",
                system.has_massless_equation() ? ", with massless components" : "");
     fmt::print(stderr, "scales: length {:.4g}, speed {:.4g}, mass {:.4g}\n", s.length, s.speed, s.mass);
   }
@@ -181,7 +181,7 @@ class Run final : public Command {
     const EnergyLedger* ledger = nullptr;
     const EnergyWatch* energy = nullptr;
     // without inertia there are no impacts, and what loads and ramp give is not followed
-    const bool moves = !integrator.is_static();
+    const bool moves = integrator.info().dynamic;
     if (output.energy && moves) {
       ledger = own(std::make_unique<EnergyLedger>());
       own(std::make_unique<EnergyWriter>(model, *ledger, directory / "energy.csv"));
@@ -262,7 +262,7 @@ class Run final : public Command {
   }
 
   /// The account of a run, and summary.json.
-  void finish(RunAccount& account, const Simulation& simulation, const Task& task, const Integrator& integrator,
+  void finish(RunAccount& account, const Simulation& simulation, const Task& task, Integrator& integrator,
               const EnergyLedger* ledger, const EnergyWatch* energy) const {
     const Model& model = *task.run.model;
     account.statistics = simulation.statistics();
@@ -270,7 +270,7 @@ class Run final : public Command {
       account.warnings.push_back(remark);
       if (!quiet_) fmt::print(stderr, "note: {}\n", remark);
     }
-    account.subproblems = integrator.subproblems();
+    account.subproblems.assign(integrator.info().subproblems.begin(), integrator.info().subproblems.end());
     account.linear = integrator.linear_counters();
     account.last_report = simulation.last_report();
     account.t_end = model.state.t;
@@ -319,8 +319,8 @@ class Run final : public Command {
   static void print_failure(const Model& model, const RunAccount& account) {
     const StepReport& r = account.last_report;
     const std::string row = worst_row(model, r), where = row.empty() ? "" : ", worst: " + row;
-    fmt::print(stderr, "carom: no convergence at t = {:.9g} with the smallest step {:.3g} ({} sub-problem: {}{})\n",
-               r.t, r.h, r.failed >= 0 ? r.subproblems[static_cast<std::size_t>(r.failed)].name : "", r.reason, where);
+    fmt::print(stderr, "carom: no convergence at t = {:.9g} with the smallest step {:.3g} ({}{})\n", r.t, r.h,
+               failure_words(r), where);
   }
 
   std::string model_;

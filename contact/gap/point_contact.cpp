@@ -19,7 +19,7 @@ PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint>
                                      std::shared_ptr<const Obstacle> obstacle,
                                      std::shared_ptr<const PrescribedMotion> motion, bool rotating)
     : ConstraintBlock(std::move(name), topology_of(points), 1,
-                      ConstraintTraits{.unilateral = true,
+                      ConstraintTraits{.kind = RowKind::unilateral,
                                        .linear = !rotating && obstacle->flat() && !rotates(motion.get()),
                                        .moving = motion != nullptr}),
       points_(std::move(points)),

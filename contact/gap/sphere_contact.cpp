@@ -22,7 +22,7 @@ struct SphereContactBlock::Geometry {
 };
 
 SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair> pairs)
-    : ConstraintBlock(std::move(name), topology_of(pairs), 1, ConstraintTraits{.unilateral = true}),
+    : ConstraintBlock(std::move(name), topology_of(pairs), 1, ConstraintTraits{.kind = RowKind::unilateral}),
       pairs_(std::move(pairs)) {}
 
 SphereContactBlock::Geometry SphereContactBlock::geometry(const ConstraintInput& in, int i) const {

@@ -18,6 +18,14 @@ void ContactSet::resize(int first, int count) {
   seen_.reserve(256);
 }
 
+void ContactSet::resize(const System& system, RowSelection selection) {
+  resize(system.bilateral(), selection.has(RowKind::unilateral) ? system.conditional() : 0);
+  unilateral_.clear();
+  for (std::size_t i = 0; i < flags_.size(); ++i)
+    unilateral_.push_back(system.row_kind(first_ + static_cast<int>(i)) == RowKind::unilateral ? 1 : 0);
+  if (std::find(unilateral_.begin(), unilateral_.end(), 0) == unilateral_.end()) unilateral_.clear();
+}
+
 void ContactSet::reset() {
   for (int row : active_rows_) flags_[static_cast<std::size_t>(row - first_)] = 0;
   for (double& m : multipliers_) m = 0;
@@ -33,7 +41,8 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
   int changed = 0;
   pending_ = 0;
   for (std::size_t i = 0; i < flags_.size(); ++i) {
-    const bool candidate = candidates_ == nullptr || (*candidates_)[i] != 0;
+    const bool candidate =
+        (candidates_ == nullptr || (*candidates_)[i] != 0) && (unilateral_.empty() || unilateral_[i] != 0);
     const bool was_closed = held != nullptr && (*held)[i] != 0;
     const double threshold = was_closed && first ? -p * band : was_closed || flags_[i] != 0 ? 0 : p * band;
     const bool wanted = candidate && augmented(i, c[i], p) > threshold;

@@ -16,13 +16,16 @@
 #include <vector>
 
 #include "core/base/types.hpp"
+#include "core/mechanics/system.hpp"
 
 namespace carom {
 
 class ContactSet {
  public:
-  /// first: global index of the first unilateral row, count: how many there are.
+  /// first: global index of the first conditional row, count: how many there are.
   void resize(int first, int count);
+  /// All conditional rows of the system; only unilateral rows among the selected ones may become active.
+  void resize(const System& system, RowSelection selection);
   /// Forgets multipliers and active set. All rows are candidates until restrict_to is called.
   void reset();
   /// Rows that may become active; `flags` per unilateral row.
@@ -51,6 +54,7 @@ class ContactSet {
  private:
   int first_ = 0;
   std::vector<std::uint8_t> flags_;
+  std::vector<std::uint8_t> unilateral_;  // rows that have a law; empty: all
   const std::vector<std::uint8_t>* candidates_ = nullptr;
   std::vector<int> active_rows_;
   Vector multipliers_;

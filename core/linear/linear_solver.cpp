@@ -15,11 +15,11 @@ namespace carom {
 namespace {
 
 constexpr int dense_limit = 24;
-constexpr int well_filled_limit = 128;  // dense when half of L and U or more fills
+constexpr int well_filled_limit = 128;  // dense if at least half of L and U fills
 constexpr int band_limit = 8;
 constexpr int chain_mean_size = 3;
 constexpr double solid_operations_per_entry = 40;
-constexpr int patience = 3;  // fallbacks in a row until the replacement stays
+constexpr int patience = 3;  // fallbacks in a row after which the replacement stays
 
 }  // namespace
 
@@ -41,18 +41,18 @@ struct LinearSolver::Impl {
   bool ready = false, singular = false;
   LinearCounters counters;
 
-  // The chosen method and, for what it cannot take, the general one.
+  // choose(): the method for the pattern. choose_replacement(): the method for matrices that the chosen one cannot
+  // take.
   detail::Backend choose();
   detail::Backend choose_banded(bool forced);
   detail::Backend choose_replacement() const;
   detail::Factorisation& current() const;
-  void solve(std::span<double> b, int columns, bool transposed);
 };
 
 detail::Backend LinearSolver::Impl::choose_banded(bool forced) {
   const SparsePattern& p = *pattern;
   if (!forced) {
-    // A row of more than 2 w + 1 entries rules out half bandwidth w.
+    // A row with more than 2 w + 1 entries rules out half bandwidth w.
     for (int i = 0; i < p.rows; ++i)
       if (p.row_start[at(i) + 1] - p.row_start[at(i)] > 2 * band_limit + 1) return nullptr;
   }
@@ -108,20 +108,13 @@ detail::Backend LinearSolver::Impl::choose() {
 detail::Backend LinearSolver::Impl::choose_replacement() const {
   double unused = 0;
   if (chosen->name() == "banded" || chosen->name() == "block_chain") return detail::make_klu(pattern, unused);
+  if (chosen->name() == "dense") return detail::make_dense(*pattern, {});
   return detail::make_umfpack(pattern);
 }
 
 detail::Factorisation& LinearSolver::Impl::current() const {
   if (!chosen) throw std::logic_error("LinearSolver: no pattern analysed");
   return active ? *active : *chosen;
-}
-
-void LinearSolver::Impl::solve(std::span<double> b, int columns, bool transposed) {
-  if (!ready) throw std::logic_error("LinearSolver: solve without a regular factorisation");
-  if (columns < 0 || b.size() != at(pattern->rows) * at(columns))
-    throw std::invalid_argument("LinearSolver: size of the right-hand sides");
-  counters.solves += columns;
-  if (!b.empty()) active->solve(b.data(), columns, transposed);
 }
 
 LinearSolver::LinearSolver() : impl_(std::make_unique<Impl>()) {}
@@ -177,12 +170,17 @@ FactorStatus LinearSolver::factorise(std::span<const double> values) {
   return s.ready ? FactorStatus::ok : FactorStatus::singular;
 }
 
-void LinearSolver::solve(std::span<double> b, int columns) { impl_->solve(b, columns, false); }
-void LinearSolver::solve_transposed(std::span<double> b, int columns) { impl_->solve(b, columns, true); }
+void LinearSolver::solve(std::span<double> b, int columns) {
+  Impl& s = *impl_;
+  if (!s.ready) throw std::logic_error("LinearSolver: solve without a regular factorisation");
+  if (columns < 0 || b.size() != at(s.pattern->rows) * at(columns))
+    throw std::invalid_argument("LinearSolver: size of the right-hand sides");
+  s.counters.solves += columns;
+  if (!b.empty()) s.active->solve(b.data(), columns);
+}
 
 double LinearSolver::reciprocal_condition() const { return impl_->current().facts().reciprocal_condition; }
 int LinearSolver::suspicious_row() const { return impl_->singular ? impl_->current().facts().suspicious_row : -1; }
-int LinearSolver::negative_pivots() const { return impl_->ready ? impl_->current().facts().negative_pivots : -1; }
 std::string LinearSolver::method_name() const { return std::string(impl_->current().name()); }
 double LinearSolver::fill() const { return impl_->current().facts().fill; }
 const LinearCounters& LinearSolver::counters() const { return impl_->counters; }
@@ -228,7 +226,7 @@ void LinearSolver::restore(const NamedArrays& record, const std::string& prefix,
   const bool pivots_chosen_last = (*state)[4] != 0;
   if (s.ready && !pivots_chosen_last) s.ready = s.active->factorise(values, s.counters) == detail::Outcome::ok;
 
-  // what was done once more is not counted
+  // repeated work is not counted
   std::size_t i = 0;
   for (auto* n : {&s.counters.analyses, &s.counters.factorisations, &s.counters.refactorisations, &s.counters.solves,
                   &s.counters.fallbacks})

@@ -1,32 +1,36 @@
-// Direct solution of A x = b and A^T x = b for a fixed pattern and changing values.
+// Direct solution of A x = b for a fixed pattern and changing values.
 //
-// analyse() once per pattern, factorise() whenever the values change, solve() as often as wanted. Values are in the CSR
-// order of the pattern. The saddle points of the integrators, [[S, -G^T], [-G, 0]] with zero diagonal blocks and
-// possibly singular S (massless nodes), are welcome as unsymmetric or symmetric matrices.
+// analyse() once per pattern, factorise() whenever the values change, solve() for every right-hand side. Values are in
+// the CSR order of the pattern. The matrices of the integrators, [[S, -G^T], [-G, 0]] with zero diagonal blocks and
+// possibly singular S (massless nodes), are given as unsymmetric or symmetric matrices.
 //
-// What `automatic` chooses follows from counts of the pattern only, never from a clock:
-//   1. symmetric positive definite of half bandwidth w <= 8, in the given order or after reverse Cuthill-McKee if
-//      narrower, and n > 24 or (n > 6 and 4 w <= n): banded LDL^T without pivoting;
-//   2. n <= 24, or n <= 128 and half of the factors predicted to fill: dense; LDL^T (Bunch-Kaufman) when symmetric,
-//      else LU with partial pivoting;
-//   3. consecutive unknowns in blocks of 3 to 12 on average that couple to the next block only (beams), where
-//      multipliers of joints join a block or, up to 8, border the rest: block-tridiagonal LU;
-//   4. minimum degree (AMD, behind block triangular form) predicts fewer than 40 operations per entry of the factors:
-//      KLU;
-//   5. symmetric positive definite: CHOLMOD supernodal LL^T; else UMFPACK, both with nested dissection (METIS).
-// A matrix announced positive definite that is not goes to KLU (from banded), UMFPACK (from CHOLMOD) or Bunch-Kaufman
-// (from dense), a chain that needs pivots from other blocks to KLU, counted as a fallback; after three fallbacks in a
-// row the replacement stays until the next analyse().
+// `automatic` chooses by counts of the pattern, never by a clock, so that every run chooses alike. n: rows, w: half
+// bandwidth. The first line that applies decides:
+//   1. banded LDL^T without pivoting: symmetric positive definite, w <= 8 in the given order or in reverse
+//   Cuthill-McKee
+//      order, and n > 24 or (n > 6 and 4 w <= n);
+//   2. dense: n <= 24, or n <= 128 and at least half of the factors predicted to fill; LDL^T without pivoting if
+//   positive
+//      definite, else LU with partial pivoting;
+//   3. block-tridiagonal LU (beams): blocks of 3 to 12 consecutive unknowns on average that couple to the next block
+//      only; multipliers of joints join a block, at most 8 others form a border;
+//   4. KLU: minimum degree (AMD, behind block triangular form) predicts fewer than 40 operations per entry of the
+//   factors;
+//   5. CHOLMOD's supernodal LL^T if symmetric positive definite, else UMFPACK, both with nested dissection (METIS).
 //
-// Singular means: a pivot is below 1e-14 of its scale. The scale is the largest entry of the row after every column has
-// been divided by its largest entry (dense symmetric: after equilibration; without pivoting: the diagonal entry), so
-// the verdict does not depend on units, and multipliers may be scaled badly by ten orders of magnitude. Non-finite
-// values are singular too.
+// A matrix may turn out not to be positive definite, or a chain of blocks may need pivots from another block. Another
+// method then factorises, and a fallback is counted: KLU for banded and block chain, LU for dense, UMFPACK for CHOLMOD.
+// After three fallbacks in a row the other method stays until the next analyse().
 //
-// Nothing is allocated by factorise() and solve() with dense, banded, block chain (but for the first factorisation with
-// a border) and (from the second factorisation on, unless
-// pivots must be chosen anew) KLU. One object serves one thread at a time. Same input, same history, same bits.
-// The first CHOLMOD or UMFPACK analysis sets OpenBLAS, where it is the BLAS, to one thread.
+// A matrix is singular if a pivot is below 1e-14 of its scale. With pivoting the scale is the largest entry of the row
+// after every column has been divided by its largest entry; without pivoting the scale is the diagonal entry. The
+// verdict therefore does not depend on units, and multipliers may be scaled badly by ten orders of magnitude. Values
+// that are not finite are singular too.
+//
+// factorise() and solve() allocate nothing with dense, banded and block chain (except for the first factorisation with
+// a border), nor with KLU from the second factorisation on while its pivots serve. One object serves one thread at a
+// time. Same input and same history give the same bits. The first CHOLMOD or UMFPACK analysis sets OpenBLAS, if
+// OpenBLAS is the BLAS, to one thread.
 #pragma once
 
 #include <memory>
@@ -42,7 +46,8 @@ namespace carom {
 
 enum class LinearMethod { automatic, dense, banded, block_chain, klu, umfpack, cholmod };
 
-// Values symmetric in exact arithmetic (only one triangle may be read); expected to be positive definite.
+/// symmetric: values are symmetric in exact arithmetic, so one triangle may be read. positive_definite: expected, not
+/// required.
 struct MatrixProperties {
   bool symmetric = false;
   bool positive_definite = false;
@@ -72,36 +77,33 @@ class LinearSolver {
   LinearSolver(LinearSolver&&) noexcept;
   LinearSolver& operator=(LinearSolver&&) noexcept;
 
-  // Takes effect at the next analyse(). A method that cannot take the matrix (banded without symmetry, CHOLMOD without
-  // symmetry, block chain on another pattern) is replaced by KLU or UMFPACK; method_name() tells.
+  /// Takes effect at the next analyse(). KLU or UMFPACK replace a method that cannot take the matrix (banded or CHOLMOD
+  /// without symmetry, block chain on another pattern); method_name() tells.
   void set_method(LinearMethod method);
-  // Symbolic work for a square pattern; std::invalid_argument if it is not square. The first form copies the pattern.
+  /// Symbolic work for a square pattern; std::invalid_argument if it is not square. The first form copies the pattern.
   void analyse(const SparsePattern& pattern, MatrixProperties properties);
   void analyse(std::shared_ptr<const SparsePattern> pattern, MatrixProperties properties);
-  // `values` has nonzeros() entries. Never throws for a singular matrix; std::bad_alloc when memory does not suffice.
+  /// `values` has nonzeros() entries. A singular matrix never throws; std::bad_alloc if memory does not suffice.
   FactorStatus factorise(std::span<const double> values);
-  // b (column-major, n x columns) becomes A^-1 b or A^-T b. std::logic_error unless the last factorise() was ok.
+  /// b (column-major, n x columns) becomes A^-1 b. std::logic_error unless the last factorise() was ok.
   void solve(std::span<double> b, int columns = 1);
-  void solve_transposed(std::span<double> b, int columns = 1);
 
-  // Smallest pivot of the last factorisation against its scale (see above), in [0, 1]: an order of magnitude at best.
+  /// Smallest pivot of the last factorisation over its scale (see above), in [0, 1]; an order of magnitude at best.
   double reciprocal_condition() const;
-  // After `singular`: the row of the smallest pivot; with dense LU, KLU and UMFPACK a row that depends on rows
-  // eliminated before it. Else, and for non-finite values, -1 and the row of the first such value.
+  /// After a singular matrix: the row of the smallest pivot (dense LU, KLU, UMFPACK: a row that depends on rows
+  /// eliminated before it), or the row of the first value that is not finite. -1 after a regular matrix.
   int suspicious_row() const;
-  // Number of negative eigenvalues where the method knows it (banded and dense LDL^T, CHOLMOD), else -1.
-  int negative_pivots() const;
-  // "dense", "banded", "block_chain", "klu", "umfpack" or "cholmod": the method of the last factorisation, or the one
-  // chosen.
+  /// "dense", "banded", "block_chain", "klu", "umfpack" or "cholmod": the method of the last factorisation; before the
+  /// first, the chosen method.
   std::string method_name() const;
-  // Entries of the factors, L and U (or L alone when symmetric); predicted before the first factorisation.
+  /// Entries of L and U, or of L alone for symmetric methods; predicted before the first factorisation.
   double fill() const;
   const LinearCounters& counters() const;
 
-  // What the next factorisations depend on besides their values: pivots that were chosen once, methods that gave up.
-  // Names begin with `prefix`. restore() into a freshly analysed solver of the same pattern makes it go on bit for bit;
-  // `values` are those of the last factorisation, empty if it will not be used any more. std::invalid_argument if the
-  // record does not fit the pattern.
+  /// Pivots that were chosen once and methods that were given up: the state, besides the values, on which the next
+  /// factorisations depend. Names begin with `prefix`. A freshly analysed solver of the same pattern continues with the
+  /// same bits after restore(); `values` are those of the last factorisation, empty if its factors are no longer
+  /// needed. std::invalid_argument if the record does not fit the pattern.
   void save(NamedArrays& record, const std::string& prefix) const;
   void restore(const NamedArrays& record, const std::string& prefix, std::span<const double> values);
 
@@ -110,29 +112,29 @@ class LinearSolver {
   std::unique_ptr<Impl> impl_;
 };
 
-// Multiplications that LDL^T of a symmetric square pattern takes in minimum-degree order.
+/// Multiplications of LDL^T of a symmetric square pattern in minimum-degree order.
 double factorisation_operations(const SparsePattern& pattern);
 
-// What the files linear_solver_*.cpp implement and linear_solver.cpp chooses from; not for other code.
+// Implemented by the files linear_solver_*.cpp and used by linear_solver.cpp; not for other code.
 namespace detail {
 
 inline constexpr double singular_tolerance = 1e-14;
 
-enum class Outcome { ok, singular, unsuitable };  // unsuitable: not positive definite, another method must decide
+enum class Outcome { ok, singular, unsuitable };  // unsuitable: another method must factorise
 
 // Facts about the last factorisation.
 struct FactorFacts {
   double reciprocal_condition = 0, fill = 0;
-  int suspicious_row = -1, negative_pivots = -1;
+  int suspicious_row = -1;
 };
 
 class Factorisation {
  public:
   virtual ~Factorisation() = default;
   virtual Outcome factorise(std::span<const double> values, LinearCounters& counters) = 0;
-  virtual void solve(double* b, int columns, bool transposed) = 0;
+  virtual void solve(double* b, int columns) = 0;
   virtual std::string_view name() const = 0;
-  // The values for which the pivots in use were chosen, where they outlive a factorisation; empty otherwise.
+  // Of methods that keep pivots for later factorisations: the values for which the pivots were chosen; else empty.
   virtual std::span<const double> pivot_values() const { return {}; }
   // The last factorisation chose the pivots.
   virtual bool chose_pivots() const { return false; }
@@ -142,11 +144,11 @@ class Factorisation {
   FactorFacts facts_;
 };
 
-// Scale against which pivots of an unsymmetric factorisation are judged: a pivot of row i, already divided by
-// column[its column], is to be compared with row[i].
+// Scales of the pivots of an unsymmetric factorisation: a pivot in row i and column j is judged by
+// |pivot| column[j] / row[i].
 struct PivotScale {
-  std::vector<double> column, row;
-  int bad_row = -1;  // first row with a non-finite value, else a row without any value, else -1
+  std::vector<double> column, row;  // one over the largest entry; largest entry of the scaled row
+  int bad_row = -1;                 // first row with a non-finite value, else a row without any value, else -1
   bool compute(const SparsePattern& pattern, std::span<const double> values);  // false: bad_row found
 };
 
@@ -154,19 +156,19 @@ using SharedPattern = std::shared_ptr<const SparsePattern>;
 using Backend = std::unique_ptr<Factorisation>;
 
 Backend make_dense(const SparsePattern& pattern, MatrixProperties properties);
-// Half bandwidth of the pattern in the order `order` (order[new] = old; empty: natural).
+// Half bandwidth of the pattern in `order` (order[new] = old; empty: natural order).
 int half_bandwidth(const SparsePattern& pattern, std::span<const int> order);
 std::vector<int> reverse_cuthill_mckee(const SparsePattern& pattern);
 Backend make_banded(const SparsePattern& pattern, std::span<const int> order);
-// Null if the pattern is no chain of blocks, or if they have fewer rows than this on average.
+// Null if the pattern is no chain of blocks, or if the blocks have fewer rows than `least_mean_size` on average.
 Backend make_block_chain(SharedPattern pattern, int least_mean_size);
-// KLU, and the operations per entry of the factors that its ordering predicts.
+// `operations_per_entry`: of the factors, predicted by KLU's ordering.
 Backend make_klu(SharedPattern pattern, double& operations_per_entry);
 Backend make_umfpack(SharedPattern pattern);
 Backend make_cholmod(SharedPattern pattern);
-// The column indices, not null when there are none: SuiteSparse takes no null pointer.
+// The column indices; not null for an empty pattern, because SuiteSparse takes no null pointer.
 const int* column_indices(const SparsePattern& pattern);
-// One BLAS thread where the BLAS is OpenBLAS.
+// Sets OpenBLAS, if OpenBLAS is the BLAS, to one thread.
 void limit_blas_threads();
 
 }  // namespace detail

@@ -1,8 +1,8 @@
-// LDL^T of a symmetric positive definite band without pivoting, in the given order or a reverse Cuthill-McKee one.
+// LDL^T of a symmetric positive definite band without pivoting, in the given or in reverse Cuthill-McKee order.
 // [George & Liu, Computer Solution of Large Sparse Positive Definite Systems, chapters 4 and 5]
 //
-// Pivots are stored inverted: solves do not divide. A tridiagonal matrix is eliminated from both ends towards the
-// middle: the same work, but two independent recurrences for the processor to overlap.
+// Inverse pivots are stored, so that solves do not divide. A tridiagonal matrix is eliminated from both ends towards
+// the middle: the work is the same, but the processor overlaps two independent recurrences.
 #include <algorithm>
 #include <cfloat>
 #include <cstdlib>
@@ -14,17 +14,17 @@
 namespace carom::detail {
 namespace {
 
-// Pivots that a positive definite matrix can have; false for NaN and overflow too.
+// Whether a positive definite matrix can have this pivot; false for NaN and overflow.
 inline bool acceptable(double pivot, double diagonal) {
   return pivot > singular_tolerance * diagonal && pivot <= DBL_MAX && diagonal > 0;
 }
 
-// Storage of both variants: where the entries are, and the order.
+// Shared by both variants: places of the entries, order of the rows.
 class Band : public Factorisation {
  public:
   Band(const SparsePattern& p, std::span<const int> order, int width)
       : n_(p.rows), width_(width), order_(order.begin(), order.end()), work_(order.empty() ? 0 : at(p.rows)) {
-    // position_[i * (w + 1) + k] is the place of entry (i, i - k) in the values, -1 where there is none.
+    // position_[i * (w + 1) + k]: place of entry (i, i - k) in the values, -1 if the pattern has no such entry.
     position_.assign(at(n_) * at(width_ + 1), -1);
     std::vector<int> new_of(at(n_));
     for (int i = 0; i < n_; ++i) new_of[at(order_.empty() ? i : order_[at(i)])] = i;
@@ -34,10 +34,9 @@ class Band : public Factorisation {
         if (i >= j) position_[at(i) * at(width_ + 1) + at(i - j)] = k;
       }
     facts_.fill = static_cast<double>(n_) * (width_ + 1) - 0.5 * width_ * (width_ + 1);
-    facts_.negative_pivots = -1;
   }
 
-  void solve(double* b, int columns, bool) override {
+  void solve(double* b, int columns) override {
     for (int c = 0; c < columns; ++c, b += n_) {
       if (order_.empty()) {
         solve_in_order(b);
@@ -56,11 +55,10 @@ class Band : public Factorisation {
     const int p = position_[at(i) * at(width_ + 1) + at(k)];
     return p < 0 ? 0.0 : values[p];
   }
-  // Keeps the facts of a finished factorisation; `row` is the place where one was given up, -1 if it was not.
+  // Keeps the facts of a factorisation; `row` is the row at which the factorisation stopped, -1 if it is complete.
   Outcome finish(double smallest, int row) {
     facts_.reciprocal_condition = row < 0 ? smallest : 0;
     facts_.suspicious_row = row < 0 || order_.empty() ? row : order_[at(row)];
-    facts_.negative_pivots = row < 0 ? 0 : -1;
     return row < 0 ? Outcome::ok : Outcome::unsuitable;
   }
 
@@ -79,7 +77,7 @@ class Tridiagonal final : public Band {
     const double* const v = values.data();
     double smallest = 1;
     int failed = -1;
-    // One elimination step: pivot of row i, multiplier of the coupling to the next row.
+    // Eliminates row i; returns what is subtracted from the next pivot.
     const auto eliminate = [&](int i, double pivot, double diagonal, double coupling, double& multiplier) {
       if (!acceptable(pivot, diagonal) && failed < 0) failed = i;
       smallest = std::min(smallest, pivot / diagonal);
@@ -89,7 +87,7 @@ class Tridiagonal final : public Band {
     };
     // lower_[i] couples rows i and i + 1; rows before the middle eliminate downwards, rows behind it upwards.
     const int n = n_, m = middle_, below = n - 1 - m;
-    double top = 0, bottom = 0;  // what the last row eliminated takes from the next pivot
+    double top = 0, bottom = 0;  // to subtract from the next pivot
     for (int t = 0; t < m; ++t) {
       const double diagonal = value(v, t, 0);
       top = eliminate(t, diagonal - top, diagonal, value(v, t + 1, 1), lower_[at(t)]);
@@ -109,7 +107,7 @@ class Tridiagonal final : public Band {
     const double* const l = lower_.data();
     const double* const inverse = inverse_.data();
     const int n = n_, m = middle_, below = n - 1 - m;
-    // Towards the middle; above and below have the same number of rows, or above has one more.
+    // Towards the middle; the upper part has as many rows as the lower part, or one more.
     double top = 0, bottom = 0;
     for (int t = 0; t < below; ++t) {
       const int i = n - 1 - t;
@@ -125,7 +123,7 @@ class Tridiagonal final : public Band {
     }
     double up = (b[m] - top - bottom) * inverse[m], down = up;
     b[m] = up;
-    // And outwards.
+    // Back from the middle.
     if (m > below) {
       up = b[m - 1] * inverse[m - 1] - l[m - 1] * up;
       b[m - 1] = up;
@@ -143,8 +141,8 @@ class Tridiagonal final : public Band {
   int middle_;
 };
 
-// Half bandwidth W, or any when W = 0. Rows of L hold (i, i - 1) .. (i, i - w), behind w rows of zeros that stand for
-// the rows before the first.
+// Half bandwidth W; W = 0: any. Rows of L hold (i, i - 1) .. (i, i - w). w rows of zeros precede the first row, so that
+// loops need no special case.
 template <int W>
 class General final : public Band {
  public:
@@ -201,7 +199,7 @@ class General final : public Band {
         b[i] = s;
       }
     } else {
-      // The last W results stay in registers: r[k - 1] belongs to row i - k, then i + k.
+      // The last W results stay in registers: r[k - 1] belongs to row i - k, in the second pass to row i + k.
       double r[W] = {};
       for (int i = 0; i < n_; ++i) {
         const double* const l = lower + static_cast<std::ptrdiff_t>(i) * W;
@@ -249,7 +247,8 @@ std::vector<int> reverse_cuthill_mckee(const SparsePattern& p) {
   std::iota(by_degree.begin(), by_degree.end(), 0);
   std::ranges::stable_sort(by_degree, {}, degree);
 
-  // Appends to `order` everything reachable from `start`, neighbours by increasing degree; returns the depth.
+  // Breadth-first search: appends all rows reachable from `start` to `order`, neighbours by increasing degree; returns
+  // the depth.
   int stamp = 0;
   const auto search = [&](int start) {
     std::size_t head = order.size();
@@ -273,7 +272,8 @@ std::vector<int> reverse_cuthill_mckee(const SparsePattern& p) {
     return level[at(order.back())];
   };
 
-  // Every component starts from a pseudo-peripheral node: the far end of searches as long as they get deeper.
+  // Each component starts from a pseudo-peripheral node: searches start again from the farthest row while they get
+  // deeper.
   for (const int seed : by_degree) {
     if (mark[at(seed)] >= 0) continue;
     const std::size_t first = order.size();

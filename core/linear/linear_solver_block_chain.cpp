@@ -4,10 +4,10 @@
 //   D'_i = D_i - L_i X_{i-1},   X_i = D'_i^-1 U_i        L_i, D_i, U_i: block row i of the matrix
 //   y_i = D'_i^-1 (b_i - L_i y_{i-1}),   x_i = y_i - X_i x_{i+1}
 //
-// A multiplier joins the last block that its row touches (a joint between neighbours, or of a node and the ground); a
-// few that couple distant blocks (closed loops) are a border, eliminated last through its Schur complement.
-// Without pivoting between blocks a regular matrix may meet a singular D'_i, or the pivots may grow: the general
-// method then decides.
+// A multiplier that touches one block or two neighbours joins the later block (joint between neighbours, or between a
+// node and the ground). A few multipliers that couple distant blocks (closed loops) form a border, which is eliminated
+// last through its Schur complement. Pivots come from within a block, so a regular matrix may meet a singular D'_i, or
+// pivots may grow: the general method then factorises.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -15,26 +15,26 @@
 #include <limits>
 
 #include "core/base/index.hpp"
+#include "core/base/simd4.hpp"
 #include "core/linear/linear_solver.hpp"
-#include "core/linear/linear_solver_lanes.hpp"
 
 namespace carom::detail {
 namespace {
 
 constexpr int largest_chain_block = 12;  // of consecutive unknowns
-constexpr int largest_block = 24;        // with the multipliers that joined
+constexpr int largest_block = 24;        // with the multipliers that join the block
 constexpr int largest_border = 8;
-constexpr double largest_growth = 1e7;  // of a pivot against its scale; Newton refines what rounding that leaves
+constexpr double largest_growth = 1e7;  // of a pivot over its scale; Newton's method corrects the rounding error
 
-// Blocks in the order of elimination: order[start[i]] .. order[start[i + 1] - 1] are the rows of block i; the border is
-// what follows the last.
+// Blocks in the order of elimination: order[start[i]] .. order[start[i + 1] - 1] are the rows of block i. The last
+// `border` entries of the order are the border.
 struct Partition {
   std::vector<int> start{0}, order;
   int border = 0;
 };
 
-// Cuts the first `rows` rows of the pattern into blocks that couple to their neighbours only; false if they are none
-// or too large. Columns from `rows` on are not looked at.
+// Cuts the first `rows` rows of the pattern into blocks that couple to their neighbours only; false if that needs
+// blocks larger than allowed. Columns from `rows` on are ignored.
 bool cut_into_chain(const SparsePattern& p, int rows, std::vector<int>& start) {
   std::vector<int> first(at(rows)), last(at(rows));
   for (int i = 0; i < rows; ++i) {
@@ -46,9 +46,9 @@ bool cut_into_chain(const SparsePattern& p, int rows, std::vector<int>& start) {
       last[at(i)] = std::max(last[at(i)], j);
     }
   }
-  // The last column of the rows of a block is in the next block at most.
+  // The last column of a block's rows lies in this block or the next.
   start.assign(1, 0);
-  int reach = 0;  // behind the last column of the rows so far
+  int reach = 0;  // one past the last column of the rows so far
   for (int begin = 0, end = 0; begin < rows; begin = end) {
     if (reach > begin) {
       end = reach;
@@ -68,7 +68,7 @@ bool cut_into_chain(const SparsePattern& p, int rows, std::vector<int>& start) {
 }
 
 bool partition(const SparsePattern& p, Partition& out) {
-  // Rows at the end that are coupled with nothing behind them, not even with each other: multipliers, mostly.
+  // Trailing rows without coupling among themselves: mostly multipliers.
   const int n = p.rows;
   int chain = n;
   std::vector<char> touched(at(n), 0);
@@ -83,7 +83,7 @@ bool partition(const SparsePattern& p, Partition& out) {
   if (chain == 0 || !cut_into_chain(p, chain, start)) return false;
   const int blocks = static_cast<int>(start.size()) - 1;
 
-  // Every one of them joins a block or becomes border.
+  // Each of these rows joins a block or the border.
   std::vector<int> block_of(at(chain));
   for (int b = 0; b < blocks; ++b)
     for (int i = start[at(b)]; i < start[at(b) + 1]; ++i) block_of[at(i)] = b;
@@ -115,7 +115,7 @@ bool partition(const SparsePattern& p, Partition& out) {
   out.order.insert(out.order.end(), border.begin(), border.end());
   out.border = static_cast<int>(border.size());
 
-  // The partition looked at rows only: an unsymmetric pattern may still couple distant blocks.
+  // So far only rows were examined: an unsymmetric pattern may still couple distant blocks.
   std::vector<int> place(at(n));
   for (int b = 0; b < blocks; ++b)
     for (int i = out.start[at(b)]; i < out.start[at(b) + 1]; ++i) place[at(out.order[at(i)])] = b;
@@ -158,7 +158,7 @@ class BlockChain final : public Factorisation {
       factors += at(block.size * padded(block.size));
       facts_.fill += static_cast<double>(block.size) * (block.before + block.size + block.after);
 
-      // Where its values are: rows of six that follow each other, or entry by entry.
+      // Places of the values: consecutive rows of six entries per block, or entry by entry.
       const int row0 = order_[at(block.first)], wide = block.before + block.size + block.after;
       block.six = block.size == 6 && (block.before == 0 || block.before == 6) && (block.after == 0 || block.after == 6);
       block.value = p.row_start[at(row0)];
@@ -199,7 +199,7 @@ class BlockChain final : public Factorisation {
       }
     }
 
-    // Room behind the last vectors: kernels read and write whole lanes.
+    // Extra room at the end: kernels read and write whole lanes.
     a_.assign(entries + lane_count, 0.0);
     l_.assign(factors, 0.0);
     inverse_.assign(at(chain_), 0.0);
@@ -231,7 +231,7 @@ class BlockChain final : public Factorisation {
     load(0, v);
     bool good = true;
     for (std::size_t b = 0; b < blocks && good; ++b) {
-      // The scale of a column needs the rows of the next block, that of a row the scales of the next block's columns.
+      // Column scales need the rows of the next block; row scales need the column scales of the next block.
       if (b == 0) {
         if (blocks > 1) load(1, v);
         scale_columns(0);
@@ -250,7 +250,7 @@ class BlockChain final : public Factorisation {
     return Outcome::ok;
   }
 
-  void solve(double* b, int columns, bool transposed) override {
+  void solve(double* b, int columns) override {
     const int n = pattern_->rows;
     double* const x = work_.data();
     for (int c = 0; c < columns; ++c, b += n) {
@@ -259,9 +259,9 @@ class BlockChain final : public Factorisation {
       else
         for (int i = 0; i < n; ++i) x[i] = b[order_[at(i)]];
       if (border_ == 0)
-        transposed ? solve_chain_transposed(x) : solve_chain(x);
+        solve_chain(x);
       else
-        transposed ? solve_bordered_transposed(x) : solve_bordered(x);
+        solve_bordered(x);
       if (natural_)
         std::copy_n(x, n, b);
       else
@@ -271,17 +271,16 @@ class BlockChain final : public Factorisation {
   std::string_view name() const override { return "block_chain"; }
 
  private:
-  // Rows of a block, one after the other: [L | D | U], each part padded to whole lanes; ld entries per row, D from
-  // column d on, U from column u on. After the factorisation D holds the upper factor and U holds X; the columns of the
-  // lower factor are in l_, as they were when they were eliminated (before the row exchanges of later columns), zero
-  // from the diagonal upwards.
+  // Consecutive rows [L | D | U] of ld entries, each part padded to whole lanes; D begins at column d, U at column u.
+  // After the factorisation D holds the upper factor and U holds X. l_ holds the columns of the lower factor as they
+  // were at their elimination (before the row exchanges of later columns), zero from the diagonal upwards.
   struct Block {
     int first = 0, size = 0, before = 0, after = 0;  // first row in the order; sizes of this block and its neighbours
     int d = 0, u = 0, ld = 0;
     std::size_t rows = 0, lower = 0;  // of a_ and l_
-    bool six = false;                 // rows of 6 + 6 + 6 values that follow each other from `value` on
+    bool six = false;                 // consecutive rows of 6 + 6 + 6 values, the first at `value`
     int value = 0;                    // first value
-    int target = 0, target_end = 0;   // else in source_ and target_
+    int target = 0, target_end = 0;   // otherwise: range of source_ and target_
   };
   struct Entry {
     int value, row, column;
@@ -296,17 +295,17 @@ class BlockChain final : public Factorisation {
       for (int r = 0; r < 6; ++r)
         for (int part = 0; part < parts; ++part, v += 6) {
           double* const to = a + r * block.ld + 8 * part;
-          lanes(to) = lanes(v);
-          lanes(to + 4) = Lanes{v[4], v[5], 0, 0};
+          lanes_at(to) = lanes_at(v);
+          lanes_at(to + 4) = Lanes{v[4], v[5], 0, 0};
         }
       return;
     }
-    for (int i = 0; i < block.size * block.ld; i += lane_count) lanes(a + i) = Lanes{};
+    for (int i = 0; i < block.size * block.ld; i += lane_count) lanes_at(a + i) = Lanes{};
     for (int k = block.target; k < block.target_end; ++k) a[target_[at(k)]] = values[source_[at(k)]];
   }
 
-  // One over the largest entry of every column of block b, whose rows and whose neighbours' are loaded and not
-  // factorised yet.
+  // One over the largest entry of every column of block b. The rows of the block and of its neighbours are loaded and
+  // not yet factorised.
   void scale_columns(std::size_t b) {
     const Block& block = blocks_[b];
     double largest[padded(largest_block)] = {};
@@ -314,7 +313,7 @@ class BlockChain final : public Factorisation {
       const double* const a = a_.data() + rows.rows + column;
       for (int r = 0; r < rows.size; ++r)
         for (int j = 0; j < padded(block.size); j += lane_count)
-          lanes(largest + j) = larger(magnitude(lanes(a + r * rows.ld + j)), lanes(largest + j));
+          lanes_at(largest + j) = max(abs(lanes_at(a + r * rows.ld + j)), lanes_at(largest + j));
     };
     if (b > 0) look(blocks_[b - 1], blocks_[b - 1].u);
     look(block, block.d);
@@ -334,13 +333,13 @@ class BlockChain final : public Factorisation {
     double* const a = a_.data() + block.rows;
     const double* const scale = column_scale_.data() + block.first;
 
-    // Largest entry of every row, columns scaled. Entries beyond a part's size are zero.
+    // Largest entry of every row with scaled columns; the padding is zero.
     double row_scale[largest_block];
     for (int r = 0; r < n; ++r) {
       const double* const row = a + r * ld;
       Lanes largest{};
       const auto look = [&](const double* x, const double* s, int count) {
-        for (int j = 0; j < count; j += lane_count) largest = larger(magnitude(lanes(x + j) * lanes(s + j)), largest);
+        for (int j = 0; j < count; j += lane_count) largest = max(abs(lanes_at(x + j) * lanes_at(s + j)), largest);
       };
       look(row, scale - block.before, d);
       look(row + d, scale, u - d);
@@ -358,13 +357,13 @@ class BlockChain final : public Factorisation {
         if (d > 0)
           for (int r = 0; r < 6; ++r) {
             double* const row = a + r * ld;
-            Lanes y0 = lanes(row + d), y1 = lanes(row + d + 4);
+            Lanes y0 = lanes_at(row + d), y1 = lanes_at(row + d + 4);
             for (int k = 0; k < 6; ++k) {
-              y0 -= row[k] * lanes(x + k * previous.ld);
-              y1 -= row[k] * lanes(x + k * previous.ld + 4);
+              y0 -= row[k] * lanes_at(x + k * previous.ld);
+              y1 -= row[k] * lanes_at(x + k * previous.ld + 4);
             }
-            lanes(row + d) = y0;
-            lanes(row + d + 4) = y1;
+            lanes_at(row + d) = y0;
+            lanes_at(row + d + 4) = y1;
           }
       } else {
         for (int r = 0; r < n; ++r)
@@ -372,7 +371,7 @@ class BlockChain final : public Factorisation {
       }
     }
 
-    // Eliminate [D' | U] with row exchanges, L stays.
+    // Eliminate [D' | U] with row exchanges; L stays in place.
     double* const lower = l_.data() + block.lower;
     double* const inverse = inverse_.data() + block.first;
     int* const pivot = pivot_.data() + block.first;
@@ -390,9 +389,9 @@ class BlockChain final : public Factorisation {
       if (p != k) {
         double* const other = a + p * ld + d;
         for (int j = 0; j < width; j += lane_count) {
-          const Lanes mine = lanes(row + j);
-          lanes(row + j) = lanes(other + j);
-          lanes(other + j) = mine;
+          const Lanes mine = lanes_at(row + j);
+          lanes_at(row + j) = lanes_at(other + j);
+          lanes_at(other + j) = mine;
         }
         std::swap(row_scale[k], row_scale[p]);
       }
@@ -419,7 +418,7 @@ class BlockChain final : public Factorisation {
         double* const row = a + k * ld;
         for (int j = k + 1; j < n; ++j) subtract(row + u, row[d + j], a + j * ld + u, 0, after);
         const double inv = inverse[k];
-        for (int j = 0; j < after; j += lane_count) lanes(row + u + j) *= inv;
+        for (int j = 0; j < after; j += lane_count) lanes_at(row + u + j) *= inv;
       }
     }
     return true;
@@ -445,24 +444,7 @@ class BlockChain final : public Factorisation {
     }
     for (int k = 0; k < n; ++k) x[k] = y[k];
   }
-  // x becomes D'^-T x for one block.
-  void solve_block_transposed(const Block& block, double* x) const {
-    const int n = block.size;
-    const double* const a = a_.data() + block.rows + block.d;
-    const double* const inverse = inverse_.data() + block.first;
-    const int* const pivot = pivot_.data() + block.first;
-    for (int k = 0; k < n; ++k) {
-      x[k] *= inverse[k];
-      for (int j = k + 1; j < n; ++j) x[j] -= a[k * block.ld + j] * x[k];
-    }
-    const double* const lower = l_.data() + block.lower;
-    for (int k = n - 1; k >= 0; --k) {
-      for (int r = k + 1; r < n; ++r) x[k] -= lower[k * padded(n) + r] * x[r];
-      std::swap(x[k], x[pivot[k]]);
-    }
-  }
-
-  // y -= A x for the part of a block's rows that begins at `column`; x has `count` entries, whole lanes are read.
+  // y -= A x, where A are the `count` columns of a block's rows from `column` on.
   template <int N>
   void subtract_product(const Block& block, int column, int count, const double* x, double* y) const {
     const int n = N ? N : block.size, m = N ? N : count;
@@ -496,23 +478,7 @@ class BlockChain final : public Factorisation {
     }
   }
 
-  void solve_chain_transposed(double* x) const {
-    // y -= A^T x for the part of a block's rows that begins at `column`
-    const auto subtract_transposed = [&](const Block& block, int column, int count, double* y) {
-      const double* const a = a_.data() + block.rows + column;
-      for (int r = 0; r < block.size; ++r)
-        for (int j = 0; j < count; ++j) y[j] -= a[r * block.ld + j] * x[block.first + r];
-    };
-    for (const Block& block : blocks_)
-      if (block.after > 0) subtract_transposed(block, block.u, block.after, x + block.first + block.size);
-    for (std::size_t b = blocks_.size(); b-- > 0;) {
-      const Block& block = blocks_[b];
-      solve_block_transposed(block, x + block.first);
-      if (block.before > 0) subtract_transposed(block, 0, block.before, x + block.first - block.before);
-    }
-  }
-
-  // What the border's entries contribute to the scales of columns and rows.
+  // Contributions of the border's entries to the scales of columns and rows.
   void scale_border(const double* values) {
     border_column_.assign(at(chain_), 0.0);
     border_row_.assign(at(chain_), 0.0);
@@ -543,7 +509,7 @@ class BlockChain final : public Factorisation {
       for (int c = 0; c < border_; ++c)
         schur_values_[at(e.row * border_ + c)] -= values[e.value] * columns_[at(c * chain_ + e.column)];
     }
-    // A row that vanishes altogether shows against the scale of the matrix, a dependent one in the pivots.
+    // Compare rows with the scale of the matrix: the pivots below show dependent rows, but no row that vanishes.
     double least = 1;
     for (int r = 0; r < border_; ++r) {
       double largest = 0;
@@ -564,19 +530,9 @@ class BlockChain final : public Factorisation {
     solve_chain(x);
     double* const z = x + chain_;
     for (const Entry& e : lower_border_) z[e.row] -= border_values_[at(e.value)] * x[e.column];
-    schur_->solve(z, 1, false);
+    schur_->solve(z, 1);
     for (int c = 0; c < border_; ++c)
       for (int i = 0; i < chain_; ++i) x[i] -= z[c] * columns_[at(c * chain_ + i)];
-  }
-
-  void solve_bordered_transposed(double* x) {
-    // z from S^T z = b_2 - B^T C^-T b_1, then C^T x = b_1 - E^T z
-    double* const z = x + chain_;
-    for (int c = 0; c < border_; ++c)
-      for (int i = 0; i < chain_; ++i) z[c] -= columns_[at(c * chain_ + i)] * x[i];
-    schur_->solve(z, 1, true);
-    for (const Entry& e : lower_border_) x[e.column] -= border_values_[at(e.value)] * z[e.row];
-    solve_chain_transposed(x);
   }
 
   SharedPattern pattern_;
@@ -589,7 +545,7 @@ class BlockChain final : public Factorisation {
   std::vector<int> pivot_;
   double smallest_ = 1, largest_ = 0;  // pivots against their scales
 
-  // [[C, B], [E, F]]: C^-1 B by columns, and what solves need of E
+  // [[C, B], [E, F]]: B, E and F by entries, C^-1 B by columns
   std::vector<Entry> upper_border_, lower_border_, corner_;
   std::vector<double> columns_, border_values_, schur_values_, border_scale_, border_column_, border_row_;
   Backend schur_;

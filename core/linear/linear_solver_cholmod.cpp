@@ -1,7 +1,7 @@
 // CHOLMOD: supernodal LL^T for symmetric positive definite matrices with much fill (solids), ordered by nested
 // dissection. [Chen, Davis, Hager & Rajamanickam, ACM TOMS 35 (2008) 22]
 //
-// The matrix is handed over as it is; CHOLMOD reads the lower triangle of its columns, the upper one of our rows.
+// CHOLMOD reads the lower triangle of compressed columns, which is the upper triangle of our compressed rows: no copy.
 #include <cholmod.h>
 
 #include <algorithm>
@@ -57,7 +57,6 @@ class Cholmod final : public Factorisation {
   Outcome factorise(std::span<const double> values, LinearCounters& counters) override {
     facts_.reciprocal_condition = 0;
     facts_.suspicious_row = -1;
-    facts_.negative_pivots = -1;
     for (std::size_t k = 0; k < values.size(); ++k)
       if (!std::isfinite(values[k])) {
         const auto& start = pattern_->row_start;
@@ -76,7 +75,7 @@ class Cholmod final : public Factorisation {
     if (common_.status == CHOLMOD_NOT_POSDEF) return Outcome::unsuitable;
     check();
 
-    // Pivots are the squares of the diagonal of L, to be compared with the diagonal of the matrix.
+    // The pivots are the squares of the diagonal of L; their scale is the diagonal of the matrix.
     const auto* const super = static_cast<const int*>(factor_->super);
     const auto* const rows = static_cast<const int*>(factor_->pi);
     const auto* const start = static_cast<const int*>(factor_->px);
@@ -94,11 +93,10 @@ class Cholmod final : public Factorisation {
     }
     facts_.reciprocal_condition = smallest >= 0 ? smallest : 0;
     if (!(smallest > singular_tolerance)) return Outcome::unsuitable;  // UMFPACK names the row
-    facts_.negative_pivots = 0;
     return Outcome::ok;
   }
 
-  void solve(double* b, int columns, bool) override {
+  void solve(double* b, int columns) override {
     const auto n = static_cast<std::size_t>(pattern_->rows), m = static_cast<std::size_t>(columns);
     cholmod_dense rhs{};
     rhs.nrow = rhs.d = n;

@@ -1,4 +1,4 @@
-// What a factorisation would cost, from counts alone.
+// Predicted cost of a factorisation, from the pattern alone.
 #include <amd.h>
 
 #include <new>

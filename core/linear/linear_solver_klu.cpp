@@ -1,8 +1,9 @@
-// KLU: sparse LU for matrices with little fill (chains, mechanisms). Pivots are chosen once and kept as long as they
-// serve. [Davis & Palamadai Natarajan, ACM TOMS 37 (2010) 36]
+// KLU: sparse LU for matrices with little fill (chains, mechanisms). Pivots are chosen once and kept until the factors
+// lose accuracy. [Davis & Palamadai Natarajan, ACM TOMS 37 (2010) 36]
 //
-// KLU reads compressed columns: the CSR arrays of A are those of B = A^T, so A x = b is KLU's transposed solve. Its
-// column j is row j of A, and a vanishing pivot in column j means that row j of A depends on rows eliminated before it.
+// KLU reads compressed columns, so it sees B = A^T in the CSR arrays of A, and A x = b is KLU's transposed solve.
+// Column j of B is row j of A, and a vanishing pivot in column j means that row j of A depends on rows eliminated
+// before it.
 #include <klu.h>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ class Klu final : public Factorisation {
     }
     auto* const x = const_cast<double*>(values.data());  // KLU does not write to it
 
-    // The pivots of before, as long as they serve.
+    // Reuse the pivots if they still serve.
     if (numeric_) {
       ++counters.factorisations;
       ++counters.refactorisations;
@@ -85,13 +86,7 @@ class Klu final : public Factorisation {
     return Outcome::ok;
   }
 
-  void solve(double* b, int columns, bool transposed) override {
-    const int n = pattern_->rows;
-    if (transposed)
-      klu_solve(symbolic_, numeric_, n, columns, b, &common_);
-    else
-      klu_tsolve(symbolic_, numeric_, n, columns, b, &common_);
-  }
+  void solve(double* b, int columns) override { klu_tsolve(symbolic_, numeric_, pattern_->rows, columns, b, &common_); }
   std::string_view name() const override { return "klu"; }
   std::span<const double> pivot_values() const override {
     return numeric_ != nullptr ? std::span<const double>(pivot_values_) : std::span<const double>();
@@ -102,8 +97,8 @@ class Klu final : public Factorisation {
   int* start() const { return const_cast<int*>(pattern_->row_start.data()); }
   int* column() const { return const_cast<int*>(column_indices(*pattern_)); }
 
-  // Pivots against their scales, the smallest into the facts; returns its row. KLU holds the pivots of B with rows
-  // divided by their largest entry.
+  // Divides pivots by their scales, keeps the smallest in the facts, returns its row. KLU holds the pivots of B with
+  // every row divided by its largest entry.
   int judge_pivots() {
     const auto* const pivot = static_cast<const double*>(numeric_->Udiag);
     double smallest = 1;
@@ -119,8 +114,8 @@ class Klu final : public Factorisation {
     facts_.reciprocal_condition = smallest >= 0 ? smallest : 0;
     return row;
   }
-  // No pivot is much smaller than when it was chosen, so that L stays bounded, and none is much larger than the largest
-  // then: the Schur complements did not grow.
+  // L stays bounded: no pivot is much smaller than when the pivots were chosen. The Schur complements did not grow: no
+  // pivot is much larger than the largest pivot then.
   bool pivots_serve() const {
     bool serve = largest_ <= 1e3 * fresh_largest_;
     for (std::size_t k = 0; k < relative_.size(); ++k) serve &= relative_[k] >= 1e-3 * fresh_[k];

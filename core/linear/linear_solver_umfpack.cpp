@@ -1,5 +1,5 @@
 // UMFPACK: multifrontal LU for unsymmetric or indefinite matrices with much fill (solids), ordered by nested
-// dissection, without iterative refinement (Newton refines). [Davis, ACM TOMS 30 (2004) 196]
+// dissection, without iterative refinement (Newton's method corrects). [Davis, ACM TOMS 30 (2004) 196]
 //
 // The CSR arrays of A are the compressed columns of B = A^T: A x = b is the transposed solve.
 #include <umfpack.h>
@@ -15,7 +15,7 @@
 namespace carom::detail {
 namespace {
 
-// A symmetric pattern with nine in ten diagonal entries stored.
+// Whether the pattern is symmetric and stores at least nine in ten diagonal entries.
 bool prefers_diagonal(const SparsePattern& p) {
   int diagonal = 0;
   for (int i = 0; i < p.rows; ++i)
@@ -43,7 +43,7 @@ class Umfpack final : public Factorisation {
     control_[UMFPACK_ORDERING] = UMFPACK_ORDERING_METIS;
     control_[UMFPACK_PIVOT_TOLERANCE] = 0.5;
     control_[UMFPACK_SYM_PIVOT_TOLERANCE] = 0.1;
-    // Left to itself UMFPACK orders A^T A also for the patterns of solids, with a third more fill.
+    // By default UMFPACK orders A^T A even for the patterns of solids, which costs a third more fill.
     if (prefers_diagonal(*pattern_)) control_[UMFPACK_STRATEGY] = UMFPACK_STRATEGY_SYMMETRIC;
     control_[UMFPACK_IRSTEP] = 0;
     control_[UMFPACK_SCALE] = UMFPACK_SCALE_MAX;  // rows of B, which are columns of A
@@ -77,7 +77,7 @@ class Umfpack final : public Factorisation {
     if (status != UMFPACK_WARNING_singular_matrix) check(status);
     facts_.fill = info[UMFPACK_LNZ] + info[UMFPACK_UNZ] - pattern_->rows;
 
-    // Pivots of B with rows divided by their largest entry, against the scale of the row of A.
+    // Pivots of B, whose rows are divided by their largest entries, over the scales of the rows of A.
     int reciprocal = 0;
     check(umfpack_di_get_numeric(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, pivot_row_.data(),
                                  pivot_column_.data(), pivot_.data(), &reciprocal, nullptr, numeric_));
@@ -93,12 +93,12 @@ class Umfpack final : public Factorisation {
     return Outcome::singular;
   }
 
-  void solve(double* b, int columns, bool transposed) override {
+  void solve(double* b, int columns) override {
     double info[UMFPACK_INFO];
     for (int c = 0; c < columns; ++c, b += n_) {
-      // The matrix itself is needed by refinement only.
-      check(umfpack_di_wsolve(transposed ? UMFPACK_A : UMFPACK_At, nullptr, nullptr, nullptr, x_.data(), b, numeric_,
-                              control_, info, index_.data(), work_.data()));
+      // No matrix is passed: only refinement would need one.
+      check(umfpack_di_wsolve(UMFPACK_At, nullptr, nullptr, nullptr, x_.data(), b, numeric_, control_, info,
+                              index_.data(), work_.data()));
       std::ranges::copy(x_, b);
     }
   }

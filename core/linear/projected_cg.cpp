@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/index.hpp"
+#include "core/base/simd4.hpp"
 #include "core/linear/sparse.hpp"
 
 namespace carom {
@@ -15,12 +16,10 @@ namespace carom {
 namespace {
 
 using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
-using Plain [[gnu::vector_size(32)]] = double;
-constexpr int lane_count = 4;
 constexpr int largest_rows = 8;  // of one node
 constexpr double rank_tolerance = 1e-10;
 
-inline Plain load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Floats*>(p), Plain); }
+inline Lanes load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Floats*>(p), Lanes); }
 inline double rounded(double x) { return static_cast<double>(static_cast<float>(x)); }
 
 using Block = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor, 6, 6>;
@@ -79,7 +78,7 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
     groups_.push_back(group);
   }
 
-  // points whose rows have the same columns, those of points
+  // find points whose three rows have the same columns and couple to points only
   for (Group& group : groups_) {
     const int first = pattern.row_start[at(group.first)], length = pattern.row_start[at(group.first + 1)] - first;
     bool regular = group.size == 3 && length % 3 == 0;
@@ -102,7 +101,7 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
       for (int c = 0; c < group.size; ++c) block_entry_.push_back(pattern.find(group.first + r, group.first + c));
   }
 
-  // whole lanes are read, beyond the last entry
+  // extra room: kernels read whole lanes beyond the last entry
   values_.assign(at(pattern.nonzeros() + lane_count), 0.0F);
   blocks_.assign(entries, 0.0);
   block_.assign(groups_.size(), nullptr);
@@ -145,7 +144,7 @@ double ProjectedCg::sum_partials(const Vector& partials) const {
   return std::accumulate(partials.begin(), partials.end(), 0.0);
 }
 
-// visit(place in values_, place in the pattern's values) for all entries of a node's rows.
+// Calls visit(place in values_, place in the pattern's values) for all entries of a node's rows.
 template <class Visit>
 void ProjectedCg::each_value(const Group& group, const Visit& visit) const {
   const std::vector<int>& start = pattern_->row_start;
@@ -161,7 +160,7 @@ void ProjectedCg::each_value(const Group& group, const Visit& visit) const {
 
 bool ProjectedCg::prepare(std::span<const double> values) {
   const auto entry_of_block = [&](std::size_t k) { return block_entry_[k] < 0 ? 0.0 : values[at(block_entry_[k])]; };
-  // a power of two that brings the largest entry to about one; of a definite matrix it is on the diagonal
+  // scale the largest entry to about one by a power of two; in a definite matrix that entry is on the diagonal
   double largest = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (std::size_t r = 0, m = at(groups_[g].size); r < m; ++r) {
@@ -189,7 +188,7 @@ bool ProjectedCg::prepare(std::span<const double> values) {
 }
 
 bool ProjectedCg::set_rows(std::span<const SparseRow* const> rows) {
-  // rows sorted by their node
+  // sort rows by node
   row_order_.resize(rows.size());
   std::iota(row_order_.begin(), row_order_.end(), 0);
   const auto group_of_row = [&](int i) {
@@ -229,7 +228,7 @@ bool ProjectedCg::set_rows(std::span<const SparseRow* const> rows) {
   redundant_ = false;
   for (Constrained& node : constrained_) build_constrained(node, rows);
 
-  // which of them lie in a chunk
+  // ranges of constrained nodes per chunk
   std::size_t next = 0;
   for (std::size_t chunk = 0; chunk + 1 < chunk_constrained_.size(); ++chunk) {
     chunk_constrained_[chunk] = static_cast<int>(next);
@@ -254,8 +253,8 @@ void ProjectedCg::build_constrained(Constrained& node, std::span<const SparseRow
     unit.row(i) = inverse_length(i) * G.row(i);
   }
 
-  // (G G^T)^+ with rows of unit length, so that dependent ones share their force whatever their scales are, and an
-  // orthonormal basis of what the rows hold
+  // (G G^T)^+ with rows of unit length, so that dependent rows share their force independently of their scales, and an
+  // orthonormal basis of the row space
   const Eigen::SelfAdjointEigenSolver<RowsSquare> normal(unit * unit.transpose());
   RowsSquare inverse = RowsSquare::Zero(k, k);
   BlockMap basis(bases_.data() + node.gradients, k, m);
@@ -272,7 +271,7 @@ void ProjectedCg::build_constrained(Constrained& node, std::span<const SparseRow
       inverse_length.asDiagonal() * inverse * inverse_length.asDiagonal();
 }
 
-// B^-1 restricted to the null space of G: A - A V^T (V A V^T)^-1 V A with A = B^-1 and V the basis of the rows of G.
+// B^-1 restricted to the null space of G: A - A V^T (V A V^T)^-1 V A with A = B^-1 and V a basis of the row space of G.
 void ProjectedCg::restrict_blocks() {
   for (std::size_t g = 0; g < groups_.size(); ++g) block_[g] = blocks_.data() + block_start_[g];
   for (const Constrained& node : constrained_) {
@@ -302,11 +301,11 @@ void ProjectedCg::multiply_group(const Group& group, const double* x, double* y)
     }
     return;
   }
-  // columns of blocks, the fourth lane is the next column's; two blocks at a time, since one sum would wait for itself
+  // by columns of blocks, where the fourth lane is ignored; two independent sums hide the latency of the additions
   const float* a = values_.data() + p.row_start[at(group.first)];
   const int* neighbour = neighbours_.data() + group.neighbours;
   const int* const end = neighbours_.data() + group.neighbours_end;
-  Plain s0{}, s1{}, s2{}, t0{}, t1{}, t2{};
+  Lanes s0{}, s1{}, s2{}, t0{}, t1{}, t2{};
   for (; neighbour + 1 < end; neighbour += 2, a += 18) {
     const double* const u = x + neighbour[0];
     const double* const w = x + neighbour[1];
@@ -323,7 +322,7 @@ void ProjectedCg::multiply_group(const Group& group, const double* x, double* y)
     s1 += load(a + 3) * u[1];
     s2 += load(a + 6) * u[2];
   }
-  const Plain s = (s0 + t0) + (s1 + t1) + (s2 + t2);
+  const Lanes s = (s0 + t0) + (s1 + t1) + (s2 + t2);
   y[0] = s[0];
   y[1] = s[1];
   y[2] = s[2];
@@ -374,7 +373,7 @@ ProjectedCg::Status ProjectedCg::solve(In r_in, In c, double relative, double en
     }
   }
 
-  // r = -P (r_in + S x_0), z = B^-1 r, p = z; the scaled matrix takes a scaled residual
+  // r = -P (r_in + S x_0), z = B^-1 r, p = z; r is scaled as the matrix is
   const auto equations = [&](int first, int last) {
     return std::pair(groups_[at(first)].first, groups_[at(last - 1)].first + groups_[at(last - 1)].size);
   };
@@ -458,7 +457,7 @@ ProjectedCg::Status ProjectedCg::solve(In r_in, In c, double relative, double en
     rz = next;
   }
 
-  // the multipliers hold what the residual has along the gradients
+  // the multipliers balance the residual along the gradients
   for (const Constrained& node : constrained_) {
     const Group& group = groups_[at(node.group)];
     const int k = node.last - node.first;

@@ -3,15 +3,16 @@
 //   S dx - G^T dl = -r,   G dx = -c        S symmetric positive definite on the null space of G, every row of G touches
 //                                          the equations of one node.
 //
-// dx = x_0 + y with x_0 = -G^T (G G^T)^-1 c; the iteration for y in the null space of G is preconditioned by the
-// inverses of S's node blocks, restricted to that null space, which for rows of single nodes are again node blocks. So
-// a change of the active set costs nothing. dl follows from the residual at the nodes concerned, G G^T dl = G (S dx +
-// r); redundant rows of a node get multipliers of least norm. [Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 23 (2001)
-// 1376]
+// dx = x_0 + y with x_0 = -G^T (G G^T)^-1 c and y in the null space of G. The preconditioner consists of the inverse
+// node blocks of S, restricted to the null space of G; because every row touches one node, the restricted inverses are
+// node blocks again, and a change of the active set costs next to nothing. dl follows from the residual at the nodes
+// with rows, G G^T dl = G (S dx + r); redundant rows of a node get multipliers of least norm. [Gould, Hribar & Nocedal,
+// SIAM J. Sci. Comput. 23 (2001) 1376]
 //
-// The matrix is kept in single precision, scaled: half the memory that an iteration moves. It is the tangent of a
-// Newton iteration, whose residual is evaluated in double precision; everything else is double here too. Rows are
-// summed by one thread each and dot products by fixed chunks: the same bits for any number of threads.
+// The matrix is scaled and kept in single precision, which halves the memory traffic of an iteration. That suffices,
+// because the matrix is the tangent of a Newton iteration whose residual is evaluated in double precision. All vectors
+// are double. One thread sums each row, and dot products are summed in fixed chunks: same bits for any number of
+// threads.
 #pragma once
 
 #include <span>
@@ -26,18 +27,18 @@ class ProjectedCg {
  public:
   enum class Status { converged, indefinite, slow, not_finite };
 
-  /// `node` names the node of every equation; the equations of a node are consecutive, six at most. `pattern` is square
+  /// node[i] is the node of equation i; a node has at most six equations, which are consecutive. `pattern` is square
   /// and outlives this object. `weight` (empty: ones) multiplies equations in the norm of residuals.
   void analyse(const SparsePattern& pattern, std::span<const int> node, Vector weight, int threads);
-  /// Nodes and their couplings, after analyse(): the pattern with a row per node.
+  /// The couplings of nodes, one row per node; after analyse().
   SparsePattern node_graph() const;
 
-  /// Copies the matrix and inverts the blocks of its nodes; false if one is not positive definite.
+  /// Copies the matrix and inverts its node blocks; false if a block is not positive definite.
   bool prepare(std::span<const double> values);
-  /// The rows of G for the next solves; false if one of them touches several nodes, or more than eight the same.
+  /// The rows of G for the next solves; false if a row touches several nodes, or a node has more than eight rows.
   bool set_rows(std::span<const SparseRow* const> rows);
-  /// Until the norm of the projected residual has fallen by the factor `relative` or below `enough`; `limit` iterations
-  /// at most. dx and dl (one per row) are overwritten.
+  /// Iterates until the norm of the projected residual has fallen by the factor `relative` or below `enough`, at most
+  /// `limit` times. dx and dl (one entry per row) are overwritten.
   Status solve(In r, In c, double relative, double enough, int limit, Out dx, Out dl);
   int iterations() const { return iterations_; }  ///< of the last solve
   /// Some rows of a node depend on each other.
@@ -49,7 +50,7 @@ class ProjectedCg {
 
   struct Group {
     int first = 0, size = 0;
-    int neighbours = 0, neighbours_end = 0;  // of neighbours_; none: its values lie as in the pattern
+    int neighbours = 0, neighbours_end = 0;  // range of neighbours_; empty: values lie as in the pattern
   };
   // The rows of one node.
   struct Constrained {
@@ -77,15 +78,15 @@ class ProjectedCg {
   bool redundant_ = false, rows_stale_ = true;
   double scale_ = 1;  // of the matrix held
   std::vector<Group> groups_;
-  // Of points whose neighbours are points: first equations of these. Their 3 x 3 blocks follow each other in values_,
-  // column by column.
+  // For points that couple to points only: first equations of their neighbours. values_ holds their 3 x 3 blocks one
+  // after the other, column by column.
   std::vector<int> neighbours_, group_of_;
   std::vector<float> values_;
   Vector weight_;
   std::vector<std::size_t> block_start_;  // of a group in blocks_ and block_entry_
-  std::vector<int> block_entry_;          // the pattern's entries of node blocks
+  std::vector<int> block_entry_;          // places of node blocks in the pattern's values, -1: no entry
   Vector blocks_, constrained_blocks_;    // inverse node blocks; those of nodes with rows, restricted
-  std::vector<const double*> block_;      // the one in use, per group
+  std::vector<const double*> block_;      // per group: inverse block in use
   std::vector<Constrained> constrained_;
   std::vector<int> row_order_, chunk_constrained_;
   Vector gradients_, bases_, normal_inverse_;

@@ -42,7 +42,7 @@ void PatternBuilder::add_block(std::span<const int> rows, std::span<const int> c
 }
 
 SparsePattern PatternBuilder::build() {
-  // Which blocks and which single entries touch a row, as compressed lists.
+  // Compressed lists of the blocks and single entries that touch each row.
   std::vector<std::size_t> block_start(at(rows_) + 1, 0), single_start(at(rows_) + 1, 0);
   for (const Block& b : blocks_)
     for (std::size_t k = b.rows; k < b.cols; ++k) ++block_start[at(indices_[k]) + 1];
@@ -59,7 +59,7 @@ SparsePattern PatternBuilder::build() {
   std::vector<int> single_col(single_start.back());
   for (std::size_t k = 0; k < single_rows_.size(); ++k) single_col[next[at(single_rows_[k])]++] = single_cols_[k];
 
-  // Visits every column of a row once.
+  // Calls take(column) once for every column of a row.
   std::vector<int> seen_in(at(cols_), -1);
   const auto visit = [&](int row, auto&& take) {
     const auto once = [&](int col) {
@@ -74,7 +74,7 @@ SparsePattern PatternBuilder::build() {
     for (std::size_t k = single_start[at(row)]; k < single_start[at(row) + 1]; ++k) once(single_col[k]);
   };
 
-  // Count, then fill, so that the result is allocated once and exactly.
+  // Count first, then fill: the result is allocated once, with its exact size.
   SparsePattern p{rows_, cols_, std::vector<int>(at(rows_) + 1, 0), {}};
   std::size_t total = 0;
   for (int row = 0; row < rows_; ++row) {
@@ -102,16 +102,6 @@ void multiply(const SparsePattern& pattern, std::span<const double> values, std:
     for (int k = start[i]; k < start[i + 1]; ++k) sum += values[at(k)] * x[at(column[k])];
     y[at(i)] = sum;
   }
-}
-
-void multiply_transposed(const SparsePattern& pattern, std::span<const double> values, std::span<const double> x,
-                         std::span<double> y) {
-  assert(values.size() == pattern.column.size() && x.size() == at(pattern.rows) && y.size() == at(pattern.cols));
-  std::ranges::fill(y, 0.0);
-  const int* const start = pattern.row_start.data();
-  const int* const column = pattern.column.data();
-  for (int i = 0; i < pattern.rows; ++i)
-    for (int k = start[i]; k < start[i + 1]; ++k) y[at(column[k])] += values[at(k)] * x[at(i)];
 }
 
 }  // namespace carom

@@ -1,8 +1,8 @@
 // ConstraintBlock: many constraints of one kind, bilateral (joints) or unilateral (contacts, stops).
 //
 // A constraint has rows() equations g(q, t) = 0 or gaps g(q, t) >= 0. Derivatives "with respect to q" are along
-// q o exp(e w) (THEORY section 1), so G is the gradient that gives g' = G v + g_t. The reaction direction F (force
-// = F^T s) is an operator of its own: it is G unless a block says otherwise, and then the saddle point is unsymmetric.
+// q o exp(e w) (THEORY section 1), so G is the gradient that gives g' = G v + g_t. The constraint force is G^T s. A
+// method that lets a condensed row act along another direction F hands the pair (G, F) to SaddlePoint::set_active.
 // Local arrays: values row after row per item; gradients rows() x local_size per item, row-major.
 #pragma once
 
@@ -11,23 +11,21 @@
 
 #include "core/base/types.hpp"
 #include "core/mechanics/bound_nodes.hpp"
+#include "core/mechanics/rows.hpp"
 #include "core/mechanics/topology.hpp"
 
 namespace carom {
 
 struct ConstraintTraits {
-  bool unilateral = false;
-  bool linear = false;         ///< G constant (g may depend on t)
-  bool position_level = true;  ///< false: rows exist at velocity level only (friction, rolling)
-  bool own_direction = false;  ///< F differs from G
-  bool moving = false;         ///< g depends on t: g_t is not identically zero
+  RowKind kind = RowKind::bilateral;  ///< of an item's first row; the others of a unilateral item are tangential
+  bool linear = false;                ///< G is constant (g may depend on t)
+  bool moving = false;                ///< g depends on t: g_t is not identically zero
+  bool searching = false;             ///< find_candidates() may bind items to other nodes
 };
 
-/// Per-row data of the contact law; joints leave the defaults.
+/// Data of the contact law of a row; joints leave the defaults.
 struct ContactParameters {
   double restitution = 0;  ///< e in [0, 1] of Newton's impact law; 0 for bilateral rows
-  double friction = 0;     ///< Coulomb coefficient
-  double scale = 1;        ///< by which a user weighs the row's residual against the model's length scale
 };
 
 /// The state an evaluation may read.
@@ -35,6 +33,7 @@ struct ConstraintInput {
   const double* q = nullptr;  ///< whole configuration
   const double* v = nullptr;  ///< local velocities of the range; needed for rate, bias and rate_gradient
   double t = 0;
+  const StepStart* start = nullptr;  ///< start of the step; null outside of steps
 };
 
 /// What is wanted; null pointers are skipped.
@@ -44,7 +43,6 @@ struct ConstraintValues {
   double* bias = nullptr;           ///< h: g'' = G v' + h,  h = D(G v) v + 2 D(g_t) v + g_tt
   double* gradient = nullptr;       ///< G
   double* rate_gradient = nullptr;  ///< D(G v + g_t)
-  double* direction = nullptr;      ///< F, only asked of blocks with own_direction
 };
 
 class ConstraintBlock {
@@ -58,13 +56,16 @@ class ConstraintBlock {
   const std::string& name() const { return name_; }
   const Topology& topology() const { return topology_; }
   int rows() const { return rows_; }
+  RowKind row_kind(int row) const {
+    return row > 0 && traits_.kind == RowKind::unilateral ? RowKind::tangential : traits_.kind;
+  }
   const ConstraintTraits& traits() const { return traits_; }
 
   /// Fills what `values` asks for, item after item.
   virtual void evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const = 0;
-  /// f += F^T s
+  /// f += G^T s
   virtual void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const = 0;
-  /// A += c D(F^T s), without T; local_size x local_size per item, row-major.
+  /// A += c D(G^T s), without T; local_size x local_size per item, row-major.
   virtual void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                                      double* A) const = 0;
   virtual ContactParameters law(int item, int row) const {
@@ -86,10 +87,26 @@ class ConstraintBlock {
   };
   virtual Place place(int item, int row, const ConstraintInput& in) const = 0;
 
-  /// Called once by System when the nodes are numbered.
+  /// Binds items to the nodes that they may touch within a step of size h from (q, v) at time t, v per equation: a row
+  /// keeps its slave point and changes its master. True if Topology::nodes changed. Called only with `searching`.
+  virtual bool find_candidates(const double* q, const double* v, double t, double h) {
+    (void)q, (void)v, (void)t, (void)h;
+    return false;
+  }
+
+  /// Called by System when the nodes are numbered, and after find_candidates() has changed them.
   void bind(const DofMap& dofs) { nodes_.bind(topology_, dofs); }
 
  protected:
+  /// For find_candidates(): binds a slot of an item to another node; true if that is a change.
+  bool bind_slot(int item, int slot, int node) {
+    int& bound =
+        topology_.nodes[static_cast<std::size_t>(item) * topology_.slots.size() + static_cast<std::size_t>(slot)];
+    if (bound == node) return false;
+    bound = node;
+    return true;
+  }
+
   /// First configuration entry of the node in a slot; null for ground.
   const double* configuration(const ConstraintInput& in, int item, int slot) const {
     return nodes_.configuration(in.q, item, slot);

@@ -63,11 +63,15 @@ struct ElementTangent {
 };
 
 /// A named field for output, filled by ElementBlock::output: values per element, or, of nodal fields, per node of every
-/// element (slot after slot), which are averaged over the elements that share a node.
+/// element (slot after slot), which are averaged over the elements that share a node. Components are 1, 3 (x, y, z) or
+/// 6 (xx, yy, zz, xy, yz, xz, the order of VTK). Probes record every field by its name, so that blocks with a field of
+/// the same name mean the same quantity.
 struct OutputField {
   std::string name;
   int components = 1;
   bool nodal = false;
+  std::string unit{};  ///< SI
+  std::string help{};  ///< what the field is, for the reference page
 };
 
 class ElementBlock {

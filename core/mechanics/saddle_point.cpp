@@ -23,38 +23,6 @@ constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
 constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operations; it runs faster
 constexpr double direct_operations_per_entry = 3000;
 
-// In-place LU with partial pivoting of a small dense row-major matrix; returns smallest over largest pivot.
-double factorise_dense(double* A, int* pivot, int n) {
-  double smallest = HUGE_VAL, largest = 0;
-  for (int k = 0; k < n; ++k) {
-    int p = k;
-    for (int i = k + 1; i < n; ++i)
-      if (std::abs(A[i * n + k]) > std::abs(A[p * n + k])) p = i;
-    pivot[k] = p;
-    if (p != k) std::swap_ranges(A + k * n, A + k * n + n, A + p * n);
-    const double d = A[k * n + k];
-    smallest = std::min(smallest, std::abs(d));
-    largest = std::max(largest, std::abs(d));
-    if (d == 0) return 0;
-    for (int i = k + 1; i < n; ++i) {
-      const double l = A[i * n + k] /= d;
-      for (int j = k + 1; j < n; ++j) A[i * n + j] -= l * A[k * n + j];
-    }
-  }
-  return largest > 0 ? smallest / largest : 0;
-}
-
-void solve_dense(const double* A, const int* pivot, int n, double* b) {
-  for (int k = 0; k < n; ++k) {
-    std::swap(b[k], b[pivot[k]]);
-    for (int j = 0; j < k; ++j) b[k] -= A[k * n + j] * b[j];
-  }
-  for (int k = n - 1; k >= 0; --k) {
-    for (int j = k + 1; j < n; ++j) b[k] -= A[k * n + j] * b[j];
-    b[k] /= A[k * n + k];
-  }
-}
-
 }  // namespace
 
 void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length) {
@@ -101,7 +69,7 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
   }
 
   // room for a few active rows; more allocate when they become active for the first time
-  const std::size_t few = std::min<std::size_t>(16, at(system.unilateral()));
+  const std::size_t few = std::min<std::size_t>(16, at(system.conditional()));
   active_.resize(few);
   for (ActiveRow& row : active_) {
     row.column.reserve(at(n_ + n_b_));
@@ -110,9 +78,9 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
       r->value.reserve(16);
     }
   }
-  for (Vector* x : {&D_, &D_factor_}) x->reserve(few * few);
+  D_.reserve(few * few);
+  D_lu_.reserve(static_cast<int>(few));
   for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_, &d_scale_}) x->reserve(few);
-  D_pivot_.reserve(few);
   cg_rows_.reserve(few);
 }
 
@@ -123,8 +91,8 @@ void SaddlePoint::analyse_direct() {
   direct_known_ = true;
 }
 
-bool SaddlePoint::factorise(const System& system, const Linearisation& request, In frame_blocks) {
-  assemble(request, frame_blocks);
+bool SaddlePoint::factorise(const Linearisation& request) {
+  assemble(request);
   row_scale_ = request.row_scale;
   for (ActiveRow& row : active_) row.kept = false;
   delassus_known_ = projected_ = false;
@@ -134,7 +102,7 @@ bool SaddlePoint::factorise(const System& system, const Linearisation& request, 
   const Linearisation& last = kept_.numbers;
   if (request.c_M != last.c_M || request.c_C != last.c_C || request.c_K != last.c_K || request.c_s != last.c_s)
     cg_failures_ = 0;
-  kept_.keep(system, request, frame_blocks);
+  kept_.keep(*system_, request);
   direct_ = gave_up_ || cg_failures_ >= cg_patience;
   gave_up_ = false;
   if (!direct_ && !cg_.prepare(values())) {
@@ -152,7 +120,7 @@ bool SaddlePoint::factorise(const System& system, const Linearisation& request, 
 
 // ---- the request of the present matrix
 
-void SaddlePoint::KeptRequest::keep(const System& system, const Linearisation& request, In blocks) {
+void SaddlePoint::KeptRequest::keep(const System& system, const Linearisation& request) {
   const auto copy_of = [](const double* from, std::size_t size, Vector& to) {
     to.assign(from, from + (from == nullptr ? 0 : size));
   };
@@ -164,10 +132,12 @@ void SaddlePoint::KeptRequest::keep(const System& system, const Linearisation& r
   copy_of(request.s, at(system.rows()), s);
   T.frames.clear();
   if (request.T != nullptr) T.frames = request.T->frames;
-  frame_blocks.assign(blocks.begin(), blocks.end());
+  frame_blocks.assign(request.frame_blocks.begin(), request.frame_blocks.end());
   numbers = request;
   numbers.q_M = numbers.q = numbers.v = numbers.a = numbers.s = nullptr;
   numbers.T = nullptr;
+  numbers.start = nullptr;  // no bilateral row is in the matrix that conjugate gradients solve
+  numbers.frame_blocks = {};
 }
 
 Linearisation SaddlePoint::KeptRequest::request() const {
@@ -179,6 +149,7 @@ Linearisation SaddlePoint::KeptRequest::request() const {
   request.a = pointer(a);
   request.s = pointer(s);
   request.T = T.frames.empty() ? nullptr : &T;
+  request.frame_blocks = frame_blocks;
   return request;
 }
 
@@ -225,17 +196,18 @@ void SaddlePoint::KeptRequest::restore(const System& system, const NamedArrays& 
   for (std::size_t i = 0; i < T.frames.size(); ++i) std::copy_n(t.data() + 9 * i, 9, T.frames[i].data());
 }
 
-void SaddlePoint::assemble(const Linearisation& request, In frame_blocks) {
+void SaddlePoint::assemble(const Linearisation& request) {
   Vector& values = this->values();
   Linearisation wanted = request;
   wanted.symmetrised = symmetrised_;
   system_->assemble(wanted, values);
-  if (frame_blocks.empty()) return;
+  if (request.frame_blocks.empty()) return;
   std::size_t entry = 0;
   for (const DofMap::Frame& f : system_->dofs().rotating_frames())
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j, ++entry)
-        if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0) values[at(k)] += frame_blocks[entry];
+        if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0)
+          values[at(k)] += request.frame_blocks[entry];
 }
 
 bool SaddlePoint::factorise_directly() {
@@ -301,7 +273,7 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
     cg_counters_.cg_iterations = static_cast<long>(x[5]);
     cg_counters_.cg_matrices = static_cast<long>(x[6]);
     kept_.restore(*system_, record, prefix, factorised_);
-    if (factorised_) assemble(kept_.request(), kept_.frame_blocks);
+    if (factorised_) assemble(kept_.request());
     if (factorised_ && !direct_) factorised_ = cg_.prepare(values());
     if (x[1] == 0) return;
     analyse_direct();
@@ -356,26 +328,25 @@ ProjectedCg::Status SaddlePoint::run_cg(In r, In c, Accuracy accuracy, Out dx, O
   ++cg_counters_.cg_solves;
   cg_counters_.cg_iterations += cg_.iterations();
   const bool failed = status == ProjectedCg::Status::indefinite || status == ProjectedCg::Status::slow;
-  failure_ = status == ProjectedCg::Status::indefinite ? "indefinite matrix"
-             : status == ProjectedCg::Status::slow     ? "too many iterations of the conjugate gradients"
-                                                       : "not finite";
+  failure_ = status == ProjectedCg::Status::indefinite ? Failure::indefinite
+             : status == ProjectedCg::Status::slow     ? Failure::slow
+                                                       : Failure::not_finite;
   gave_up_ = failed && direct_affordable_;
   cg_failures_ = gave_up_ ? cg_failures_ + 1 : 0;
   return status;
 }
 
 // Gives the active rows to the conjugate gradients; false if they cannot take them.
-bool SaddlePoint::project_active(const System& system, std::span<const int> rows, In q, double t,
-                                 const TangentOperators* T) {
+bool SaddlePoint::project_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
+                                 const StepStart* start) {
   n_A_ = static_cast<int>(rows.size());
   if (rows.size() > active_.size()) active_.resize(rows.size());
   cg_rows_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ActiveRow& a = active_[i];
-    const ConstraintBlock& block = *system.constraints()[at(system.row_place(rows[i]).block)];
-    if (block.traits().own_direction) return false;
+    const ConstraintBlock& block = *system_->constraints()[at(system_->row_place(rows[i]).block)];
     a.kept = a.kept && a.row == rows[i] && block.traits().linear;
-    if (!a.kept) system.row_gradient(rows[i], q, t, T, a.G);
+    if (!a.kept) system_->row_gradient(rows[i], q, t, T, a.G, start);
     a.row = rows[i];
     a.kept = true;
     // T turns rotations, so that the direction of the reaction is another one
@@ -385,53 +356,74 @@ bool SaddlePoint::project_active(const System& system, std::span<const int> rows
   return cg_.set_rows(cg_rows_);
 }
 
-void SaddlePoint::set_active(const System& system, std::span<const int> rows, In q, double t,
-                             const TangentOperators* T) {
+void SaddlePoint::set_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
+                             const StepStart* start) {
   if (iterative()) {
-    projected_ = project_active(system, rows, q, t, T);
+    projected_ = project_active(rows, q, t, T, start);
     if (projected_) return;
     for (ActiveRow& row : active_) row.kept = false, row.row = -1;
   }
-  // bring the rows into the first places, keeping what is known of them
-  delassus_known_ = delassus_known_ && at(n_A_) == rows.size();
-  n_A_ = static_cast<int>(rows.size());
-  if (at(n_A_) > active_.size()) active_.resize(at(n_A_));
+  begin_rows(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::size_t j = i;
-    while (j < active_.size() && active_[j].row != rows[i]) ++j;
-    if (j == active_.size()) {
-      // a new row takes the first place that no wanted row holds
-      for (j = i; j + 1 < active_.size(); ++j)
-        if (std::find(rows.begin(), rows.end(), active_[j].row) == rows.end()) break;
-      active_[j].kept = false;
-      active_[j].row = rows[i];
-    }
-    if (j != i) {
-      std::swap(active_[i], active_[j]);
-      delassus_known_ = false;
-    }
-
-    // the gradients, and the column B^-1 F^T unless it is still good
-    ActiveRow& a = active_[i];
-    const ConstraintBlock& block = *system.constraints()[at(system.row_place(a.row).block)];
+    ActiveRow& a = place_row(i, rows);
+    const ConstraintBlock& block = *system_->constraints()[at(system_->row_place(a.row).block)];
     if (a.kept && block.traits().linear) continue;
-    delassus_known_ = false;
-    system.row_gradient(a.row, q, t, T, a.G);
-    if (T != nullptr || block.traits().own_direction)
-      system.row_direction(a.row, q, t, a.F);
+    system_->row_gradient(a.row, q, t, T, a.G, start);
+    if (T != nullptr)
+      system_->row_gradient(a.row, q, t, nullptr, a.F, start);
     else
       a.F = a.G;
-    a.column.assign(at(n_ + n_b_), 0.0);
-    for (std::size_t k = 0; k < a.F.equation.size(); ++k) a.column[at(a.F.equation[k])] += a.F.value[k];
-    a.kept = base_solve(a.column);
+    solve_column(a);
   }
+}
+
+void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRow> G, std::span<const SparseRow> F) {
+  projected_ = false;
+  begin_rows(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ActiveRow& a = place_row(i, rows);
+    a.G = G[i];
+    a.F = F[i];
+    solve_column(a);
+  }
+}
+
+void SaddlePoint::begin_rows(std::size_t count) {
+  delassus_known_ = delassus_known_ && at(n_A_) == count;
+  n_A_ = static_cast<int>(count);
+  if (count > active_.size()) active_.resize(count);
+}
+
+// Brings row rows[i] into place i, with the column that is known of it.
+SaddlePoint::ActiveRow& SaddlePoint::place_row(std::size_t i, std::span<const int> rows) {
+  std::size_t j = i;
+  while (j < active_.size() && active_[j].row != rows[i]) ++j;
+  if (j == active_.size()) {
+    // a new row takes the first place that no wanted row holds
+    for (j = i; j + 1 < active_.size(); ++j)
+      if (std::find(rows.begin(), rows.end(), active_[j].row) == rows.end()) break;
+    active_[j].kept = false;
+    active_[j].row = rows[i];
+  }
+  if (j != i) {
+    std::swap(active_[i], active_[j]);
+    delassus_known_ = false;
+  }
+  return active_[i];
+}
+
+// B^-1 [F^T; 0]
+void SaddlePoint::solve_column(ActiveRow& a) {
+  delassus_known_ = false;
+  a.column.assign(at(n_ + n_b_), 0.0);
+  for (std::size_t k = 0; k < a.F.equation.size(); ++k) a.column[at(a.F.equation[k])] += a.F.value[k];
+  a.kept = base_solve(a.column);
 }
 
 bool SaddlePoint::factorise_delassus() {
   if (delassus_known_) return true;
   const int n = n_A_;
   D_.resize(at(n * n));
-  D_pivot_.resize(at(n));
   d_rhs_.resize(at(n));
   d_residual_.resize(at(n));
   for (int i = 0; i < n; ++i)
@@ -450,13 +442,10 @@ bool SaddlePoint::factorise_delassus() {
   }
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) D_[at(i * n + j)] *= d_scale_[at(i)] * d_scale_[at(j)];
-  D_factor_ = D_;
-  delassus_regularised_ = !(factorise_dense(D_factor_.data(), D_pivot_.data(), n) > rank_tolerance);
+  delassus_regularised_ = !(D_lu_.factorise(D_, n) > rank_tolerance);
   delassus_known_ = true;
   if (!delassus_regularised_) return true;
-  D_factor_ = D_;
-  for (int i = 0; i < n; ++i) D_factor_[at(i * n + i)] += proximal;
-  delassus_known_ = factorise_dense(D_factor_.data(), D_pivot_.data(), n) > 0;
+  delassus_known_ = D_lu_.factorise(D_, n, proximal) > 0;
   return delassus_known_;
 }
 
@@ -470,7 +459,7 @@ void SaddlePoint::solve_delassus(Vector& b) {
 void SaddlePoint::solve_scaled_delassus(Vector& b) {
   const int n = n_A_;
   if (!delassus_regularised_) {
-    solve_dense(D_factor_.data(), D_pivot_.data(), n, b.data());
+    D_lu_.solve(b);
     return;
   }
   d_residual_ = b;
@@ -478,7 +467,7 @@ void SaddlePoint::solve_scaled_delassus(Vector& b) {
   d_correction_.resize(at(n));
   for (int k = 0; k < refinements; ++k) {
     d_correction_ = d_residual_;
-    solve_dense(D_factor_.data(), D_pivot_.data(), n, d_correction_.data());
+    D_lu_.solve(d_correction_);
     for (int i = 0; i < n; ++i) {
       b[at(i)] += d_correction_[at(i)];
       for (int j = 0; j < n; ++j) d_residual_[at(i)] -= D_[at(i * n + j)] * d_correction_[at(j)];

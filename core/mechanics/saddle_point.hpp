@@ -1,8 +1,8 @@
 // SaddlePoint: the linear systems of one sub-problem.
 //
-//   S dx - F_b^T dl_b - F_A^T dl_A = -r        bilateral rows b are part of the factorised matrix,
+//   S dx - G_b^T dl_b - F_A^T dl_A = -r        bilateral rows b are part of the factorised matrix,
 //   G_b dx = -c_b,   G_A dx = -c_A             active unilateral rows A are condensed onto themselves:
-//   D = G_A B^-1 F_A^T  (Delassus operator),  B = [[S, -k F_b^T], [-k G_b, 0]]
+//   D = G_A B^-1 F_A^T  (Delassus operator),  B = [[S, -k G_b^T], [-k G_b, 0]]
 //
 // so a change of the active set needs one solve per new row and no factorisation. Redundant active rows (a box resting
 // flat) make D singular: it is then regularised proximally, D + eps 1 with refinement, which gives in the limit the
@@ -22,6 +22,7 @@
 
 #include <vector>
 
+#include "core/linear/dense_lu.hpp"
 #include "core/linear/linear_solver.hpp"
 #include "core/linear/projected_cg.hpp"
 #include "core/mechanics/system.hpp"
@@ -42,15 +43,18 @@ class SaddlePoint {
   /// Without symmetry `positive_definite` is that of the symmetrised matrix.
   void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1);
 
-  /// Assembles and factorises; false if the matrix is singular beyond repair. `frame_blocks` (3 x 3, row-major, for
-  /// every rotating frame one after the other; empty: none) are added to the frames' rotation blocks of S.
-  bool factorise(const System& system, const Linearisation& request, In frame_blocks = {});
+  /// Assembles and factorises; false if the matrix is singular beyond repair.
+  bool factorise(const Linearisation& request);
   bool factorised() const { return factorised_; }
   void forget() { factorised_ = false; }
 
   /// Starts a solve with the given active unilateral rows (global row numbers): their G (through T if given) and F at
   /// (q, t), and the columns B^-1 F^T, which are kept while the factorisation and the linear row stay the same.
-  void set_active(const System& system, std::span<const int> rows, In q, double t, const TangentOperators* T);
+  void set_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
+                  const StepStart* start = nullptr);
+  /// The same with gradients G and directions F that the caller has computed, one of each for every row (switching
+  /// constraints with intermediate gradients, sliding contacts).
+  void set_active(std::span<const int> rows, std::span<const SparseRow> G, std::span<const SparseRow> F);
 
   /// dx, dl_b and dl_A (in the order of set_active). r, c_b, c_A as above; a zero r and c_b cost no solve.
   /// Returns false if the result is not finite, or if gave_up().
@@ -58,7 +62,8 @@ class SaddlePoint {
   /// The conjugate gradients failed in the last solve: factorise() again, which is then direct, and so on.
   bool gave_up() const { return gave_up_; }
   /// Why the last solve failed.
-  const char* failure() const { return failure_; }
+  enum class Failure { not_finite, indefinite, slow };
+  Failure failure() const { return failure_; }
   /// The present matrix is solved by conjugate gradients.
   bool iterative() const { return iterative_ && !direct_; }
 
@@ -97,19 +102,22 @@ class SaddlePoint {
     Vector q_M, q, v, a, s, frame_blocks;
     TangentOperators T;
 
-    void keep(const System& system, const Linearisation& request, In blocks);
+    void keep(const System& system, const Linearisation& request);
     Linearisation request() const;
     void save(NamedArrays& record, const std::string& prefix, bool arrays) const;
     void restore(const System& system, const NamedArrays& record, const std::string& prefix, bool arrays);
   };
 
   Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
-  void assemble(const Linearisation& request, In frame_blocks);
+  void assemble(const Linearisation& request);
   void analyse_direct();
   bool factorise_directly();
   void set_regularisation(bool on);
   bool base_solve(Vector& b);
-  bool project_active(const System& system, std::span<const int> rows, In q, double t, const TangentOperators* T);
+  bool project_active(std::span<const int> rows, In q, double t, const TangentOperators* T, const StepStart* start);
+  ActiveRow& place_row(std::size_t i, std::span<const int> rows);
+  void begin_rows(std::size_t count);
+  void solve_column(ActiveRow& row);
   ProjectedCg::Status run_cg(In r, In c, Accuracy accuracy, Out dx, Out dl);
   bool factorise_delassus();
   void solve_delassus(Vector& b);
@@ -124,8 +132,8 @@ class SaddlePoint {
   bool factorised_ = false, regularised_ = false, delassus_regularised_ = false, delassus_known_ = false;
   std::vector<int> diagonal_;      // positions of the multiplier diagonal
   std::vector<ActiveRow> active_;  // the first n_A_ are in use
-  Vector D_, D_factor_, d_rhs_, d_residual_, d_correction_, d_scale_;
-  std::vector<int> D_pivot_;
+  Vector D_, d_rhs_, d_residual_, d_correction_, d_scale_;
+  DenseLu D_lu_;
 
   // conjugate gradients
   bool iterative_ = false;  // they were chosen
@@ -134,7 +142,7 @@ class SaddlePoint {
   bool gave_up_ = false;
   bool projected_ = false;  // the active rows are the conjugate gradients'
   bool direct_known_ = false;
-  const char* failure_ = "not finite";
+  Failure failure_ = Failure::not_finite;
   int cg_failures_ = 0, cg_limit_ = 0;
   bool direct_affordable_ = true;
   MatrixProperties properties_;

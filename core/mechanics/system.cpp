@@ -81,11 +81,12 @@ void System::finalize() {
 
   // rows: bilateral blocks first, then unilateral ones
   std::stable_partition(constraints_.begin(), constraints_.end(),
-                        [](const auto& block) { return !block->traits().unilateral; });
+                        [](const auto& block) { return block->traits().kind == RowKind::bilateral; });
   rows_ = bilateral_ = 0;
   for (std::size_t b = 0; b < constraints_.size(); ++b) {
     ConstraintBlock& block = *constraints_[b];
     block.bind(dofs_);
+    searching_ = searching_ || block.traits().searching;
     first_row_.push_back(rows_);
     for (int item = 0; item < block.topology().items; ++item)
       for (int row = 0; row < block.rows(); ++row) {
@@ -93,7 +94,7 @@ void System::finalize() {
         laws_.push_back(block.law(item, row));
       }
     rows_ += block.topology().items * block.rows();
-    if (!block.traits().unilateral) bilateral_ = rows_;
+    if (block.traits().kind == RowKind::bilateral) bilateral_ = rows_;
   }
 
   // traits of the whole
@@ -107,10 +108,10 @@ void System::finalize() {
     constant_mass_ = constant_mass_ && t.constant_mass;
   }
   for (const auto& block : constraints_)
-    if (!block->traits().unilateral) {
+    if ((block->traits().kind == RowKind::bilateral)) {
       linear_ = linear_ && block->traits().linear;
       driven_ = driven_ || block->traits().moving;
-      symmetrisable_ = symmetrisable_ && block->traits().linear && !block->traits().own_direction;
+      symmetrisable_ = symmetrisable_ && block->traits().linear;
     }
   symmetric_ = symmetric_ && symmetrisable_;
   symmetrisable_ = symmetric_ || (symmetrisable_ && dofs_.frames() == 0);
@@ -144,7 +145,7 @@ void System::finalize() {
     // terms that couples two nodes is left out of it (Newton then converges linearly there, by a factor of about h
     // v/radius).
     const std::size_t pairs = block.topology().slots.size() > 1 ? at(block.topology().items) : 0;
-    const bool couple = !block.traits().unilateral || pairs * m * m <= 40000;
+    const bool couple = (block.traits().kind == RowKind::bilateral) || pairs * m * m <= 40000;
     largest_local = std::max(largest_local, m);
     for (std::size_t i = 0; i < at(block.topology().items); ++i) {
       const std::span<const int> local(tables->equations.of.data() + i * m, m);
@@ -160,7 +161,7 @@ void System::finalize() {
           }
         }
       }
-      if (block.traits().unilateral) continue;
+      if (block.traits().kind != RowKind::bilateral) continue;
       for (int r = 0; r < block.rows(); ++r) {
         const int row[1] = {n + first_row_[b] + static_cast<int>(i) * block.rows() + r};
         builder.add_block(row, local);
@@ -173,10 +174,6 @@ void System::finalize() {
   saddle_ = builder.build();
 
   // where every local matrix entry goes
-  const auto positions = [&](std::span<const int> rows, std::span<const int> cols, std::vector<int>& out) {
-    for (int r : rows)
-      for (int c : cols) out.push_back(r < 0 || c < 0 ? -1 : saddle_.find(r, c));
-  };
   for (std::size_t b = 0; b < elements_.size(); ++b) {
     ElementTables& tables = *element_tables_[b];
     tables.contributes_matrix = elements_[b]->traits().has_mass || elements_[b]->traits().has_stiffness ||
@@ -184,21 +181,7 @@ void System::finalize() {
     if (!tables.contributes_matrix) continue;
     tables.locate(elements_[b]->topology(), saddle_);
   }
-  for (std::size_t b = 0; b < constraints_.size(); ++b) {
-    ConstraintTables& tables = *constraint_tables_[b];
-    const ConstraintBlock& block = *constraints_[b];
-    const std::size_t m = at(block.topology().local_size);
-    for (std::size_t i = 0; i < at(block.topology().items); ++i) {
-      const std::span<const int> local(tables.equations.of.data() + i * m, m);
-      if (!block.traits().linear) positions(local, local, tables.positions);
-      if (block.traits().unilateral) continue;
-      for (int r = 0; r < block.rows(); ++r) {
-        const int row[1] = {n + first_row_[b] + static_cast<int>(i) * block.rows() + r};
-        positions(row, local, tables.lower);
-        positions(local, row, tables.upper);
-      }
-    }
-  }
+  for (std::size_t b = 0; b < constraints_.size(); ++b) locate_rows(b);
 
   // the threads' meeting costs more than the assembly of a small model; the bits are the same either way
   std::size_t entries = 0;
@@ -231,6 +214,50 @@ void System::finalize() {
     ++count;
   }
   if (count > 0) mean_nodal_mass_ = sum / count;
+}
+
+// Where the geometric terms of a block, and of bilateral blocks the rows and columns, go in the saddle-point matrix.
+void System::locate_rows(std::size_t b) {
+  ConstraintTables& tables = *constraint_tables_[b];
+  const ConstraintBlock& block = *constraints_[b];
+  const std::size_t m = at(block.topology().local_size);
+  const auto positions = [&](std::span<const int> rows, std::span<const int> cols, std::vector<int>& out) {
+    for (const int r : rows)
+      for (const int c : cols) out.push_back(r < 0 || c < 0 ? -1 : saddle_.find(r, c));
+  };
+  for (std::vector<int>* list : {&tables.positions, &tables.lower, &tables.upper}) list->clear();
+  for (std::size_t i = 0; i < at(block.topology().items); ++i) {
+    const std::span<const int> local(tables.equations.of.data() + i * m, m);
+    if (!block.traits().linear) positions(local, local, tables.positions);
+    if (block.traits().kind != RowKind::bilateral) continue;
+    for (int r = 0; r < block.rows(); ++r) {
+      const int row[1] = {size() + first_row_[b] + static_cast<int>(i) * block.rows() + r};
+      positions(row, local, tables.lower);
+      positions(local, row, tables.upper);
+    }
+  }
+}
+
+void System::find_candidates(In q, In v, double t, double h) {
+  if (!searching_) return;
+  left_out_ = 0;
+  for (std::size_t b = 0; b < constraints_.size(); ++b) {
+    ConstraintBlock& block = *constraints_[b];
+    if (!block.traits().searching) continue;
+    ConstraintTables& tables = *constraint_tables_[b];
+    if (block.find_candidates(q.data(), v.data(), t, h)) {
+      block.bind(dofs_);
+      tables.equations = local_equations(block.topology(), dofs_);
+      tables.frames = frame_columns(block.topology(), dofs_);
+      locate_rows(b);
+    }
+    const std::size_t m = at(block.topology().local_size);
+    for (std::size_t k = 0; k < tables.positions.size(); ++k) {
+      const std::size_t item = k / (m * m), row = k % (m * m) / m, column = k % m;
+      const int* const e = tables.equations.of.data() + item * m;
+      left_out_ += tables.positions[k] < 0 && e[row] >= 0 && e[column] >= 0 ? 1 : 0;
+    }
+  }
 }
 
 std::string System::row_name(int row) const {

@@ -1,7 +1,8 @@
 // System: the mechanics an integrator may ask for.
 //
 // It owns the blocks, the DofMap and the sparsity, and is a pure function of (q, v, t): several states live side by
-// side in one step. Rows: bilateral rows first, [0, bilateral()), then unilateral ones, [bilateral(), rows()).
+// side in one step. Rows: bilateral rows first, [0, bilateral()), then those on condition, [bilateral(), rows()); see
+// rows.hpp. Arrays over rows have rows() entries, whichever rows are selected.
 // Every assembly sums contributions in the order of blocks and elements, so the bits do not depend on the number of
 // threads. After finalize() nothing allocates.
 #pragma once
@@ -24,10 +25,8 @@ struct TangentOperators {
   std::vector<Mat3> frames;
 };
 
-enum class RowSet { bilateral, unilateral, all };
-
-/// The saddle-point matrix [[S, -k F_b^T], [-k G_b, 0]] of one sub-problem (THEORY section 4), n + bilateral() square:
-///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(F^T s)] T      derivatives at (q, v, t)
+/// The saddle-point matrix [[S, -k G_b^T], [-k G_b, 0]] of one sub-problem (THEORY section 4), n + bilateral() square:
+///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(G^T s)] T      derivatives at (q, v, t)
 ///   rows: G + c_rate D(G v + g_t) T, or G T when rows_through_T
 struct Linearisation {
   double c_M = 0, c_C = 0, c_K = 0, c_s = 0;
@@ -36,13 +35,15 @@ struct Linearisation {
   const double* v = nullptr;
   double t = 0;
   const double* a = nullptr;            ///< accelerations of D(M a), per equation; null: zero
-  const double* s = nullptr;            ///< multipliers of D(F^T s), per row; null: none
+  const double* s = nullptr;            ///< multipliers of D(G^T s), per row; null: none
   const TangentOperators* T = nullptr;  ///< null: identity
   double c_rate = 0;
   bool rows_through_T = false;
   double loads = 1;  ///< factor of gravity and of the blocks that only have loads, in c_K
   MassKind mass = MassKind::consistent;
-  double row_scale = 1;      ///< k
+  double row_scale = 1;              ///< k
+  const StepStart* start = nullptr;  ///< for rows that refer to the start of the step
+  In frame_blocks;  ///< added to the rotation blocks of S, 3 x 3 row-major for every rotating frame; empty: none
   bool symmetrised = false;  ///< of elements without symmetric matrices the symmetric parts
 };
 
@@ -79,7 +80,7 @@ class System {
   const DofMap& dofs() const { return dofs_; }
   int size() const { return dofs_.equations(); }
   int bilateral() const { return bilateral_; }
-  int unilateral() const { return rows_ - bilateral_; }
+  int conditional() const { return rows_ - bilateral_; }  ///< rows behind the bilateral ones
   int rows() const { return rows_; }
   const Vector& initial_configuration() const { return initial_configuration_; }
   /// Moves the start, after finalize(): where a projection has put the nodes. q has configuration_size() entries.
@@ -94,6 +95,10 @@ class System {
     int block, item, row;
   };
   RowPlace row_place(int row) const { return places_[static_cast<std::size_t>(row)]; }
+  RowKind row_kind(int row) const {
+    const RowPlace& p = places_[static_cast<std::size_t>(row)];
+    return constraints_[static_cast<std::size_t>(p.block)]->row_kind(p.row);
+  }
   int first_row(int constraint_block) const { return first_row_[static_cast<std::size_t>(constraint_block)]; }
   std::string row_name(int row) const;  ///< item and component: "pivot x"
   std::string row_component(int row) const;
@@ -137,25 +142,32 @@ class System {
   double roundoff_force(double length_scale) const;
 
   // Constraints.
-  void gaps(In q, double t, RowSet set, Out g) const;
-  void rates(In q, In v, double t, RowSet set, Out rate) const;  ///< G v + g_t
-  void biases(In q, In v, double t, RowSet set, Out h) const;
-  /// f += F^T s over the rows of the set; unilateral rows with s = 0 cost nothing.
-  void add_reactions(In q, double t, In s, RowSet set, Out f) const;
+  // Arrays over rows are indexed by global row; blocks without selected rows leave their entries alone. `start` is for
+  // rows that refer to the start of the step.
+  void gaps(In q, double t, RowSelection set, Out g, const StepStart* start = nullptr) const;
+  /// G v + g_t
+  void rates(In q, In v, double t, RowSelection set, Out rate, const StepStart* start = nullptr) const;
+  /// h of g'' = G v' + h
+  void biases(In q, In v, double t, RowSelection set, Out h, const StepStart* start = nullptr) const;
+  /// f += G^T s over the selected rows; rows with s = 0 cost nothing.
+  void add_reactions(In q, double t, In s, RowSelection set, Out f, const StepStart* start = nullptr) const;
   /// Gap, rate (0 without v) and gradient of single rows.
-  double row_gap(int row, In q, double t) const;
-  double row_rate(int row, In q, In v, double t) const;
+  double row_gap(int row, In q, double t, const StepStart* start = nullptr) const;
+  double row_rate(int row, In q, In v, double t, const StepStart* start = nullptr) const;
   /// G of a row, or G T; only free equations are listed.
-  void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G) const;
-  /// F of a row (equal to G where the block has no direction of its own).
-  void row_direction(int row, In q, double t, SparseRow& F) const;
+  void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G,
+                    const StepStart* start = nullptr) const;
   ConstraintBlock::Place row_contact_place(int row, In q, In v, double t) const;
+
+  /// Lets every searching block bind its items to the nodes that they may touch within a step of size h from the state
+  /// (q, v) at t. Rows keep number, name and slave point. Entries of D(G^T s) outside the pattern are left out of the
+  /// matrix, so that Newton's method converges linearly there; left_out() counts them.
+  void find_candidates(In q, In v, double t, double h);
+  long left_out() const { return left_out_; }
 
   // Matrices.
   const SparsePattern& saddle_pattern() const { return saddle_; }  ///< n + bilateral() square, diagonal included
   void assemble(const Linearisation& request, Out values) const;
-  /// y = (c_C (-df/dv) + c_K (D(M a) - Df) T) x by elements, without a matrix; only S of the request, no constraints.
-  void tangent_times(const Linearisation& request, In x, Out y) const;
 
   // Energies and momenta.
   Energies energies(In q, In v, double t) const;  ///< gravity in potential, zero at the origin
@@ -170,7 +182,8 @@ class System {
   template <class Kernel>
   void assemble_vector(const Kernel& kernel, Out f) const;
   template <class Visit>
-  void for_blocks(RowSet set, const Visit& visit) const;
+  void for_blocks(RowSelection set, const Visit& visit) const;
+  void locate_rows(std::size_t block);
   void add_gravity(In q, Out f) const;
   /// a += c gamma, the field of gravity on the translations of the items' nodes; scalar coordinates are no places.
   void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;
@@ -210,7 +223,8 @@ class System {
        massless_ = false;
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
-  bool driven_ = false;
+  bool driven_ = false, searching_ = false;
+  long left_out_ = 0;
   bool parallel_ = false;
   bool uses_T_ = false, has_gravity_ = false;
 };

@@ -109,24 +109,6 @@ double System::roundoff_force(double length_scale) const {
   return largest;
 }
 
-void System::tangent_times(const Linearisation& request, In x, Out y) const {
-  assemble_vector(
-      [&](std::size_t b, Range range, ThreadScratch& scratch, double* local) {
-        if (!element_tables_[b]->contributes_matrix) return false;
-        const Topology& topology = elements_[b]->topology();
-        const std::size_t m = at(topology.local_size);
-        for (int e = range.first; e < range.last; ++e) {
-          element_matrices(b, {e, e + 1}, request, scratch, scratch.matrix.data());
-          gather(topology, element_tables_[b]->equations, {e, e + 1}, x.data(), scratch.v.data());
-          double* out = local + at(e - range.first) * m;
-          for (std::size_t i = 0; i < m; ++i)
-            for (std::size_t j = 0; j < m; ++j) out[i] += scratch.matrix[i * m + j] * scratch.v[j];
-        }
-        return true;
-      },
-      y);
-}
-
 // ---- matrices
 
 void System::element_matrices(std::size_t b, Range range, const Linearisation& r, ThreadScratch& scratch,
@@ -259,14 +241,14 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
     const ConstraintTraits& traits = block.traits();
     const std::size_t m = at(block.topology().local_size), rows = at(block.rows());
     const bool geometric = r.c_s != 0 && r.s != nullptr && !traits.linear;
-    if (traits.unilateral && !geometric) continue;
+    if (traits.kind != RowKind::bilateral && !geometric) continue;
 
     for (int i = 0; i < block.topology().items; ++i) {
       const Range item{i, i + 1};
       const std::size_t first_row = at(first_row_[b]) + at(i) * rows;
-      ConstraintInput in{r.q, nullptr, r.t};
+      ConstraintInput in{r.q, nullptr, r.t, r.start};
 
-      // -c_s D(F^T s) T into S
+      // -c_s D(G^T s) T into S
       const double* s = r.s == nullptr ? nullptr : r.s + first_row;
       if (geometric && std::any_of(s, s + rows, [](double x) { return x != 0; })) {
         std::fill_n(A.data(), m * m, 0.0);
@@ -276,9 +258,9 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
         for (std::size_t k = 0; k < m * m; ++k)
           if (p[k] >= 0) values[at(p[k])] += A[k];
       }
-      if (traits.unilateral) continue;
+      if (traits.kind != RowKind::bilateral) continue;
 
-      // -k F^T into the columns of the multipliers, -k (G + c_rate D(G v + g_t) T) into the rows
+      // -k G^T into the columns of the multipliers, -k (G + c_rate D(G v + g_t) T) into the rows
       ConstraintValues wanted;
       wanted.gradient = A.data();
       double* rate_gradient = A.data() + rows * m;
@@ -287,14 +269,11 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
         in.v = v_local.data();
         wanted.rate_gradient = rate_gradient;
       }
-      double* direction = A.data() + 2 * rows * m;
-      if (traits.own_direction) wanted.direction = direction;
       block.evaluate(item, in, wanted);
-      const double* F = traits.own_direction ? direction : A.data();
       const int* upper = tables.upper.data() + at(i) * rows * m;
       const int* lower = tables.lower.data() + at(i) * rows * m;
       for (std::size_t k = 0; k < rows * m; ++k)
-        if (upper[k] >= 0) values[at(upper[k])] -= r.row_scale * F[k];
+        if (upper[k] >= 0) values[at(upper[k])] -= r.row_scale * A[k];
       if (r.rows_through_T && r.T != nullptr)
         apply_columns(tables.frames, static_cast<int>(m), item, *r.T, A.data(), block.rows());
       if (wanted.rate_gradient != nullptr && r.T != nullptr)

@@ -8,10 +8,10 @@
 namespace carom {
 
 template <class Visit>
-void System::for_blocks(RowSet set, const Visit& visit) const {
+void System::for_blocks(RowSelection set, const Visit& visit) const {
   for (std::size_t b = 0; b < constraints_.size(); ++b) {
-    const bool unilateral = constraints_[b]->traits().unilateral;
-    if ((unilateral && set == RowSet::bilateral) || (!unilateral && set == RowSet::unilateral)) continue;
+    const ConstraintBlock& block = *constraints_[b];
+    if (!set.has(block.row_kind(0)) && !(block.rows() > 1 && set.has(block.row_kind(1)))) continue;
     const Topology& topology = constraints_[b]->topology();
     const int step = work_->constraint_chunk(topology.local_size);
     for (int first = 0; first < topology.items; first += step)
@@ -19,63 +19,69 @@ void System::for_blocks(RowSet set, const Visit& visit) const {
   }
 }
 
-void System::gaps(In q, double t, RowSet set, Out g) const {
+void System::gaps(In q, double t, RowSelection set, Out g, const StepStart* start) const {
   for_blocks(set, [&](std::size_t b, Range range) {
     ConstraintValues wanted;
     wanted.gap = g.data() + first_row_[b] + range.first * constraints_[b]->rows();
-    constraints_[b]->evaluate(range, {q.data(), nullptr, t}, wanted);
+    constraints_[b]->evaluate(range, {q.data(), nullptr, t, start}, wanted);
   });
 }
 
-void System::rates(In q, In v, double t, RowSet set, Out rate) const {
+void System::rates(In q, In v, double t, RowSelection set, Out rate, const StepStart* start) const {
   for_blocks(set, [&](std::size_t b, Range range) {
     gather(constraints_[b]->topology(), constraint_tables_[b]->equations, range, v.data(), work_->constraint_v.data());
     ConstraintValues wanted;
     wanted.rate = rate.data() + first_row_[b] + range.first * constraints_[b]->rows();
-    constraints_[b]->evaluate(range, {q.data(), work_->constraint_v.data(), t}, wanted);
+    constraints_[b]->evaluate(range, {q.data(), work_->constraint_v.data(), t, start}, wanted);
   });
 }
 
-void System::biases(In q, In v, double t, RowSet set, Out h) const {
+void System::biases(In q, In v, double t, RowSelection set, Out h, const StepStart* start) const {
   for_blocks(set, [&](std::size_t b, Range range) {
     gather(constraints_[b]->topology(), constraint_tables_[b]->equations, range, v.data(), work_->constraint_v.data());
     ConstraintValues wanted;
     wanted.bias = h.data() + first_row_[b] + range.first * constraints_[b]->rows();
-    constraints_[b]->evaluate(range, {q.data(), work_->constraint_v.data(), t}, wanted);
+    constraints_[b]->evaluate(range, {q.data(), work_->constraint_v.data(), t, start}, wanted);
   });
 }
 
-void System::add_reactions(In q, double t, In s, RowSet set, Out f) const {
+void System::add_reactions(In q, double t, In s, RowSelection set, Out f, const StepStart* start) const {
   for_blocks(set, [&](std::size_t b, Range range) {
     const ConstraintBlock& block = *constraints_[b];
     const std::size_t m = at(block.topology().local_size), rows = at(block.rows());
     for (int i = range.first; i < range.last; ++i) {
       const double* si = s.data() + at(first_row_[b]) + at(i) * rows;
+      double selected[3] = {0, 0, 0};
+      if (block.traits().kind == RowKind::unilateral && rows == 3) {
+        // of a contact with tangential rows, the selected ones
+        for (int r = 0; r < 3; ++r) selected[r] = set.has(block.row_kind(r)) ? si[r] : 0.0;
+        si = selected;
+      }
       if (std::all_of(si, si + rows, [](double x) { return x == 0; })) continue;
       double* local = work_->constraint_out.data();
       std::fill_n(local, m, 0.0);
-      block.add_reaction({i, i + 1}, {q.data(), nullptr, t}, si, local);
+      block.add_reaction({i, i + 1}, {q.data(), nullptr, t, start}, si, local);
       constraint_tables_[b]->equations.scatter(at(i) * m, m, local, f.data());
     }
   });
 }
 
-double System::row_gap(int row, In q, double t) const {
+double System::row_gap(int row, In q, double t, const StepStart* start) const {
   const RowPlace p = row_place(row);
   ConstraintValues wanted;
   wanted.gap = work_->constraint_out.data();
-  constraints_[at(p.block)]->evaluate({p.item, p.item + 1}, {q.data(), nullptr, t}, wanted);
+  constraints_[at(p.block)]->evaluate({p.item, p.item + 1}, {q.data(), nullptr, t, start}, wanted);
   return wanted.gap[p.row];
 }
 
-double System::row_rate(int row, In q, In v, double t) const {
+double System::row_rate(int row, In q, In v, double t, const StepStart* start) const {
   const RowPlace p = row_place(row);
   const Range item{p.item, p.item + 1};
   const ConstraintBlock& block = *constraints_[at(p.block)];
   gather(block.topology(), constraint_tables_[at(p.block)]->equations, item, v.data(), work_->constraint_v.data());
   ConstraintValues wanted;
   wanted.rate = work_->constraint_out.data();
-  block.evaluate(item, {q.data(), work_->constraint_v.data(), t}, wanted);
+  block.evaluate(item, {q.data(), work_->constraint_v.data(), t, start}, wanted);
   return wanted.rate[p.row];
 }
 
@@ -91,25 +97,17 @@ void System::sparse_row(const RowPlace& p, const double* values, SparseRow& row)
   }
 }
 
-void System::row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G) const {
+void System::row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G,
+                          const StepStart* start) const {
   const RowPlace p = row_place(row);
   const ConstraintBlock& block = *constraints_[at(p.block)];
   ConstraintValues wanted;
   wanted.gradient = work_->constraint_matrix.data();
-  block.evaluate({p.item, p.item + 1}, {q.data(), nullptr, t}, wanted);
+  block.evaluate({p.item, p.item + 1}, {q.data(), nullptr, t, start}, wanted);
   if (T != nullptr)
     apply_columns(constraint_tables_[at(p.block)]->frames, block.topology().local_size, {p.item, p.item + 1}, *T,
                   wanted.gradient, block.rows());
   sparse_row(p, wanted.gradient, G);
-}
-
-void System::row_direction(int row, In q, double t, SparseRow& F) const {
-  const RowPlace p = row_place(row);
-  const ConstraintBlock& block = *constraints_[at(p.block)];
-  ConstraintValues wanted;
-  (block.traits().own_direction ? wanted.direction : wanted.gradient) = work_->constraint_matrix.data();
-  block.evaluate({p.item, p.item + 1}, {q.data(), nullptr, t}, wanted);
-  sparse_row(p, work_->constraint_matrix.data(), F);
 }
 
 ConstraintBlock::Place System::row_contact_place(int row, In q, In v, double t) const {

@@ -22,6 +22,11 @@ struct Bar {
   double line_density = 0;     ///< rho A, mass per length
 };
 
+/// The output of bars.
+inline std::vector<OutputField> bar_fields() {
+  return {{"axial_force", 1, false, "N", "axial force of an element, positive in tension"}};
+}
+
 class LinearBarBlock final : public ElementBlock {
  public:
   /// axis 0, 1 or 2: the coordinate along which all bars lie. Displacements are q - q_0 of that component.
@@ -32,7 +37,7 @@ class LinearBarBlock final : public ElementBlock {
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
   Energies energies(Range range, const ElementInput& in) const override;
   double roundoff_force(double length_scale) const override;
-  std::vector<OutputField> output_fields() const override { return {{"axial_force", 1}}; }
+  std::vector<OutputField> output_fields() const override { return bar_fields(); }
   void output(std::string_view field, Range range, const ElementInput& in, double* values) const override;
 
  private:
@@ -52,7 +57,7 @@ class BarBlock final : public ElementBlock {
   void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const override;
   Energies energies(Range range, const ElementInput& in) const override;
   double roundoff_force(double length_scale) const override;
-  std::vector<OutputField> output_fields() const override { return {{"axial_force", 1}}; }
+  std::vector<OutputField> output_fields() const override { return bar_fields(); }
   void output(std::string_view field, Range range, const ElementInput& in, double* values) const override;
 
  private:

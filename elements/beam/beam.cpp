@@ -374,9 +374,14 @@ double BeamBlock::roundoff_force(double length_scale) const {
   return largest * length_scale;
 }
 
-std::vector<OutputField> BeamBlock::output_fields() const {
+std::vector<OutputField> BeamBlock::fields() {
   return {
-      {"section_force", 3}, {"section_moment", 3}, {"section_strain", 3}, {"section_curvature", 3}, {"axial_force", 1}};
+      {"section_force", 3, false, "N", "of a beam's element, section axes: axial force, two shear forces"},
+      {"section_moment", 3, false, "N m", "of a beam's element, section axes: torque, two bending moments"},
+      {"section_strain", 3, false, "", "of a beam's element: axial strain, two shear strains"},
+      {"section_curvature", 3, false, "1/m", "of a beam's element: twist, two curvatures, from the reference"},
+      {"axial_force", 1, false, "N", "axial force of an element, positive in tension"},
+  };
 }
 
 void BeamBlock::output(std::string_view field, Range range, const ElementInput& in, double* values) const {

@@ -52,7 +52,8 @@ class BeamBlock final : public ElementBlock {
 
   /// section_force and section_moment (with damping where velocities are given), section_strain, section_curvature in
   /// section axes; axial_force.
-  std::vector<OutputField> output_fields() const override;
+  static std::vector<OutputField> fields();
+  std::vector<OutputField> output_fields() const override { return fields(); }
   void output(std::string_view field, Range range, const ElementInput& in, double* values) const override;
 
   double length(int e) const { return element(e).length; }

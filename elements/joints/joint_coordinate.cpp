@@ -160,7 +160,8 @@ void CoordinateBlock::evaluate(Range range, const ConstraintInput& in, const Con
     if (values.gap != nullptr) {
       double g = s.value - u.value;
       // a bilateral angle is near what holds it, up to whole turns of the quaternion
-      if (row.coordinate.kind == JointCoordinate::Kind::angle && !traits().unilateral) g = std::remainder(g, 4 * M_PI);
+      if (row.coordinate.kind == JointCoordinate::Kind::angle && (traits().kind == RowKind::bilateral))
+        g = std::remainder(g, 4 * M_PI);
       values.gap[local] = row.sign * g;
     }
     if (values.gradient != nullptr) Eigen::Map<Vec12>(values.gradient + 12 * local) = row.sign * s.G;

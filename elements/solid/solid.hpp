@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,15 +23,9 @@
 
 namespace carom {
 
-enum class SolidLaw { saint_venant_kirchhoff, corotational, neo_hookean };
 enum class SolidShape { hexahedra, tetrahedra };
 
-struct SolidMaterial {
-  double young = 1, poisson = 0, density = 1;
-};
-
 struct SolidOptions {
-  SolidLaw law = SolidLaw::saint_venant_kirchhoff;
   bool incompatible_modes = false;  ///< hexahedra only; elements/solid/solid_kernel.hpp
   MassKind mass = MassKind::consistent;
   double mass_damping = 0, stiffness_damping = 0;
@@ -54,8 +49,12 @@ class SolidBlock : public ElementBlock {
   virtual double volume(int element) const = 0;
 };
 
-std::unique_ptr<SolidBlock> make_solid(std::string name, SolidMesh mesh, const SolidMaterial& material,
-                                       const SolidOptions& options);
+/// A law with its constants makes the block of a mesh. Laws: elastic_laws.hpp; a new one: solid_law.hpp.
+using SolidLaw = std::function<std::unique_ptr<SolidBlock>(std::string name, SolidMesh mesh, double density,
+                                                           const SolidOptions& options)>;
+
+/// The output of solids.
+std::vector<OutputField> solid_fields();
 
 /// von Mises' equivalent of a stress xx, yy, zz, xy, yz, xz.
 double von_mises(const double* stress);

@@ -44,7 +44,9 @@ class CorotationalKernel {
 
   static constexpr bool defined_inverted = false;
 
-  explicit CorotationalKernel(Lame c) : linear_(c) {}
+  using Constants = Lame;
+  explicit CorotationalKernel(const Lame& c) : linear_(c) {}
+  static Lame small_strain(const Lame& c) { return c; }
 
   void place(const Lanes (&X)[nodes][3], const Lanes (&x)[nodes][3]) {
     reference_gradients(X, centre_of<Shape>.dN[0], g_);

@@ -81,7 +81,9 @@ class HyperelasticKernel {
   /// Place of the 3 x 3 block (a, b), a <= b, in K; blocks below the diagonal are the transposed ones above.
   static constexpr int pair(int a, int b) { return a * modes - a * (a - 1) / 2 + b - a; }
 
-  explicit HyperelasticKernel(Lame c) : law_(c) {}
+  using Constants = typename Law::Constants;
+  explicit HyperelasticKernel(const Constants& c) : law_(c) {}
+  static Lame small_strain(const Constants& c) { return Law::small_strain(c); }
 
   /// Reference and present places of the nodes, relative to any point each; the modes are solved for. X and x stay.
   void place(const Lanes (&X)[nodes][3], const Lanes (&x)[nodes][3]) {

@@ -8,11 +8,22 @@
 //
 // set(F, w) prepares everything, multiplied by the weight w of the point; direct(g) gives h and s. Where the
 // law has no meaning for det F <= 0 every result is not a number.
+//
+// A law names its `Constants`, whatever they are (Mooney and Rivlin: c_10, c_01 and a bulk modulus), and gives the Lame
+// constants of its small strains, by which damping and roundoff are measured. New laws: a file pair like elastic_laws,
+// with its class and a function that returns a SolidLaw, and an entry in io/model/types/materials.cpp. A law whose
+// second derivative has another form than the one above brings its own kernel; see solid_block.hpp.
+//
+// No law here has history variables (plastic strain, damage). A law that has some would keep none in the block, which
+// is constant during a run: they would be an array of State, m numbers per Gauss point, of which each block has its
+// share as it has of the rows. set(F, h_n, w) would read the values h_n of the start of the step, so that forces and
+// tangents stay functions of the configuration while Newton iterates and a rejected step needs no repair; once a step
+// is accepted, the block would be asked for the values at its end, which checkpoints then save with the state.
 #pragma once
 
 #include <limits>
 
-#include "elements/solid/lanes.hpp"
+#include "core/base/simd4.hpp"
 
 namespace carom::solid {
 
@@ -45,7 +56,9 @@ inline Lanes nan_unless(const Lanes& value, const Lanes& positive) {
 /// its force is a polynomial, through which Newton's method finds its way back.
 class SaintVenantKirchhoff {
  public:
-  explicit SaintVenantKirchhoff(Lame c) : c_(c) {}
+  using Constants = Lame;
+  explicit SaintVenantKirchhoff(const Lame& c) : c_(c) {}
+  static Lame small_strain(const Lame& c) { return c; }
 
   void set(const Matrix3& F, const Lanes& weight) {
     lambda = weight * c_.lambda;
@@ -90,7 +103,9 @@ class SaintVenantKirchhoff {
 /// psi = mu/2 (tr(F^T F) - 3) - mu ln J + lambda/2 (ln J)^2, infinite as J = det F goes to 0.
 class NeoHookean {
  public:
-  explicit NeoHookean(Lame c) : c_(c) {}
+  using Constants = Lame;
+  explicit NeoHookean(const Lame& c) : c_(c) {}
+  static Lame small_strain(const Lame& c) { return c; }
 
   void set(const Matrix3& F, const Lanes& weight) {
     Matrix3 cof;
@@ -129,7 +144,9 @@ class NeoHookean {
 /// sigma = lambda tr(e) 1 + 2 mu e with e = sym(F) - 1: for elements whose rotation has been taken out.
 class SmallStrain {
  public:
-  explicit SmallStrain(Lame c) : c_(c) {}
+  using Constants = Lame;
+  explicit SmallStrain(const Lame& c) : c_(c) {}
+  static Lame small_strain(const Lame& c) { return c; }
 
   void set(const Matrix3& F, const Lanes& weight) {
     Matrix3 cof;

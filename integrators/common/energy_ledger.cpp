@@ -20,10 +20,10 @@ void EnergyLedger::Sum::add(double x) {
 
 void EnergyLedger::start(const StepView& view) {
   const System& system = view.system;
-  for (Vector* x : {&f_, &zero_, &scratch_}) x->assign(at(system.size()), 0.0);
+  for (Vector* x : {&f_, &zero_}) x->assign(at(system.size()), 0.0);
   for (Vector* x : {&rates_, &rates_smooth_, &rates_at_rest_}) x->assign(at(system.rows()), 0.0);
   const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
-  powers_ = powers(view, view.state.q, view.state.v);
+  powers_ = powers(system, view.state.q, view.state.v, view.state.t, view.state.lambda);
   if (restored_) {
     // nothing, unless the model is another one
     initial_.kinetic += now.kinetic - energy_.kinetic;
@@ -38,9 +38,7 @@ void EnergyLedger::start(const StepView& view) {
   sum_up();
 }
 
-EnergyLedger::Powers EnergyLedger::powers(const StepView& view, In q, In v) {
-  const System& system = view.system;
-  const double t = view.state.t;
+EnergyLedger::Powers EnergyLedger::powers(const System& system, In q, In v, double t, In multipliers) {
   Powers p;
   if (system.has_forces(force_external)) {
     system.forces(q, v, t, force_external, f_);
@@ -52,84 +50,91 @@ EnergyLedger::Powers EnergyLedger::powers(const StepView& view, In q, In v) {
   }
   if (system.driven()) {
     // the reaction's power on the model, of G v = -g_t
-    system.rates(q, zero_, t, RowSet::bilateral, rates_at_rest_);
+    system.rates(q, zero_, t, bilateral_rows, rates_at_rest_);
     const std::size_t n = at(system.bilateral());
-    p.drivers = -dot(In(view.state.lambda).first(n), In(rates_at_rest_).first(n));
+    p.drivers = -dot(multipliers.first(n), In(rates_at_rest_).first(n));
   }
   return p;
 }
 
 void EnergyLedger::after_step(const StepView& view) {
   const System& system = view.system;
-  const State& state = view.state;
-  const StepStages stages = view.integrator.stages();
-  const double h = view.report.h;
-
-  // smooth motion
-  const bool smooth_only = !stages.moved && !stages.jumped;
-  const Energies smooth = smooth_only ? system.energies(state.q, state.v, state.t)
-                                      : system.energies(stages.q_smooth, stages.v_smooth, state.t);
-  const Powers before = powers_;
-  powers_ = powers(view, stages.q_smooth, stages.v_smooth);
-  const double loads = h * 0.5 * (before.loads + powers_.loads), drivers = h * 0.5 * (before.drivers + powers_.drivers),
-               damping = h * 0.5 * (before.damping + powers_.damping);
-  loads_.add(loads);
-  drivers_.add(drivers);
-  damping_.add(damping);
-  numerical_.add((smooth.kinetic - energy_.kinetic) + (smooth.elastic - energy_.elastic) +
-                 (smooth.potential - energy_.potential) - loads - drivers - damping);
-
-  // position correction and velocity jump
-  if (smooth_only) {
-    energy_ = smooth;
-  } else {
-    energy_ = system.energies(state.q, state.v, state.t);
-    if (stages.moved) {
-      const Energies moved = stages.jumped ? system.energies(state.q, stages.v_smooth, state.t) : energy_;
-      position_.add((moved.kinetic - smooth.kinetic) + (moved.elastic - smooth.elastic) +
-                    (moved.potential - smooth.potential));
+  In forces;  // multipliers of the last motion
+  bool powers_known = true;
+  for (Stage stage : view.integrator.stages()) {
+    // the end of the step lies on the grid of time, to the last bit
+    if (stage.t_1 == view.report.t + view.report.h) stage.t_1 = view.state.t;
+    const Energies before = energy_;
+    energy_ = system.energies(stage.q_1, stage.v_1, stage.t_1);
+    switch (stage.kind) {
+      case Stage::Kind::motion:
+        if (!powers_known) powers_ = powers(system, stage.q_0, stage.v_0, stage.t_0, forces);
+        forces = stage.multipliers;
+        add_motion(view.system, stage, before, energy_);
+        powers_known = true;
+        break;
+      case Stage::Kind::correction:
+        position_.add((energy_.kinetic - before.kinetic) + (energy_.elastic - before.elastic) +
+                      (energy_.potential - before.potential));
+        powers_known = false;
+        break;
+      case Stage::Kind::jump:
+        add_jump(system, stage);
+        powers_known = false;
+        break;
     }
-    if (stages.jumped) add_jump(view, stages);
-    powers_ = powers(view, state.q, state.v);
+    if (!stage.closed.empty()) closed_.assign(stage.closed.begin(), stage.closed.end());
   }
-  closed_ = state.closed;
+  if (!powers_known) powers_ = powers(system, view.state.q, view.state.v, view.state.t, forces);
   sum_up();
 }
 
-void EnergyLedger::add_jump(const StepView& view, const StepStages& stages) {
-  const System& system = view.system;
-  const State& state = view.state;
-  const double t = state.t;
+void EnergyLedger::add_motion(const System& system, const Stage& stage, const Energies& before, const Energies& after) {
+  const Powers start = powers_;
+  powers_ = powers(system, stage.q_1, stage.v_1, stage.t_1, stage.multipliers);
+  const double h = stage.duration;
+  const double loads = h * 0.5 * (start.loads + powers_.loads), drivers = h * 0.5 * (start.drivers + powers_.drivers),
+               damping = h * 0.5 * (start.damping + powers_.damping);
+  loads_.add(loads);
+  drivers_.add(drivers);
+  damping_.add(damping);
+  numerical_.add((after.kinetic - before.kinetic) + (after.elastic - before.elastic) +
+                 (after.potential - before.potential) - loads - drivers - damping);
+}
+
+void EnergyLedger::add_jump(const System& system, const Stage& stage) {
+  const In q = stage.q_1;
+  const double t = stage.t_1;
 
   // joints
   const int n_b = system.bilateral();
   if (n_b > 0) {
-    system.rates(state.q, state.v, t, RowSet::bilateral, rates_);
-    system.rates(state.q, stages.v_smooth, t, RowSet::bilateral, rates_smooth_);
-    if (system.driven()) system.rates(state.q, zero_, t, RowSet::bilateral, rates_at_rest_);
+    system.rates(q, stage.v_1, t, bilateral_rows, rates_);
+    system.rates(q, stage.v_0, t, bilateral_rows, rates_smooth_);
+    if (system.driven()) system.rates(q, zero_, t, bilateral_rows, rates_at_rest_);
     double work = 0, driven = 0;
     for (std::size_t i = 0; i < at(n_b); ++i) {
-      work += 0.5 * state.impulse[i] * (rates_smooth_[i] + rates_[i]);
-      if (system.driven()) driven -= state.impulse[i] * rates_at_rest_[i];
+      work += 0.5 * stage.multipliers[i] * (rates_smooth_[i] + rates_[i]);
+      if (system.driven()) driven -= stage.multipliers[i] * rates_at_rest_[i];
     }
     constraints_.add(work);
     drivers_.add(driven);
   }
 
   // contacts
+  const In q_u = stage.row_q.empty() ? stage.q_1 : stage.row_q;
   for (int row = n_b; row < system.rows(); ++row) {
-    const double impulse = state.impulse[at(row)];
+    const double impulse = stage.multipliers[at(row)];
     if (impulse == 0) continue;
-    const double rate = system.row_rate(row, state.q, state.v, t);
-    const double rate_smooth = system.row_rate(row, state.q, stages.v_smooth, t);
+    const double rate = system.row_rate(row, q_u, stage.v_1, t);
+    const double rate_smooth = system.row_rate(row, q_u, stage.v_0, t);
     (closed_[at(row - n_b)] != 0 ? contacts_ : impacts_).add(0.5 * impulse * (rate_smooth + rate));
     if (system.constraints()[at(system.row_place(row).block)]->traits().moving)
-      drivers_.add(-impulse * system.row_rate(row, state.q, zero_, t));
+      drivers_.add(-impulse * system.row_rate(row, q_u, zero_, t));
   }
 
-  // force correction
-  view.integrator.jump_force(system, state, f_, scratch_);
-  corrections_.add(0.5 * view.report.h * (dot(f_, stages.v_smooth) + dot(f_, state.v)));
+  if (!stage.force.empty())
+    corrections_.add(0.5 * stage.duration * (dot(stage.force, stage.v_0) + dot(stage.force, stage.v_1)));
 }
 
 void EnergyLedger::sum_up() {

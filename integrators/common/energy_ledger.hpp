@@ -1,22 +1,21 @@
 // EnergyLedger: where the energy of a run goes, part by part and step by step.
 //
-// A step leads from (q_n, v_n) by the smooth motion to (q~, v~), by the position correction to (q, v~) and by the
-// velocity jump to (q, v). With the energy E = T + V and v_m = (v~ + v)/2 the change of each stage is evaluated by
-// itself:
+// A step is a list of stages (integrator.hpp), of which each is evaluated by itself, with the energy E = T + V:
 //
-//   smooth motion        E(q~, v~) - E(q_n, v_n) = work of loads, drivers and dampers + numerical part,
-//                        the work by the trapezoidal rule in the powers at (q_n, v_n) and (q~, v~)
-//   position correction  E(q, v~) - E(q~, v~)
-//   velocity jump        sum over contacts    Lam (g~' + g')/2      the loss in impacts
-//                        sum over joints      Lam (g~' + g')/2
-//                        all rows             -Lam g_t              the work of what moves the obstacle or the joint
-//                        force correction     h f_* . v_m
+//   motion      E(q_1, v_1) - E(q_0, v_0) = work of loads, drivers and dampers + numerical part,
+//               the work by the trapezoidal rule in the powers at both ends
+//   correction  E(q_1, v_1) - E(q_0, v_0)
+//   jump        sum over contacts    Lam (g_0' + g_1')/2     the loss in impacts
+//               sum over joints      Lam (g_0' + g_1')/2
+//               all rows             -Lam g_t                the work of what moves the obstacle or the joint
+//               other impulses       (force * duration) . (v_0 + v_1)/2
 //
-// where g~' = G v~ + g_t, g' = G v + g_t at q. The last five add up to v_m . M W = T(q, v) - T(q, v~) because of
-// M W = h f_* + G^T Lam; so what is left between the energy and the sum of all parts, the closure, is the residual of
-// the jump and rounding. At a contact that stays closed the smooth motion falls, the position correction lifts and the
-// jump takes the speed of the fall: work of O(h) per time that cancels. V is elastic energy and that of the field of
-// gravity; what loads give is work. A restart from an edited model counts from the energy that the new model has.
+// where g_0' = G v_0 + g_t and g_1' = G v_1 + g_t. The parts of a jump add up to (v_0 + v_1)/2 . M (v_1 - v_0) = T_1 -
+// T_0, because the impulses are M (v_1 - v_0); so what is left between the energy and the sum of all parts, the
+// closure, is the residual of the jump and rounding. At a contact that stays closed the smooth motion of DS falls, the
+// position correction lifts and the jump takes the speed of the fall: work of O(h) per time that cancels. V is elastic
+// energy and that of the field of gravity; what loads give is work. A restart from an edited model counts from the
+// energy that the new model has.
 #pragma once
 
 #include <string>
@@ -68,8 +67,9 @@ class EnergyLedger final : public Observer {
     double loads = 0, drivers = 0, damping = 0;
   };
 
-  Powers powers(const StepView& view, In q, In v);
-  void add_jump(const StepView& view, const StepStages& stages);
+  Powers powers(const System& system, In q, In v, double t, In multipliers);
+  void add_motion(const System& system, const Stage& stage, const Energies& before, const Energies& after);
+  void add_jump(const System& system, const Stage& stage);
   void sum_up();
 
   EnergyBalance balance_;
@@ -77,7 +77,7 @@ class EnergyLedger final : public Observer {
   Energies initial_, energy_;
   Powers powers_;
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, constraints_, corrections_;
-  Vector f_, scratch_, rates_, rates_smooth_, rates_at_rest_, zero_;
+  Vector f_, rates_, rates_smooth_, rates_at_rest_, zero_;
   std::vector<std::uint8_t> closed_;  // contacts before the step
   bool restored_ = false;
 };

@@ -1,6 +1,8 @@
 #include "integrators/common/failure.hpp"
 
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace carom {
 
@@ -19,17 +21,55 @@ int worst(In values) {
 
 }  // namespace
 
-void mark_failed(StepReport& report, int subproblem, const char* reason) {
-  report.converged = report.subproblems[static_cast<std::size_t>(subproblem)].converged = false;
+const char* text_of(FailureReason reason) {
+  switch (reason) {
+    case FailureReason::none:
+      return "";
+    case FailureReason::no_convergence:
+      return "no convergence";
+    case FailureReason::singular_matrix:
+      return "singular matrix";
+    case FailureReason::not_finite:
+      return "not finite";
+    case FailureReason::indefinite_matrix:
+      return "indefinite matrix";
+    case FailureReason::slow_conjugate_gradients:
+      return "too many iterations of the conjugate gradients";
+    case FailureReason::no_step_length:
+      return "line search";
+    case FailureReason::nothing_holds_the_loads:
+      return "nothing holds the loads";
+    case FailureReason::state_not_finite:
+      return "the state is not finite";
+    case FailureReason::undefined_formula:
+      return "a formula has no finite value";
+    case FailureReason::inverted_element:
+      return "an element is inverted";
+  }
+  return "";
+}
+
+void reset(StepReport& report, const std::vector<const char*>& subproblems) {
+  std::vector<SubproblemReport> kept = std::move(report.subproblems);
+  kept.assign(subproblems.size(), {});
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i].name = subproblems[i];
+  report = {};
+  report.subproblems = std::move(kept);
+  report.smallest_gap = std::numeric_limits<double>::infinity();
+}
+
+void mark_failed(StepReport& report, int subproblem, FailureReason reason) {
+  report.converged = false;
+  if (subproblem >= 0) report.subproblems[at(subproblem)].converged = false;
   report.failed = subproblem;
   report.reason = reason;
 }
 
 void forget_failure(StepReport& report) {
-  if (report.failed >= 0) report.subproblems[static_cast<std::size_t>(report.failed)].converged = true;
+  if (report.failed >= 0) report.subproblems[at(report.failed)].converged = true;
   report.converged = true;
   report.failed = report.worst_equation = report.worst_row = -1;
-  report.reason = "";
+  report.reason = FailureReason::none;
 }
 
 void name_worst(StepReport& report, In equations, In rows) {

@@ -6,10 +6,8 @@
 
 namespace carom {
 
-inline constexpr const char* undefined_formula = "a formula has no finite value";
-inline constexpr const char* inverted_element = "an element is inverted";
-
-void mark_failed(StepReport& report, int subproblem, const char* reason);
+/// `subproblem` -1: the step as a whole.
+void mark_failed(StepReport& report, int subproblem, FailureReason reason);
 /// For another attempt at the sub-problem that failed; iterations stay.
 void forget_failure(StepReport& report);
 

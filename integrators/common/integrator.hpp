@@ -1,7 +1,13 @@
-// Integrator: one step of a method; a strategy the time loop calls.
+// Integrator: one step of a method; a strategy that the time loop calls.
+//
+// step() is the guard that all methods share: it measures the state, refuses what is not finite or has formulas without
+// a value, hands the step to the method, refuses inverted elements, counts impacts and releases, and only then makes
+// the new state the state. A method writes advance(), which reads the state at t_n and fills the one at t_n + h, and
+// says by stages() what happened in between.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,53 +15,123 @@
 #include "core/linear/linear_solver.hpp"
 #include "core/mechanics/state.hpp"
 #include "core/mechanics/system.hpp"
+#include "integrators/common/mixed_newton.hpp"
 #include "integrators/common/step_report.hpp"
+#include "integrators/common/step_scales.hpp"
 
 namespace carom {
 
-/// Scales of a model by which every tolerance is measured; all > 0.
-struct Scales {
-  double length = 1, speed = 1, mass = 1;
+/// What a method takes and gives: validation, ledger, tables and reports read this instead of the method's name.
+struct MethodInfo {
+  std::string name;
+  std::vector<const char*> subproblems;  ///< their names, in the order of StepReport::subproblems
+  bool dynamic = true;                   ///< false: from equilibrium to equilibrium; no velocities, impacts or energies
+  RowSelection rows = bilateral_rows | unilateral_rows;  ///< kinds of rows that the method takes
+  bool forces_at_end = true;  ///< forces at the end of a step are evaluated, so that inversion shows in most elements
 };
 
-/// The stages of the last accepted step from (q_n, v_n): the smooth motion to (q~, v~), the position correction to
-/// (q, v~), the velocity jump to (q, v), which is the state. Valid until the next step.
-struct StepStages {
-  const Vector &q_n, &v_n, &q_smooth, &v_smooth;
-  bool moved;   ///< there was a position correction
-  bool jumped;  ///< there was a velocity jump
+/// A part of an accepted step. Ledger and events are sums over the stages, whatever the method: a step may have any
+/// number of them, several of each kind.
+struct Stage {
+  enum class Kind {
+    motion,      ///< (q_0, v_0) at t_0 to (q_1, v_1) at t_1 under forces; multipliers are forces
+    correction,  ///< q_0 to q_1 at the same velocity
+    jump         ///< v_0 to v_1 at q_1; multipliers are impulses
+  };
+  Kind kind = Kind::motion;
+  double t_0 = 0, t_1 = 0;
+  In q_0, v_0, q_1, v_1;
+  In multipliers;       ///< rows() entries
+  double duration = 0;  ///< of a motion: t_1 - t_0 without rounding
+  /// Of a jump: an impulse beside that of the rows, force * duration (the force correction f_* of DS). Empty: none.
+  In force = {};
+  In row_q = {};         ///< of a jump: where its conditional rows are taken; empty: at q_1
+  bool located = false;  ///< t_1 is the time of the event itself; otherwise the event lies in the motion before
+  /// Which conditional rows are closed after the stage; empty: as before.
+  std::span<const std::uint8_t> closed = {};
 };
 
 class Integrator {
  public:
   virtual ~Integrator() = default;
-  virtual std::string name() const = 0;
-  /// Names of the sub-problems, in the order of StepReport::subproblems.
-  virtual std::vector<std::string> subproblems() const = 0;
-  /// Steps go from equilibrium to equilibrium: no velocities, no impacts, no balance of energy.
-  virtual bool is_static() const { return false; }
-  /// Completes a state that has q, v and t: accelerations, multipliers, history; step h is the one to come.
-  /// False if the initial accelerations cannot be computed.
-  virtual bool initialise(const System& system, State& state, double h) = 0;
-  /// After a singular matrix: an equation, or size() + a bilateral row, that depends on others; -1 if unknown.
-  virtual int suspicious_row() const = 0;
-  /// One step of size h. On success the state is at t + h; on failure it is untouched.
-  virtual StepReport step(const System& system, State& state, double h) = 0;
-  /// Sum over the linear solvers in use.
-  virtual LinearCounters linear_counters() const = 0;
-  virtual StepStages stages() const = 0;
-  /// f_*, the force of the last step's velocity jump beside its reactions (per equation), at the state it led to.
-  /// `scratch` is as long as f.
-  virtual void jump_force(const System& system, const State& state, Out f, Out scratch) const = 0;
-  /// Residuals of the last trial that failed: of the equations of motion, and of the constraint rows that were to hold
-  /// (zero elsewhere).
-  virtual In equation_residual() const = 0;
-  virtual In row_residual() const = 0;
+  Integrator(const Integrator&) = delete;
+  Integrator& operator=(const Integrator&) = delete;
 
+  const MethodInfo& info() const { return info_; }
+  const System& system() const { return *system_; }
+  /// Completes a state that has q, v and t: accelerations, multipliers, history; step h is the first to come. False if
+  /// that cannot be done, with the place in the report.
+  virtual bool initialise(State& state, double h, StepReport& report) = 0;
+  /// One step of size h. On success the state is at t + h; on failure the state is untouched, to the bit. The report
+  /// lives until the next step.
+  const StepReport& step(State& state, double h);
+
+  /// Of the last accepted step; valid until the next one.
+  virtual std::span<const Stage> stages() = 0;
+  /// The force that users are shown for a row: of a nonsmooth method the smooth multiplier and the impulse over h.
+  virtual double row_force(const State& state, int row) const = 0;
+  /// All solvers, in the order of the sub-problems.
+  virtual std::span<MixedNewton* const> solvers() = 0;
+
+  // From all solvers.
+  LinearCounters linear_counters();
+  /// Residuals of the last step that failed: of the equations of its sub-problem, and of the constraint rows that were
+  /// to hold (zero elsewhere).
+  In equation_residual() { return solvers()[failed_solver()]->residual(); }
+  In row_residual() { return solvers()[failed_solver()]->row_residual(); }
   /// What the next step depends on beside the state. restore() takes the place of initialise(); it throws
   /// std::invalid_argument if the record is that of another method or size.
-  virtual void save(NamedArrays& record) const = 0;
-  virtual void restore(const NamedArrays& record) = 0;
+  void save(NamedArrays& record);
+  void restore(const NamedArrays& record);
+
+ protected:
+  Integrator(const System& system, MethodInfo info, const Scales& scales, const NewtonOptions& newton)
+      : system_(&system),
+        info_(std::move(info)),
+        scales_(scales),
+        newton_(newton),
+        roundoff_(system.roundoff_force(1.0)) {}
+
+  /// From `start` to `end`, both complete states: every array of `end` that the method keeps is written, and `end` has
+  /// the sizes of `start`. On failure `end` may be anything.
+  virtual bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) = 0;
+
+  const Scales& scales() const { return scales_; }
+  const NewtonOptions& newton() const { return newton_; }
+  /// After a step: the state that it began with.
+  const State& start() const { return other_; }
+  double force_norm(In f) const { return system_->force_norm(f, scales_.length); }
+  /// T(d) where it enters some matrix, null otherwise; valid until the next call.
+  const TangentOperators* tangent_operators(In d);
+  StepScales measure(const State& state, double h, StepReport& report) const;
+  /// Zero accelerations and multipliers; no row active or closed.
+  void clear(State& state, double h) const;
+  /// Marks contacts that touch at rest as active: they are known to the first step.
+  void mark_touching(State& state) const;
+
+ private:
+  bool guarded(State& state, double h);
+  bool refuse(FailureReason reason, std::string item = {});
+  void count_events(const State& before, const State& after);
+  std::size_t failed_solver() const { return report_.failed >= 0 ? at(report_.failed) : 0; }
+
+  const System* system_;
+  MethodInfo info_;
+  Scales scales_;
+  NewtonOptions newton_;
+  TangentOperators T_;
+  double roundoff_;  // System::roundoff_force per length
+  StepReport report_;
+  State other_;  // the state to come; after a step the one before
+  long steps_ = 0;
 };
+
+/// v' and the multipliers of bilateral rows (bilateral() entries) from M v' - G_b^T lambda = f, G_b v' + h_b = 0 at
+/// (q, v, t). False with a report if the matrix is singular. `saddle` is analysed for M and forgets the matrix.
+bool consistent_acceleration(const System& system, SaddlePoint& saddle, double mass_scale, In q, In v, double t,
+                             Vector& acceleration, Vector& multipliers, StepReport& report);
+
+/// The rows of contacts do not bend: their part of a tangent is constant.
+bool contacts_linear(const System& system);
 
 }  // namespace carom

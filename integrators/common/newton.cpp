@@ -23,11 +23,6 @@ double last_gain(const SubproblemReport& report) {
 
 }  // namespace
 
-bool contacts_linear(const System& system) {
-  return std::all_of(system.constraints().begin(), system.constraints().end(),
-                     [](const auto& block) { return !block->traits().unilateral || block->traits().linear; });
-}
-
 double NewtonControl::expected_gain(const SubproblemReport& report, bool new_matrix) const {
   const double gain = last_gain(report);
   if (new_matrix || linear_) return gain * gain;
@@ -53,7 +48,8 @@ bool NewtonControl::test(SubproblemReport& report, double residual, double terms
 }
 
 bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative, bool set_changed) const {
-  if (report.tried() == 0) return options_.method != NewtonMethod::modified && !(old_ && may_begin_with_old(iterative));
+  if (report.attempt_iterations() == 0)
+    return options_.method != NewtonMethod::modified && !(old_ && may_begin_with_old(iterative));
   if (options_.method == NewtonMethod::modified) return !(last_gain(report) < modified_gain);
   if (options_.method == NewtonMethod::full || !iterative) return true;
   // rows of contacts are not part of the matrix; what they did to the residual says nothing of it
@@ -70,7 +66,7 @@ bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative,
 Accuracy NewtonControl::accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const {
   // full Newton counts as with factors
   double reduction = linear_ || options_.method == NewtonMethod::full ? full_reduction : largest_reduction;
-  if (report.tried() > 0 && !set_changed)
+  if (report.attempt_iterations() > 0 && !set_changed)
     reduction = std::clamp(reduction_share * expected_gain(report, matrix_of_ == report.iterations), least_reduction,
                            largest_reduction);
   return {reduction, below_tolerance * (options_.tolerance * terms + floor)};

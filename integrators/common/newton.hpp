@@ -28,9 +28,6 @@ struct NewtonOptions {
   Predictor predictor = Predictor::previous;
 };
 
-/// The rows of contacts do not bend: their part of a tangent is constant.
-bool contacts_linear(const System& system);
-
 /// Of one sub-problem.
 class NewtonControl {
  public:
@@ -41,7 +38,7 @@ class NewtonControl {
 
   /// An attempt begins, the first one or another; `with_old`: the matrix of the step before may do for a start.
   void begin(SubproblemReport& report, bool with_old = false) {
-    report.first = report.iterations;
+    report.attempt_start = report.iterations;
     matrix_of_ = -1;
     old_ = with_old;
   }

@@ -11,7 +11,7 @@ namespace carom {
 /// A read-only view of the run after a step (or at its start, with an empty report).
 struct StepView {
   const System& system;
-  const Integrator& integrator;
+  Integrator& integrator;
   const State& state;
   const StepReport& report;
   double nominal_step;
@@ -28,6 +28,8 @@ class Observer {
   /// A trial that did not converge and will be repeated in halves, or ended the run.
   virtual void rejected(const StepView&) {}
   virtual void finish(const StepView&, RunStatus) {}
+  /// Asked after every nominal step: the observer has seen what the run was for, and the run ends as completed.
+  virtual bool wants_end() const { return false; }
 
   /// What the observer must remember to go on after a restart as if there had been none; its name in a checkpoint.
   /// restore() comes before start(), which then sees the state of the checkpoint; `same_files`: the files of the run

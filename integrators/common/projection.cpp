@@ -3,20 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
-#include "contact/law/contact_set.hpp"
 #include "core/base/vector_ops.hpp"
 #include "core/lie/so3.hpp"
-#include "core/mechanics/saddle_point.hpp"
+#include "integrators/common/mixed_newton.hpp"
 
 namespace carom {
 
 namespace {
 
 constexpr double accepted = 1e-12, wanted = 1e-13;  // of the scale; a state within `accepted` is left alone
+constexpr double wanted_terms = 1e-12, accepted_terms = 1e-9;
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 constexpr double largest_turn = 0.5;  // rad of one iteration
 constexpr int max_iterations = 100;   // rows that depend on each other only once they fit converge linearly, by 1/2
+
+const NewtonOptions options{.method = NewtonMethod::full, .max_iterations = max_iterations, .tolerance = wanted_terms};
 
 Vec3 three(In x, int first) { return {x[at(first)], x[at(first + 1)], x[at(first + 2)]}; }
 
@@ -32,124 +35,101 @@ void largest_parts(const System& system, In x, ProjectionReport& report) {
   }
 }
 
-void set_worst(In values, int first, ProjectionReport& report) {
+void set_worst(In values, ProjectionReport& report) {
+  report.residual = 0;
+  report.worst_row = -1;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (report.worst_row < 0 || !(std::abs(values[i]) <= report.residual)) {
       report.residual = std::abs(values[i]);
-      report.worst_row = first + static_cast<int>(i);
+      report.worst_row = static_cast<int>(i);
     }
 }
 
-class PositionProjection {
+// Residuals of a projection in units of masses times lengths (or speeds) of the size `scale`.
+ProblemScales problem_scales(double mass, double scale, double rounding, double t) {
+  ProblemScales s;
+  s.t = t;
+  s.floor = mass * rounding;
+  s.row_scale = s.penalty = mass;
+  s.row_tolerance = wanted * scale + rounding;
+  s.row_roundoff = rounding;
+  s.stalled_rows = accepted * scale + rounding;
+  s.stalled_terms = accepted_terms;
+  return s;
+}
+
+bool run(MixedNewton& newton, MixedProblem& problem, const ProblemScales& scales, ProjectionReport& report) {
+  StepReport step;
+  reset(step, {newton.setup().name});
+  newton.begin(step, {});
+  report.converged = newton.solve(problem, scales, step);
+  report.iterations = step.subproblems[0].iterations;
+  report.reason = text_of(step.reason);
+  if (step.reason == FailureReason::singular_matrix) report.singular = newton.saddle().suspicious_row();
+  return report.converged;
+}
+
+class PositionProjection final : public MixedProblem {
  public:
-  PositionProjection(const System& system, const ProjectionScales& scales, double t, In q)
+  /// Without the curvature of constraints and rotations the matrix is [M, -G^T; G, 0].
+  PositionProjection(const System& system, const Scales& scales, double t, In q, bool curvature)
       : system_(system),
-        scales_(scales),
+        length_(scales.length),
         t_(t),
+        curvature_(curvature),
         q_0_(q.begin(), q.end()),
-        n_b_(at(system.bilateral())),
-        n_u_(at(system.unilateral())) {
-    const std::size_t n = at(system.size()), rows = at(system.rows());
-    for (Vector* x : {&d_, &w_, &r_, &Md_, &reaction_}) x->resize(n);
-    for (Vector* x : {&g_, &s_, &c_A_, &dl_A_}) x->resize(rows);
-    for (Vector* x : {&nu_b_, &dl_b_}) x->resize(n_b_);
-    contacts_.resize(system.bilateral(), system.unilateral());
-    gap_rounding_ = 16 * epsilon * std::max(scales.length, system.largest_position(q));
-  }
+        q_(q_0_),
+        d_(at(system.size()), 0.0),
+        Md_(d_),
+        reaction_(d_),
+        w_(d_) {}
 
-  bool fits() {
-    system_.gaps(q_0_, t_, RowSet::all, g_);
-    return violation() <= accepted * scales_.length + gap_rounding_;
-  }
+  void rows(Out c) override { system_.gaps(q_, t_, position_rows, c); }
 
-  // Newton's iteration; without the curvature of constraints and rotations the matrix is [M, -G^T; G, 0].
-  bool solve(bool curvature, ProjectionReport& report) {
-    saddle_.analyse(system_, {false, false});
-    q_ = q_0_;
-    set_zero(d_);
-    set_zero(nu_b_);
-    contacts_.reset();
-    double before = std::numeric_limits<double>::infinity();
-    report.reason = "no convergence";
-    for (;; ++report.iterations) {
-      // active set and residual
-      system_.gaps(q_, t_, RowSet::all, g_);
-      const In g_b = In(g_).first(n_b_);
-      const int changes = contacts_.update(In(g_).subspan(n_b_, n_u_), scales_.mass, gap_rounding_);
-      const auto active = contacts_.active_rows();
-      for (std::size_t k = 0; k < active.size(); ++k) c_A_[k] = g_[at(active[k])];
-      const double terms = residual();
-      const double open = std::max(max_abs(g_b), max_abs(In(c_A_).first(active.size())));
-      const double force = system_.force_norm(r_, scales_.length);
-      if (!std::isfinite(open) || !std::isfinite(force)) return false;
-
-      // converged: as far as wanted, or as far as rounding lets it
-      const bool settled = changes == 0 && contacts_.pending() == 0;
-      const double floor = scales_.mass * gap_rounding_;
-      if (settled && report.iterations > 0) {
-        if (open <= wanted * scales_.length + gap_rounding_ && force <= 1e-12 * terms + floor) return true;
-        const bool stalls = open + force / scales_.mass > 0.9 * before;
-        if (stalls && open <= accepted * scales_.length + gap_rounding_ && force <= 1e-9 * terms + floor) return true;
-      }
-      before = open + force / scales_.mass;
-      if (report.iterations % (max_iterations + 1) == max_iterations) return false;
-
-      // correction in the tangent space of q
-      Linearisation request;
-      request.c_M = 1;
-      request.c_s = curvature ? 1 : 0;
-      request.q_M = q_0_.data();
-      request.q = q_.data();
-      request.t = t_;
-      request.s = s_.data();
-      request.row_scale = scales_.mass;
-      if (curvature) turn_blocks();
-      if (!saddle_.factorise(system_, request, curvature ? In(blocks_) : In())) {
-        report.reason = "singular matrix";
-        report.singular = saddle_.suspicious_row();
-        return false;
-      }
-      saddle_.set_active(system_, active, q_, t_, nullptr);
-      const Out dl_A = Out(dl_A_).first(active.size());
-      if (!saddle_.solve(r_, g_b, In(c_A_).first(active.size()), w_, dl_b_, dl_A)) return false;
-      advance(dl_A);
-    }
-  }
-
-  void finish(Vector& q, ProjectionReport& report) const {
-    largest_parts(system_, d_, report);
-    q = q_;
-  }
-  void worst(ProjectionReport& report) {
-    report.residual = 0;
-    report.worst_row = -1;
-    for (std::size_t i = n_b_; i < g_.size(); ++i) g_[i] = std::min(g_[i], 0.0);
-    set_worst(g_, 0, report);
-  }
-
- private:
-  double violation() const {
-    double largest = max_abs(In(g_).first(n_b_));
-    for (std::size_t i = n_b_; i < g_.size(); ++i) largest = std::max(largest, -g_[i]);
-    return largest;
-  }
-
-  // r = T(d)^-T M d - G^T nu; returns the size of its terms.
-  double residual() {
-    std::copy(nu_b_.begin(), nu_b_.end(), s_.begin());
-    std::copy(contacts_.multipliers().begin(), contacts_.multipliers().end(),
-              s_.begin() + static_cast<std::ptrdiff_t>(n_b_));
+  // r = T(d)^-T M d - G^T nu
+  double residual(In s, Out r) override {
     system_.mass_times(q_0_, d_, Md_);
     for (const DofMap::Frame& f : system_.dofs().rotating_frames()) {
       const Vec3 moment = so3::tangent_inverse(Vec3(-three(d_, f.equation))) * three(Md_, f.equation);
       for (int i = 0; i < 3; ++i) Md_[at(f.equation + i)] = moment[i];
     }
     set_zero(reaction_);
-    system_.add_reactions(q_, t_, s_, RowSet::all, reaction_);
-    combine(1.0, Md_, -1.0, reaction_, r_);
-    return system_.force_norm(Md_, scales_.length) + system_.force_norm(reaction_, scales_.length);
+    system_.add_reactions(q_, t_, s, position_rows, reaction_);
+    combine(1.0, Md_, -1.0, reaction_, r);
+    return system_.force_norm(Md_, length_) + system_.force_norm(reaction_, length_);
   }
 
+  RowPoint row_point() override { return {q_}; }
+
+  void linearise(In, Linearisation& S) override {
+    S.c_M = 1;
+    S.c_s = curvature_ ? 1 : 0;
+    S.q_M = q_0_.data();
+    S.q = q_.data();
+    if (!curvature_) return;
+    turn_blocks();
+    S.frame_blocks = blocks_;
+  }
+
+  // d so that q_0 o exp(d) = q o exp(share w)
+  bool move(double share, In w) override {
+    scale_into(share, w, w_);
+    Vector& d_new = Md_;
+    combine(1.0, d_, 1.0, w_, d_new);
+    for (const DofMap::Frame& f : system_.dofs().rotating_frames()) {
+      const Vec3 turned = so3::log_quaternion(so3::quaternion_product(so3::exp_quaternion(three(d_, f.equation)),
+                                                                      so3::exp_quaternion(three(w_, f.equation))));
+      for (int i = 0; i < 3; ++i) d_new[at(f.equation + i)] = turned[i];
+    }
+    d_.swap(d_new);
+    system_.retract(q_0_, d_, q_);
+    return true;
+  }
+
+  const Vector& q() const { return q_; }
+  const Vector& d() const { return d_; }
+
+ private:
   // What the turning of the tangent space adds to M: D(T(d)^-T M d) T(d)^-1 - J at every rotating frame.
   void turn_blocks() {
     const auto frames = system_.dofs().rotating_frames();
@@ -175,119 +155,112 @@ class PositionProjection {
     }
   }
 
-  // d so that q_0 o exp(d) = q o exp(c w), with c <= 1 small enough that no body turns far at once.
-  void advance(In dl_A) {
-    const double turn = system_.largest_angular_velocity(w_), c = turn > largest_turn ? largest_turn / turn : 1.0;
-    for (double& x : w_) x *= c;
-    Vector& d_new = Md_;
-    combine(1.0, d_, 1.0, w_, d_new);
-    for (const DofMap::Frame& f : system_.dofs().rotating_frames()) {
-      const Vec3 turned = so3::log_quaternion(so3::quaternion_product(so3::exp_quaternion(three(d_, f.equation)),
-                                                                      so3::exp_quaternion(three(w_, f.equation))));
-      for (int i = 0; i < 3; ++i) d_new[at(f.equation + i)] = turned[i];
-    }
-    d_.swap(d_new);
-    system_.retract(q_0_, d_, q_);
-    axpy(c, dl_b_, nu_b_);
-    for (double& x : dl_A_) x *= c;
-    contacts_.add_increment(dl_A);
+  const System& system_;
+  double length_, t_;
+  bool curvature_;
+  Vector q_0_, q_, d_, Md_, reaction_, w_, blocks_;
+  std::vector<Mat3> inertia_;
+};
+
+// M w = G_b^T mu,  G_b (v + w) + g_t = 0
+class VelocityProjection final : public MixedProblem {
+ public:
+  VelocityProjection(const System& system, double length, In q, double t, In v)
+      : system_(system),
+        length_(length),
+        t_(t),
+        q_(q),
+        v_0_(v),
+        v_(v.begin(), v.end()),
+        w_(at(system.size()), 0.0),
+        Mw_(w_),
+        reaction_(w_) {}
+
+  void rows(Out c) override { system_.rates(q_, v_, t_, bilateral_rows, c); }
+  double residual(In s, Out r) override {
+    set_zero(reaction_);
+    system_.add_reactions(q_, t_, s, bilateral_rows, reaction_);
+    system_.mass_times(q_, w_, Mw_);
+    combine(1.0, Mw_, -1.0, reaction_, r);
+    return system_.force_norm(Mw_, length_) + system_.force_norm(reaction_, length_);
+  }
+  RowPoint row_point() override { return {q_}; }
+  void linearise(In, Linearisation& S) override {
+    S.c_M = 1;
+    S.q_M = S.q = q_.data();
+    S.v = v_0_.data();
+  }
+  bool move(double share, In dw) override {
+    axpy(share, dw, w_);
+    combine(1.0, v_0_, 1.0, w_, v_);
+    return true;
   }
 
+  const Vector& v() const { return v_; }
+  const Vector& w() const { return w_; }
+
+ private:
   const System& system_;
-  ProjectionScales scales_;
-  double t_;
-  Vector q_0_, q_;
-  std::size_t n_b_, n_u_;
-  std::vector<Mat3> inertia_;
-  Vector blocks_;
-  Vector d_, w_, r_, Md_, reaction_, g_, s_, c_A_, dl_A_, nu_b_, dl_b_;
-  ContactSet contacts_;
-  SaddlePoint saddle_;
-  double gap_rounding_ = 0;
+  double length_, t_;
+  In q_, v_0_;
+  Vector v_, w_, Mw_, reaction_;
 };
 
 }  // namespace
 
-ProjectionReport project_positions(const System& system, const ProjectionScales& scales, double t, Vector& q) {
+ProjectionReport project_positions(const System& system, const Scales& scales, double t, Vector& q) {
   ProjectionReport report;
   if (system.rows() == 0) return report;
-  PositionProjection projection(system, scales, t, q);
-  if (projection.fits()) {
-    projection.worst(report);
-    return report;
+  const std::size_t n_b = at(system.bilateral());
+  const double rounding = 16 * epsilon * std::max(scales.length, system.largest_position(q));
+  Vector g(at(system.rows()), 0.0);
+  // the residual of a contact is its penetration
+  const auto measure = [&](In place) {
+    system.gaps(place, t, position_rows, g);
+    for (std::size_t i = n_b; i < g.size(); ++i) g[i] = std::min(g[i], 0.0);
+    set_worst(g, report);
+  };
+  measure(q);
+  if (report.residual <= accepted * scales.length + rounding) return report;
+
+  const MixedSetup setup{
+      .name = "projection", .rows = position_rows, .augmented_tangent = false, .largest_turn = largest_turn};
+  std::optional<PositionProjection> projection;
+  for (const bool curvature : {true, false}) {
+    projection.emplace(system, scales, t, q, curvature);
+    MixedNewton newton(system, options, setup, scales, 0, nullptr);
+    if (run(newton, *projection, problem_scales(scales.mass, scales.length, rounding, t), report)) break;
+    if (report.singular >= 0) break;
   }
-  report.converged = projection.solve(true, report);
-  if (!report.converged && report.singular < 0) {
-    report.iterations = 0;
-    report.converged = projection.solve(false, report);
-  }
-  projection.worst(report);
-  if (report.converged) {
-    report.reason = "";
-    projection.finish(q, report);
-  }
+  measure(projection->q());
+  if (!report.converged) return report;
+  largest_parts(system, projection->d(), report);
+  q = projection->q();
   return report;
 }
 
-ProjectionReport project_velocities(const System& system, const ProjectionScales& scales, In q, double t, Vector& v) {
+ProjectionReport project_velocities(const System& system, const Scales& scales, In q, double t, Vector& v) {
   ProjectionReport report;
-  const std::size_t n = at(system.size()), n_b = at(system.bilateral());
-  if (n_b == 0) return report;
+  if (system.bilateral() == 0) return report;
   const double speed = std::max(scales.speed, system.speed(v, scales.length)), rounding = 16 * epsilon * speed;
-  Vector rate(n_b), r(n), w(n), dw(n), mu(n_b), dmu(n_b), s(at(system.rows())), Mw(n), reaction(n), projected = v;
-  const auto evaluate = [&] {
-    system.rates(q, projected, t, RowSet::bilateral, rate);
-    return max_abs(rate);
+  Vector rates(at(system.rows()), 0.0);
+  const auto measure = [&](In velocity) {
+    system.rates(q, velocity, t, bilateral_rows, rates);
+    set_worst(In(rates).first(at(system.bilateral())), report);
   };
-  double open = evaluate();
-  if (open > accepted * scales.speed + rounding) {
-    SaddlePoint saddle;
-    saddle.analyse(system, {system.symmetric(), false});
-    Linearisation request;
-    request.c_M = 1;
-    request.q_M = request.q = q.data();
-    request.v = v.data();
-    request.t = t;
-    request.row_scale = scales.mass;
-    report.converged = saddle.factorise(system, request);
-    if (!report.converged) {
-      report.reason = "singular matrix";
-      report.singular = saddle.suspicious_row();
-    }
-    // linear: one solve, and what refinement redundant rows need
-    double before = std::numeric_limits<double>::infinity();
-    while (report.converged) {
-      std::copy(mu.begin(), mu.end(), s.begin());
-      set_zero(reaction);
-      system.add_reactions(q, t, s, RowSet::bilateral, reaction);
-      system.mass_times(q, w, Mw);
-      combine(1.0, Mw, -1.0, reaction, r);
-      if (report.iterations > 0) {
-        const double force = system.force_norm(r, scales.length), floor = scales.mass * rounding;
-        const double terms = system.force_norm(Mw, scales.length) + system.force_norm(reaction, scales.length);
-        if (open <= wanted * scales.speed + rounding && force <= 1e-12 * terms + floor) break;
-        const bool stalls = open + force / scales.mass > 0.9 * before;
-        if (stalls && open <= accepted * scales.speed + rounding && force <= 1e-9 * terms + floor) break;
-        before = open + force / scales.mass;
-      }
-      saddle.set_active(system, {}, q, t, nullptr);
-      if (report.iterations == max_iterations || !saddle.solve(r, rate, {}, dw, dmu, {})) {
-        report.converged = false;
-        report.reason = "no convergence";
-        break;
-      }
-      ++report.iterations;
-      axpy(1.0, dw, w);
-      axpy(1.0, dmu, mu);
-      combine(1.0, v, 1.0, w, projected);
-      open = evaluate();
-    }
-  }
-  set_worst(rate, 0, report);
-  if (report.converged && report.iterations > 0) {
-    largest_parts(system, w, report);
-    v = projected;
-  }
+  measure(v);
+  if (report.residual <= accepted * scales.speed + rounding) return report;
+
+  // linear: one solve, and the refinement that redundant rows need
+  const MixedSetup setup{
+      .name = "projection", .matrix = {system.symmetric(), false}, .constant_matrix = true, .augmented_tangent = false};
+  VelocityProjection projection(system, scales.length, q, t, v);
+  MixedNewton newton(system, options, setup, scales, 0, nullptr);
+  run(newton, projection, problem_scales(scales.mass, scales.speed, rounding, t), report);
+  measure(projection.v());
+  if (!report.converged) return report;
+  largest_parts(system, projection.w(), report);
+  v = projection.v();
   return report;
 }
 

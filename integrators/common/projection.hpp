@@ -11,14 +11,10 @@
 // Limits: the constraints must be solvable near the given positions; rotations of a node stay below pi.
 #pragma once
 
+#include "core/mechanics/scales.hpp"
 #include "core/mechanics/system.hpp"
 
 namespace carom {
-
-/// Scales of the model by which residuals are measured; all > 0.
-struct ProjectionScales {
-  double length = 1, speed = 1, mass = 1;
-};
 
 struct ProjectionReport {
   bool converged = true;
@@ -33,9 +29,9 @@ struct ProjectionReport {
 
 /// Moves q (configuration_size() entries) at time t onto the bilateral rows and out of the unilateral ones. Nothing is
 /// changed when all gaps are within 1e-12 of the length scale (and rounding) of what they must be, nor when it fails.
-ProjectionReport project_positions(const System& system, const ProjectionScales& scales, double t, Vector& q);
+ProjectionReport project_positions(const System& system, const Scales& scales, double t, Vector& q);
 
 /// Changes v (per equation) so that the bilateral rows keep their rates at (q, t). Tolerances as above, by the speed.
-ProjectionReport project_velocities(const System& system, const ProjectionScales& scales, In q, double t, Vector& v);
+ProjectionReport project_velocities(const System& system, const Scales& scales, In q, double t, Vector& v);
 
 }  // namespace carom

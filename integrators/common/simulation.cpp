@@ -29,17 +29,20 @@ Division divide(const SimulationOptions& options) {
 }
 }  // namespace
 
+Simulation::Simulation(System& system, Integrator& integrator, State& state, SimulationOptions options)
+    : system_(system), integrator_(integrator), state_(state), options_(options) {
+  const std::size_t count = integrator.info().subproblems.size();
+  statistics_.iterations.resize(count);
+  statistics_.sampled_seconds.resize(count, 0.0);
+  statistics_.smallest_gap = std::numeric_limits<double>::infinity();
+}
+
 RunStatus Simulation::run() {
-  if (!restored_) {
-    grid_ = {state_.t, 0, 0, 0};
-    statistics_ = {};
-    statistics_.smallest_gap = std::numeric_limits<double>::infinity();
-  }
+  if (!restored_) grid_ = {state_.t, 0, 0, 0};
   const double h = options_.step, origin = grid_.origin;
   const auto [full_steps, rest, total] = divide(options_);
 
-  report_ = {};
-  report_.smallest_gap = std::numeric_limits<double>::infinity();
+  reset(report_, integrator_.info().subproblems);
   const StepView view{system_, integrator_, state_, report_, h, true};
   for (Observer* o : observers_) o->start(view);
 
@@ -49,27 +52,27 @@ RunStatus Simulation::run() {
     const double t_k = origin + static_cast<double>(k) * h;
     // the next multiple of h to the last bit, as the next step starts from it
     const double t_next = k < full_steps ? origin + static_cast<double>(k + 1) * h : origin + options_.duration;
-    if (!nominal_step(t_k, t_next, k < full_steps ? h : rest)) {
-      status = RunStatus::failed;
-      break;
-    }
-    if (stop_ != nullptr && *stop_ != 0 && grid_.steps < total) {
-      status = RunStatus::interrupted;
-      break;
-    }
+    const Outcome outcome = nominal_step(t_k, t_next, k < full_steps ? h : rest);
+    if (outcome != Outcome::done) status = outcome == Outcome::failed ? RunStatus::failed : RunStatus::interrupted;
+    if (outcome == Outcome::done && stopped() && grid_.steps < total) status = RunStatus::interrupted;
+    if (status != RunStatus::completed) break;
+    if (std::any_of(observers_.begin(), observers_.end(), [](const Observer* o) { return o->wants_end(); })) break;
   }
-  for (Observer* o : observers_) o->finish(view, status);
+  const StepView last{system_, integrator_, state_, report_, h, grid_.part == 0};
+  for (Observer* o : observers_) o->finish(last, status);
   return status;
 }
 
 // One nominal step, in 2^level parts where it must be.
-bool Simulation::nominal_step(double t_start, double t_end, double h) {
+Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, double h) {
   const long units = 1L << options_.max_subdivisions;
   bool subdivided = grid_.part > 0 || grid_.level > 0;  // counted already: a restart inside the step
   for (bool ended = false; !ended;) {
     const long length = units >> grid_.level;
     const auto begin = Clock::now();
-    report_ = integrator_.step(system_, state_, h * static_cast<double>(length) / static_cast<double>(units));
+    const double size = h * static_cast<double>(length) / static_cast<double>(units);
+    system_.find_candidates(state_.q, state_.v, state_.t, size);
+    report_ = integrator_.step(state_, size);
     const auto end = Clock::now();
     statistics_.step_seconds += seconds(begin, end);
 
@@ -78,7 +81,7 @@ bool Simulation::nominal_step(double t_start, double t_end, double h) {
       if (!subdivided) ++statistics_.subdivided_steps;
       subdivided = true;
       for (Observer* o : observers_) o->rejected({system_, integrator_, state_, report_, h, false});
-      if (grid_.level == options_.max_subdivisions) return false;
+      if (grid_.level == options_.max_subdivisions) return Outcome::failed;
       ++grid_.level;
       continue;
     }
@@ -99,8 +102,9 @@ bool Simulation::nominal_step(double t_start, double t_end, double h) {
       for (Observer* o : observers_) o->after_step({system_, integrator_, state_, report_, h, ended});
       statistics_.observer_seconds += seconds(end, Clock::now());
     }
+    if (!ended && stopped()) return Outcome::interrupted;
   }
-  return true;
+  return Outcome::done;
 }
 
 namespace {
@@ -158,7 +162,8 @@ void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end
 
 void Simulation::record(const StepReport& report) {
   ++statistics_.steps;
-  for (std::size_t i = 0; i < 3; ++i) statistics_.iterations[i].add(report.subproblems[i].iterations);
+  for (std::size_t i = 0; i < report.subproblems.size(); ++i)
+    statistics_.iterations[i].add(report.subproblems[i].iterations);
   statistics_.position_residual = std::max(statistics_.position_residual, report.position_residual);
   statistics_.velocity_residual = std::max(statistics_.velocity_residual, report.velocity_residual);
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
@@ -167,9 +172,9 @@ void Simulation::record(const StepReport& report) {
   statistics_.largest_speed = std::max(statistics_.largest_speed, report.speed);
   statistics_.largest_rotation = std::max(statistics_.largest_rotation, report.rotation);
   if (report.timed)
-    for (std::size_t i = 0; i < 3; ++i) {
-      statistics_.sampled_seconds[i] += report.seconds[i];
-      statistics_.sampled_total += report.seconds[i];
+    for (std::size_t i = 0; i < report.subproblems.size(); ++i) {
+      statistics_.sampled_seconds[i] += report.subproblems[i].seconds;
+      statistics_.sampled_total += report.subproblems[i].seconds;
     }
 }
 

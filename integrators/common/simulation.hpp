@@ -2,7 +2,6 @@
 // step grows back on a binary grid, so that the multiples of the nominal step are hit again.
 #pragma once
 
-#include <array>
 #include <csignal>
 #include <vector>
 
@@ -28,15 +27,15 @@ struct RunStatistics {
   };
   long steps = 0;  ///< accepted steps and substeps
   long nominal_steps = 0;
-  long subdivided_steps = 0;  ///< nominal steps that had to be halved
-  long rejected = 0;          ///< trials that did not converge
-  std::array<Iterations, 3> iterations;
+  long subdivided_steps = 0;           ///< nominal steps that had to be halved
+  long rejected = 0;                   ///< trials that did not converge
+  std::vector<Iterations> iterations;  ///< of the sub-problems
   double position_residual = 0, velocity_residual = 0, smallest_gap = 0;
   long impacts = 0;
   long redundant_steps = 0;                        ///< steps in which constraint rows were redundant
   double largest_speed = 0, largest_rotation = 0;  ///< see StepReport
   double step_seconds = 0;                         ///< wall time inside the integrator
-  std::array<double, 3> sampled_seconds{};         ///< of the sub-problems, over the timed steps only
+  std::vector<double> sampled_seconds;             ///< of the sub-problems, over the timed steps only
   double sampled_total = 0;
   /// Estimated wall time of a sub-problem over the whole run.
   double subproblem_seconds(std::size_t i) const {
@@ -51,11 +50,10 @@ struct RunStatistics {
 
 class Simulation {
  public:
-  Simulation(const System& system, Integrator& integrator, State& state, SimulationOptions options)
-      : system_(system), integrator_(integrator), state_(state), options_(options) {}
+  Simulation(System& system, Integrator& integrator, State& state, SimulationOptions options);
 
   void add_observer(Observer& observer) { observers_.push_back(&observer); }
-  /// The run ends after the step during which *flag becomes non-zero.
+  /// The run ends after the step or sub-step during which *flag becomes non-zero.
   void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
 
   /// Runs to the end. The state must have been initialised by the integrator.
@@ -80,10 +78,12 @@ class Simulation {
     int level = 0;
   };
 
-  bool nominal_step(double t_start, double t_end, double h);
+  enum class Outcome { done, failed, interrupted };
+  Outcome nominal_step(double t_start, double t_end, double h);
+  bool stopped() const { return stop_ != nullptr && *stop_ != 0; }
   void record(const StepReport& report);
 
-  const System& system_;
+  System& system_;
   Integrator& integrator_;
   State& state_;
   SimulationOptions options_;

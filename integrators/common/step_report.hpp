@@ -3,38 +3,55 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 namespace carom {
 
-/// One sub-problem (smooth motion, position correction, velocity jump, or a method's only system) in one step.
+enum class FailureReason {
+  none,
+  no_convergence,
+  singular_matrix,
+  not_finite,
+  indefinite_matrix,
+  slow_conjugate_gradients,
+  no_step_length,
+  nothing_holds_the_loads,
+  state_not_finite,
+  undefined_formula,
+  inverted_element
+};
+
+/// In words, for messages: "no convergence".
+const char* text_of(FailureReason reason);
+
+/// One sub-problem of a method (smooth motion, position correction, velocity jump, equilibrium, ...) in one step.
 struct SubproblemReport {
   static constexpr int history_size = 16;
 
   const char* name = "";
   bool converged = true;
   int iterations = 0;     ///< linear systems solved; residuals are tested first, so 0 is possible
-  int first = 0;          ///< the iteration with which the last attempt began
+  int attempt_start = 0;  ///< the iteration with which the last attempt began
   double residual = 0;    ///< last dynamics residual over its tolerance
   double constraint = 0;  ///< last constraint residual over its tolerance
   int set_changes = 0;    ///< rows that entered or left the active set
+  double seconds = 0;     ///< wall time, in steps that are timed
   /// max(residual, constraint) of the last attempt's last iterations: iteration i at i % history_size
   std::array<double, history_size> history{};
-  int tried() const { return iterations - first; }  ///< in the last attempt
+  int attempt_iterations() const { return iterations - attempt_start; }
   double& history_at(int i) { return history[static_cast<std::size_t>(i % history_size)]; }
   double history_at(int i) const { return history[static_cast<std::size_t>(i % history_size)]; }
 };
 
 struct StepReport {
   bool converged = true;
-  double t = 0, h = 0;  ///< start of the step, size
-  std::array<SubproblemReport, 3> subproblems;
-  int failed = -1;  ///< index of the sub-problem that failed
-  const char* reason = "";
+  double t = 0, h = 0;                        ///< start of the step, size
+  std::vector<SubproblemReport> subproblems;  ///< in the order of MethodInfo::subproblems
+  int failed = -1;                            ///< index of the sub-problem that failed; -1: the step as a whole
+  FailureReason reason = FailureReason::none;
   int worst_equation = -1, worst_row = -1;
-  std::string failed_item;  ///< what made the step fail, if it is neither an equation nor a row: an element, a formula
-
-  bool timed = false;  ///< `seconds` holds the wall time of the sub-problems of this step
-  std::array<double, 3> seconds{};
+  std::string failed_item;  ///< what made the step fail, if neither an equation nor a row: an element, a formula
+  bool timed = false;       ///< SubproblemReport::seconds are known
 
   // at the accepted end of the step
   double position_residual = 0;  ///< largest |g| over bilateral and active rows
@@ -43,9 +60,17 @@ struct StepReport {
   bool redundant = false;        ///< redundant rows were met: multipliers are those of least norm
   double speed = 0;              ///< largest speed at the start of the step, rotations times the length scale
   double rotation = 0;           ///< largest rotation of a frame in the step by its angular velocity at the start, rad
-  int closed = 0;                ///< rows with an impulse
+  int closed = 0;                ///< conditional rows that are closed at the end
   int impacts = 0;               ///< rows that closed in this step and were open before
   int releases = 0;              ///< rows that opened in this step and were closed before
+
+  /// The sub-problem that failed; null if it was none or the step as a whole.
+  const SubproblemReport* failed_subproblem() const {
+    return failed >= 0 ? &subproblems[static_cast<std::size_t>(failed)] : nullptr;
+  }
 };
+
+/// A report without results for sub-problems of these names; keeps its memory.
+void reset(StepReport& report, const std::vector<const char*>& subproblems);
 
 }  // namespace carom

@@ -6,10 +6,8 @@
 // constraints hold at position and velocity level at the end of every step.
 #pragma once
 
-#include "contact/law/contact_set.hpp"
 #include "integrators/common/generalized_alpha.hpp"
 #include "integrators/common/integrator.hpp"
-#include "integrators/common/newton.hpp"
 
 namespace carom {
 
@@ -22,73 +20,81 @@ struct NsgaOptions {
   double penalty = 1;  ///< p_p = p_v = penalty * m, p_s = penalty * m/h
   NewtonOptions newton;
   Scales scales;
-  double weight = 1;  ///< a force by which the paper's tol_f is measured
 };
 
 class NsgaDecoupled final : public Integrator {
  public:
   NsgaDecoupled(const System& system, const NsgaOptions& options);
 
-  std::string name() const override { return options_.force_corrections ? "nsga_decoupled" : "nsga_decoupled (DSn)"; }
-  std::vector<std::string> subproblems() const override { return {"smooth", "position", "velocity"}; }
-  bool initialise(const System& system, State& state, double h) override;
-  int suspicious_row() const override { return suspicious_row_; }
-  StepReport step(const System& system, State& state, double h) override;
-  LinearCounters linear_counters() const override;
-  StepStages stages() const override { return {q_, v_, q_smooth_, v_smooth_, moved_, jumped_}; }
-  void jump_force(const System& system, const State& state, Out f, Out scratch) const override;
-  In equation_residual() const override { return r_; }
-  In row_residual() const override { return row_residual_; }
-  void save(NamedArrays& record) const override;
-  void restore(const NamedArrays& record) override;
+  static MethodInfo method_info(bool force_corrections = true);
+  bool initialise(State& state, double h, StepReport& report) override;
+  std::span<const Stage> stages() override;
+  double row_force(const State& state, int row) const override;
+  std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:
-  enum Subproblem { smooth = 0, position = 1, velocity = 2 };
+  // Each sub-problem with the equation that it solves; all share the vectors of the method.
+  class SmoothMotion final : public MixedProblem {  // M(q~) v~' - f(q~, v~) - G_b^T lambda~ = 0,  G_b v~ + g_t = 0
+   public:
+    explicit SmoothMotion(NsgaDecoupled& method) : m(method) {}
+    void rows(Out c) override;
+    double residual(In s, Out r) override;
+    RowPoint row_point() override { return {m.q_smooth_}; }
+    void linearise(In s, Linearisation& S) override;
+    bool move(double share, In dv) override;
+    bool evaluate();  // q~ and its forces; false if they are not finite
+    NsgaDecoupled& m;
+  };
+  class PositionCorrection final : public MixedProblem {  // M(q~) U - h^2 f_p - G^T nu = 0,  g_A(q) = 0
+   public:
+    explicit PositionCorrection(NsgaDecoupled& method) : m(method) {}
+    void rows(Out c) override { m.system().gaps(m.q_, m.t_, all_rows, c); }
+    double residual(In s, Out r) override;
+    RowPoint row_point() override;
+    void linearise(In s, Linearisation& S) override;
+    bool move(double share, In dU) override;
+    NsgaDecoupled& m;
+  };
+  class VelocityJump final
+      : public MixedProblem {  // M(q) W - h f_* - G^T Lam = 0,  G v + g_t + e (G_n v_n + g_t,n) = 0
+   public:
+    explicit VelocityJump(NsgaDecoupled& method) : m(method) {}
+    void rows(Out c) override;
+    double residual(In s, Out r) override;
+    RowPoint row_point() override { return {m.q_}; }
+    void linearise(In s, Linearisation& S) override;
+    bool move(double share, In dW) override;
+    NsgaDecoupled& m;
+  };
 
-  bool solve_smooth_motion(const System& system, const State& state, double h, StepReport& report);
-  bool find_smooth_motion(const System& system, const State& state, double h, Predictor predictor, StepReport& report);
-  void correct_forces(const System& system, In v, double t);
-  bool correct_position(const System& system, const State& state, double h, StepReport& report);
-  bool jump_velocity(const System& system, const State& state, double h, StepReport& report);
-  void commit(const System& system, State& state, double h, StepReport& report);
-
-  bool initial_acceleration(const System& system, In q, In v, double t, Vector& vd, Vector& lambda);
-  bool needs_factorisation(Subproblem which, double h, const SubproblemReport& report, bool set_changed);
-  void factorised(Subproblem which, double h, const SubproblemReport& report);
-  void note_redundancy(StepReport& report) const;
-  bool fail(StepReport& report, Subproblem which, const char* reason);
-  bool fail_at(StepReport& report, Subproblem which, const char* reason, In bilateral, std::span<const int> active,
-               In values);
-  bool too_many(const SubproblemReport& sub, int last_change, std::size_t rows) const;
-  void mark_touching(const System& system, State& state);
-  bool upright(const System& system, double t, StepReport& report, Subproblem which);
-  bool fail_singular(const System& system, StepReport& report, Subproblem which);
+  bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
+  bool solve_smooth_motion(const StepScales& scales, const State& start, Predictor predictor, StepReport& report);
+  bool correct_position(const StepScales& scales, const State& start, StepReport& report);
+  bool jump_velocity(const StepScales& scales, const State& start, StepReport& report);
+  void commit(State& end) const;
+  void evaluate_smooth_forces();
+  void correct_forces(In v);
 
   NsgaOptions options_;
   GeneralizedAlpha alpha_;
-  SaddlePoint saddle_[3];
-  NewtonControl newton_[3];
-  double factor_h_[3] = {0, 0, 0};
-  bool constant_[3] = {false, false, false};
-  bool mass_alone_ = false;  // the velocity jump's matrix is a constant M
-  Vector matrix_;            // while a saddle point assembles it
-  int suspicious_row_ = -1;
-  long steps_ = 0;
-  bool forces_known_ = false, correction_known_ = false;
-  bool moved_ = false, jumped_ = false;
-  double noise_stiffness_ = 0, noise_force_ = 0, root_size_ = 1, speed_ = 1, largest_position_ = 0;
-  ContactSet contacts_position_, contacts_velocity_;
-  TangentOperators T_;
+  Vector matrix_;  // while a solver assembles it
+  MixedNewton smooth_, position_, velocity_;
+  MixedNewton* solvers_[3];
+  SmoothMotion smooth_motion_{*this};
+  PositionCorrection position_correction_{*this};
+  VelocityJump velocity_jump_{*this};
 
-  // smooth state and multipliers of the step under way (tilde in the paper); after it q_ and v_ are those it began with
-  Vector a_star_, a_n_, vd_, v_smooth_, d_, q_smooth_, lambda_;
-  // corrected state
-  Vector U_, q_, W_, v_, nu_b_, impulse_b_;
-  // forces and residuals
-  Vector f_smooth_, reaction_smooth_, f_, reaction_, Mx_, f_correction_, r_, dx_, dl_b_, dl_A_;
-  Vector mass_difference_;
-  Vector g_, c_, c_A_, s_, rate_n_;
-  Vector row_residual_;  // of a failed trial
+  const State* start_ = nullptr;  // q_n, v_n, ... of the step under way
+  double h_ = 0, t_ = 0;
+  bool moved_ = false, jumped_ = false;  // the position correction, the velocity jump did something
+  bool forces_known_ = false;            // f_smooth_ belongs to (q~, v~)
+  bool correction_known_ = false;        // f_correction_ belongs to (q, v)
+  bool mass_changes_ = false;
+  const TangentOperators* T_ = nullptr;                 // T(U) at the present iterate
+  Vector a_star_, a_n_, vd_, v_smooth_, d_, q_smooth_;  // smooth state (tilde in the paper)
+  Vector U_, q_, W_, v_, reflected_, s_;                // corrected state; e (G_n v_n + g_t,n) per row
+  Vector f_smooth_, reaction_smooth_, f_, f_correction_, reaction_, Mx_, mass_change_, dv_;
+  std::vector<Stage> stages_;
 };
 
 }  // namespace carom

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/mechanics/body_point.hpp"
+#include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -40,12 +41,12 @@ int BuildContext::add_node(NodeKind kind, std::span<const double> configuration,
 }
 
 TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs) {
-  const auto start = root()["integrator"]["start_time"].get<double>();
+  const double start = time_settings(root()["integrator"]).start;
   try {
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
     if (value.is_string()) {
       TimeFunction f = TimeFunction::formula(text(value), document.parameters());
-      if (root()["integrator"]["type"] == "static") needs = Needs::value;
+      if (!method_of(root()["integrator"]).dynamic) needs = Needs::value;
       const TimeValue x = f.evaluate(start);
       std::string missing;
       if (!std::isfinite(x.value)) {

@@ -65,7 +65,7 @@ std::vector<bool> tied_to_ground(const System& system) {
   for (const auto& block : system.elements())
     join(block->topology(), block->topology().slots.size() == 1 && !block->traits().has_mass);
   for (const auto& block : system.constraints())
-    join(block->topology(), block->traits().unilateral && block->topology().slots.size() == 1);
+    join(block->topology(), block->traits().kind != RowKind::bilateral && block->topology().slots.size() == 1);
   for (int node = 0; node < ground; ++node)
     for (int c = 0; c < DofMap::components(dofs.kind(node)); ++c)
       if (dofs.equation(node, c) < 0) sets.join(node, ground);
@@ -79,7 +79,7 @@ std::vector<std::string> piece_remarks(const Model& model) {
   std::vector<std::string> remarks;
   std::vector<bool> tied;
   for (const BodyInfo& body : model.bodies) {
-    if (body.type != "solid") continue;
+    if (body.elements.empty()) continue;
     Sets sets(model.system.dofs().nodes());
     const auto visit = [&](const auto& what) {
       for (const BodyElements& elements : body.elements)

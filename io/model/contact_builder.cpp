@@ -119,10 +119,11 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   if (!context_.issues.empty()) return;
   Contact built{name, {}};
   const ObstacleType& kind = find_type(obstacle_types(), o);
-  const double distance =
-      kind.build(o, 1.0, info.mesh).front().obstacle->distance(context_.initial_place(touching.front().at));
-  const double size = o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance));
-  for (const ObstacleSurface& surface : kind.build(o, size, info.mesh)) {
+  const std::vector<ObstacleSurface> surfaces = kind.surfaces(o);
+  const double distance = surfaces.front().obstacle->distance(context_.initial_place(touching.front().at));
+  info.mesh =
+      kind.picture(o, o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance)));
+  for (const ObstacleSurface& surface : surfaces) {
     context_.model.thinnest_obstacle = std::min(context_.model.thinnest_obstacle, surface.obstacle->thickness());
     for (const bool rotating : {true, false}) {
       std::vector<ContactPoint> points = rotating ? on_frames : on_points;

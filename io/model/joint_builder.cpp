@@ -11,11 +11,6 @@ namespace carom {
 
 using nlohmann::json;
 
-JointBuilder::Sizes JointBuilder::sizes() const {
-  return {rows_.linear_points.size(), rows_.points.size(),  rows_.axes.size(),  rows_.linear_coordinates.size(),
-          rows_.coordinates.size(),   rows_.drivers.size(), rows_.stops.size(), rows_.springs.size()};
-}
-
 void JointBuilder::read() {
   const json& list = context_.root()["joints"];
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -24,38 +19,35 @@ void JointBuilder::read() {
     joint.json = &list[i];
     joint.pointer = "/joints/" + std::to_string(i);
     joint.name = text(list[i]["name"]);
-    Item item;
-    item.first = sizes();
-    if (!read_ends(joint, kind)) continue;
+    JointParts parts(pools_);
+    if (!read_ends(joint, kind, parts)) continue;
+    kind.build(context_, joint, parts);
+    Item item{{}, std::move(parts)};
     item.info.name = joint.name;
     item.info.a = joint.a;
     item.info.point = joint.b;
-    rows_.angle.reset();
-    rows_.displacement.reset();
-    kind.build(context_, joint, rows_);
-    item.last = sizes();
-    item.info.angle = rows_.angle;
-    item.info.displacement = rows_.displacement;
+    item.info.angle = item.parts.angle;
+    item.info.displacement = item.parts.displacement;
     items_.push_back(std::move(item));
   }
-  add_blocks();
+  pools_.add_blocks(context_.model.system);
 }
 
 // A point, or the frame of a set of points.
-AttachedPoint JointBuilder::read_end(const JointSource& joint, int side) {
+AttachedPoint JointBuilder::read_end(const JointSource& joint, int side, JointParts& parts) {
   const json& of = (*joint.json)["of"][static_cast<std::size_t>(side)];
   const std::string reference = text(of);
   const std::size_t dot = reference.find('.');
   const BodyInfo* body = context_.model.find_body(reference.substr(0, dot));
   if (body != nullptr && dot != std::string::npos)
     if (const auto set = body->sets.find(reference.substr(dot + 1)); set != body->sets.end())
-      return frame_of_set(joint, side, set->second);
+      return frame_of_set(joint, side, set->second, parts);
   return context_.point(of, joint.pointer + "/of/" + std::to_string(side));
 }
 
 // A frame without mass at the centre of the points, which are held as if they were fixed in it. It starts with the
 // velocities of the rigid motion nearest to theirs.
-AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, const PointSet& set) {
+AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, const PointSet& set, JointParts& parts) {
   const std::string pointer = joint.pointer + "/of/" + std::to_string(side),
                     reference = text((*joint.json)["of"][static_cast<std::size_t>(side)]);
   const auto n = static_cast<double>(set.points.size());
@@ -93,18 +85,18 @@ AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, con
     c.node_b = p.node;
     c.offset_a = context_.initial_place(p) - center;
     c.offset_b = p.offset;
-    rows_.points.push_back(std::move(c));
+    parts.append(coincidence_pool(true), std::move(c));
   }
   return {frame, Vec3::Zero()};
 }
 
 // Where the ends are at the start; false after a complaint.
-bool JointBuilder::read_ends(JointSource& joint, const JointType& kind) {
+bool JointBuilder::read_ends(JointSource& joint, const JointType& kind, JointParts& parts) {
   const json& of = (*joint.json)["of"];
   const std::string pointer = joint.pointer + "/of";
   const std::size_t issues = context_.issues.size();
-  joint.a = read_end(joint, 0);
-  joint.b = read_end(joint, 1);
+  joint.a = read_end(joint, 0, parts);
+  joint.b = read_end(joint, 1, parts);
   if (context_.issues.size() > issues) return false;
   if (joint.a.node == joint.b.node) {
     context_.error(pointer, joint.a.node < 0
@@ -137,53 +129,21 @@ bool JointBuilder::read_ends(JointSource& joint, const JointType& kind) {
   return true;
 }
 
-void JointBuilder::add_blocks() {
-  for (const CoordinateRow& row : rows_.drivers)
-    driver_is_angle_.push_back(row.coordinate.kind == JointCoordinate::Kind::angle);
-  for (const CoordinateRow& row : rows_.stops) stop_names_.push_back(row.name);
-  System& system = context_.model.system;
-  const auto add_points = [&](List list, std::vector<Coincidence>& items, bool rotating) {
-    if (!items.empty())
-      blocks_[list] = &system.add(std::make_unique<CoincidenceBlock>("joints", std::move(items), rotating));
-  };
-  const auto add_coordinates = [&](List list, std::vector<CoordinateRow>& items, const char* name,
-                                   ConstraintTraits traits) {
-    if (!items.empty()) blocks_[list] = &system.add(std::make_unique<CoordinateBlock>(name, std::move(items), traits));
-  };
-  add_points(linear_points, rows_.linear_points, false);
-  add_points(points, rows_.points, true);
-  if (!rows_.axes.empty())
-    blocks_[axes] = &system.add(std::make_unique<OrthogonalityBlock>("joints", std::move(rows_.axes)));
-  add_coordinates(linear_coordinates, rows_.linear_coordinates, "joints", {.linear = true});
-  add_coordinates(coordinates, rows_.coordinates, "joints", {});
-  add_coordinates(drivers, rows_.drivers, "drivers", {.moving = true});
-  add_coordinates(stops, rows_.stops, "stops", {.unilateral = true});
-  if (!rows_.springs.empty())
-    system.add(std::make_unique<CoordinateSpringBlock>("joint springs", std::move(rows_.springs)));
-}
-
-std::vector<int> JointBuilder::rows_of(List list, const Item& item) const {
-  std::vector<int> rows;
-  if (blocks_[list] == nullptr) return rows;
-  const int first = context_.first_row(*blocks_[list]);
-  const auto size = static_cast<std::size_t>(blocks_[list]->rows());
-  for (std::size_t row = item.first[list] * size; row < item.last[list] * size; ++row)
-    rows.push_back(first + static_cast<int>(row));
-  return rows;
-}
-
 void JointBuilder::collect() const {
   Model& model = context_.model;
+  const auto rows_of = [&](const JointPools::Handle& handle) { return JointPools::rows(model.system, handle); };
   for (const Item& item : items_) {
     JointInfo joint = item.info;
-    for (const List list : {linear_points, points, axes, linear_coordinates, coordinates, drivers})
-      for (const int row : rows_of(list, item)) joint.rows.push_back(row);
-    const std::vector<int> driven = rows_of(drivers, item);
-    for (std::size_t k = 0; k < driven.size(); ++k)
-      (driver_is_angle_[item.first[drivers] + k] ? joint.angle_driver : joint.displacement_driver) = driven[k];
-    joint.stops = rows_of(stops, item);
-    for (std::size_t k = 0; k < joint.stops.size(); ++k)
-      model.stops.push_back({stop_names_[item.first[stops] + k], {joint.stops[k]}, true, joint.point});
+    for (const JointPools::Handle& handle : item.parts.held())
+      for (const int row : rows_of(handle)) joint.rows.push_back(row);
+    std::sort(joint.rows.begin(), joint.rows.end());
+    if (item.parts.angle_driver) joint.angle_driver = rows_of(*item.parts.angle_driver).front();
+    if (item.parts.displacement_driver) joint.displacement_driver = rows_of(*item.parts.displacement_driver).front();
+    for (const auto& [name, handle] : item.parts.stops()) {
+      const int row = rows_of(handle).front();
+      joint.stops.push_back(row);
+      model.stops.push_back({name, {row}, true, joint.point});
+    }
     model.joints.push_back(std::move(joint));
   }
 }

@@ -2,7 +2,6 @@
 // stock and messages know of them.
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -21,27 +20,18 @@ class JointBuilder {
   void collect() const;
 
  private:
-  // the lists of JointRows that become blocks
-  enum List { linear_points, points, axes, linear_coordinates, coordinates, drivers, stops, springs, lists };
-  using Sizes = std::array<std::size_t, lists>;
   struct Item {
     JointInfo info;
-    Sizes first{}, last{};
+    JointParts parts;
   };
 
-  Sizes sizes() const;
-  AttachedPoint read_end(const JointSource& joint, int side);
-  AttachedPoint frame_of_set(const JointSource& joint, int side, const PointSet& set);
-  bool read_ends(JointSource& joint, const JointType& kind);
-  void add_blocks();
-  std::vector<int> rows_of(List list, const Item& item) const;
+  AttachedPoint read_end(const JointSource& joint, int side, JointParts& parts);
+  AttachedPoint frame_of_set(const JointSource& joint, int side, const PointSet& set, JointParts& parts);
+  bool read_ends(JointSource& joint, const JointType& kind, JointParts& parts);
 
   BuildContext& context_;
-  JointRows rows_;
+  JointPools pools_;
   std::vector<Item> items_;
-  std::vector<bool> driver_is_angle_;    // of the drivers in order
-  std::vector<std::string> stop_names_;  // of the stops in order
-  std::array<const ConstraintBlock*, lists> blocks_{};
 };
 
 }  // namespace carom

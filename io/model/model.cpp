@@ -6,6 +6,7 @@
 
 #include "core/mechanics/body_point.hpp"
 #include "io/model/build_context.hpp"
+#include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/schema/spec.hpp"
 #include "io/schema/tolerant_json.hpp"
@@ -87,13 +88,13 @@ json resolved_model(const ModelDocument& document, const RunOptions& options) {
   json model = document.resolved();
   if (!options.end_time) return model;
   json& integrator = model["integrator"];
-  const auto start = integrator["start_time"].get<double>();
+  const TimeSettings time = time_settings(integrator);
   // what is expected at the model's own end stays there
   for (json& e : model["expect"])
-    if (!e.contains("time")) e["time"] = start + integrator["duration"].get<double>();
+    if (!e.contains("time")) e["time"] = time.start + time.duration;
   // so do the loads of a static run
-  if (text(integrator["type"]) == "static" && !integrator.contains("ramp")) integrator["ramp"] = integrator["duration"];
-  integrator["duration"] = *options.end_time - start;
+  if (!method_of(integrator).dynamic && !integrator.contains("ramp")) integrator["ramp"] = integrator["duration"];
+  integrator["duration"] = *options.end_time - time.start;
   return model;
 }
 
@@ -106,14 +107,15 @@ std::string model_text(const json& model) { return model.dump(2) + "\n"; }
 
 std::unique_ptr<Integrator> start_integrator(Model& model, bool initialise, ModelIssues& issues) {
   std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
-  if (!initialise || integrator->initialise(model.system, model.state, model.simulation.step)) return integrator;
-  const int row = integrator->suspicious_row(), n = model.system.size();
-  const std::string where = row < 0    ? ""
-                            : row >= n ? " at " + model.system.row_name(row - n)
-                                       : " at " + model.system.equation_name(row);
-  issues.add(row < 0    ? ""
-             : row >= n ? model.pointer_of_row(row - n)
-                        : model.pointer_of_equation(row),
+  StepReport report;
+  if (!initialise || integrator->initialise(model.state, model.simulation.step, report)) return integrator;
+  const int row = report.worst_row, equation = report.worst_equation;
+  const std::string where = row >= 0        ? " at " + model.system.row_name(row)
+                            : equation >= 0 ? " at " + model.system.equation_name(equation)
+                                            : "";
+  issues.add(row >= 0        ? model.pointer_of_row(row)
+             : equation >= 0 ? model.pointer_of_equation(equation)
+                             : "",
              "the initial accelerations cannot be computed: the mass matrix with the joints is singular" + where +
                  "; is there a component without mass that no joint holds?");
   return nullptr;

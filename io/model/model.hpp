@@ -139,8 +139,7 @@ struct Model {
   using MakeIntegrator = std::function<std::unique_ptr<Integrator>(const System&)>;
   MakeIntegrator make_integrator;
   SimulationOptions simulation;
-  Scales scales;      ///< of all tolerances
-  double weight = 1;  ///< a typical force
+  Scales scales;  ///< of all tolerances
   OutputSettings output;
   std::vector<BodyInfo> bodies;
   std::vector<RowGroup> contacts;

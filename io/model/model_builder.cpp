@@ -214,8 +214,8 @@ class Builder {
     const System& system = model_->system;
     const State& state = model_->state;
     Vector gaps(static_cast<std::size_t>(system.rows())), rates(gaps);
-    system.gaps(state.q, state.t, RowSet::all, gaps);
-    system.rates(state.q, state.v, state.t, RowSet::all, rates);
+    system.gaps(state.q, state.t, all_rows, gaps);
+    system.rates(state.q, state.v, state.t, all_rows, rates);
     const auto check = [&](const auto& groups, const std::string& list) {
       for (std::size_t i = 0; i < groups.size(); ++i) {
         const bool finite = std::all_of(groups[i].rows.begin(), groups[i].rows.end(), [&](int row) {
@@ -231,8 +231,8 @@ class Builder {
 
   void check_scales() {
     const Scales& s = model_->scales;
-    for (const double x : {s.length, s.speed, s.mass, model_->weight})
-      if (!std::isfinite(x) || !(x > 0)) return not_finite("", "a scale of the model (length, speed, mass, weight)");
+    for (const double x : {s.length, s.speed, s.mass, model_->scales.force})
+      if (!std::isfinite(x) || !(x > 0)) return not_finite("", "a scale of the model (length, speed, mass, force)");
     const State& state = model_->state;
     const Energies e = model_->system.energies(state.q, state.v, state.t);
     const Momenta m = model_->system.momenta(state.q, state.v);
@@ -251,7 +251,7 @@ class Builder {
         if (e >= 0) model_->state.v[static_cast<std::size_t>(e)] = c < 3 ? v[c] : Omega[c - 3];
       }
     }
-    model_->state.t = root_["integrator"]["start_time"].get<double>();
+    model_->state.t = time_settings(root_["integrator"]).start;
   }
 
   // Moves the start onto the constraints, where the model asks for it.
@@ -262,20 +262,19 @@ class Builder {
     projection.velocities = wanted == "velocities" || wanted == "all";
     projection.equilibrium = root_["initial_state"]["equilibrium"].get<bool>();
     if (!projection.positions && !projection.velocities && !projection.equilibrium) return;
-    if (projection.equilibrium && text(root_["integrator"]["type"]) == "static")
+    if (projection.equilibrium && !method_of(root_["integrator"]).dynamic)
       return error("/initial_state/equilibrium", "expected false in a static run, whose steps find the equilibria");
     System& system = model_->system;
     State& state = model_->state;
     const Scales given = scales();
-    const ProjectionScales sizes{given.length, given.speed, given.mass};
     if (projection.positions) {
-      projection.position = project_positions(system, sizes, state.t, state.q);
+      projection.position = project_positions(system, given, state.t, state.q);
       if (!projection.position.converged) return projection_failed("positions", projection.position);
       system.set_initial_configuration(state.q);
     }
     if (projection.equilibrium && !find_start(given)) return;
     if (projection.velocities) {
-      projection.velocity = project_velocities(system, sizes, state.q, state.t, state.v);
+      projection.velocity = project_velocities(system, given, state.q, state.t, state.v);
       if (!projection.velocity.converged) projection_failed("velocities", projection.velocity);
     }
   }
@@ -286,12 +285,11 @@ class Builder {
     State& state = model_->state;
     StaticOptions options;
     options.scales = given;
-    options.weight = weight(given);
     const Vector before = state.q;
     const EquilibriumReport found = find_equilibrium(system, options, state);
     if (!found.converged) {
       const StepReport& last = found.last;
-      std::string message = fmt::format("no static equilibrium was found: {}", last.reason);
+      std::string message = fmt::format("no static equilibrium was found: {}", text_of(last.reason));
       if (last.worst_equation >= 0) message += " at " + system.equation_name(last.worst_equation);
       if (last.worst_equation < 0 && last.worst_row >= 0) message += " at " + system.row_name(last.worst_row);
       if (found.factor > 0) message += fmt::format("; it exists up to {:.4g} of the loads", found.factor);
@@ -333,28 +331,26 @@ class Builder {
   void read_time() {
     const json& in = root_["integrator"];
     SimulationOptions& simulation = model_->simulation;
-    const json& start = in["start_time"];
-    const json duration = options_.end_time ? json(*options_.end_time - start.get<double>()) : in["duration"];
-    simulation.step = in["step"].get<double>();
-    simulation.duration = duration.get<double>();
-    simulation.max_subdivisions = in["max_subdivisions"].get<int>();
+    const TimeSettings time = time_settings(in);
+    simulation.step = time.step;
+    simulation.duration = options_.end_time ? *options_.end_time - time.start : time.duration;
+    simulation.max_subdivisions = time.max_subdivisions;
     if (simulation.duration / simulation.step > 1e15)
       error("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
     if (simulation.duration > 0 && !(simulation.duration > 1e-9 * simulation.step))
-      error("/integrator/step",
-            "expected a step that is not so large: the duration " + duration.dump() + " is nothing beside it");
-    if (simulation.step < 1e-13 * std::abs(start.get<double>()))
-      error("/integrator/step",
-            "expected a step that is not lost beside the start time " + start.dump() + ", got " + in["step"].dump());
+      error("/integrator/step", "expected a step that is not so large: the duration " +
+                                    fmt::format("{}", simulation.duration) + " is nothing beside it");
+    if (simulation.step < 1e-13 * std::abs(time.start))
+      error("/integrator/step", "expected a step that is not lost beside the start time " +
+                                    fmt::format("{}", time.start) + ", got " + fmt::format("{}", time.step));
   }
 
   void read_settings() {
     model_->scales = scales();
     const Scales& s = model_->scales;
     model_->total_mass = context_.total_mass;
-    model_->weight = weight(s);
     // values that are in range can have sums and products that are not
-    if (!std::isfinite(s.length) || !std::isfinite(s.speed) || !std::isfinite(s.mass) || !std::isfinite(model_->weight))
+    if (!std::isfinite(s.length) || !std::isfinite(s.speed) || !std::isfinite(s.mass) || !std::isfinite(s.force))
       error("", "lengths, speeds, masses or gravity are so large that their products are no finite numbers");
     const json& in = root_["integrator"];
     model_->make_integrator = find_type(integrator_types(), in).build(in, *model_);
@@ -374,7 +370,7 @@ class Builder {
     settings.checkpoint_wall_interval = checkpoint["wall_interval"].get<double>();
     settings.checkpoint_keep = checkpoint["keep"].get<int>();
     const json& expectations = root_["expect"];
-    const double end = in["start_time"].get<double>() + in["duration"].get<double>();
+    const double end = time_settings(in).start + time_settings(in).duration;
     for (std::size_t i = 0; i < expectations.size(); ++i) {
       const json& e = expectations[i];
       settings.expectations.push_back({text(e["probe"]), e["value"].get<double>(), e["tolerance"].get<double>(),
@@ -390,8 +386,8 @@ class Builder {
     }
   }
 
-  /// A typical force.
-  double weight(const Scales& s) const {
+  /// The weight of the model, or without gravity the force that its scales make.
+  double typical_force(const Scales& s) const {
     const double gravity = model_->system.gravity().norm();
     return gravity > 0 && context_.total_mass > 0 ? context_.total_mass * gravity
                                                   : s.mass * s.speed * s.speed / s.length;
@@ -416,9 +412,9 @@ class Builder {
       high = high.cwiseMax(x);
     }
     length = std::max(length, (high - low).norm());
-    if (system.unilateral() > 0) {
+    if (system.conditional() > 0) {
       Vector gaps(static_cast<std::size_t>(system.rows()));
-      system.gaps(state.q, state.t, RowSet::unilateral, gaps);
+      system.gaps(state.q, state.t, conditional_rows, gaps);
       double nearest = std::numeric_limits<double>::infinity();
       const std::vector<RowGroup> contacts = contacts_.groups();
       for (const RowGroup& contact : contacts)
@@ -433,6 +429,7 @@ class Builder {
     if (!(speed > 0)) speed = scales.length / std::max(model_->simulation.duration, model_->simulation.step);
     scales.speed = take("speed", speed);
     scales.mass = take("mass", system.mean_nodal_mass() > 0 ? system.mean_nodal_mass() : 1.0);
+    scales.force = typical_force(scales);
     return scales;
   }
 
@@ -452,7 +449,7 @@ class Builder {
     moved(model_->projection.statics,
           "the run starts from static equilibrium: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
     unused_values();
-    if (text(root_["integrator"]["type"]) == "static" && max_abs(state.v) > 0)
+    if (!method_of(root_["integrator"]).dynamic && max_abs(state.v) > 0)
       model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
     for (std::string& remark : piece_remarks(*model_)) model_->warnings.push_back(std::move(remark));
     // contacts that start penetrating
@@ -477,8 +474,8 @@ class Builder {
     // joints that start open
     if (system.bilateral() > 0) {
       Vector g(static_cast<std::size_t>(system.rows())), rate(static_cast<std::size_t>(system.rows()));
-      system.gaps(state.q, state.t, RowSet::bilateral, g);
-      system.rates(state.q, state.v, state.t, RowSet::bilateral, rate);
+      system.gaps(state.q, state.t, bilateral_rows, g);
+      system.rates(state.q, state.v, state.t, bilateral_rows, rate);
       const std::size_t n = static_cast<std::size_t>(system.bilateral());
       const auto remark = [&](In values, double scale, const char* format) {
         const auto worst = std::max_element(values.begin(), values.end(),
@@ -489,7 +486,7 @@ class Builder {
       };
       remark(In(g).first(n), length,
              "the joints do not fit at the start: largest gap {:.3g} ({}); the first step closes it");
-      if (text(root_["integrator"]["type"]) != "static")
+      if (method_of(root_["integrator"]).dynamic)
         remark(In(rate).first(n), model_->scales.speed,
                "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
     }
@@ -533,10 +530,10 @@ class Builder {
 
 std::unique_ptr<Model> build_model(const ModelDocument& document, const RunOptions& options, ModelIssues& issues) {
   if (!issues.empty()) return nullptr;
-  const json& start = document.resolved()["integrator"]["start_time"];
-  if (options.end_time && *options.end_time < start.get<double>()) {
+  const double start = time_settings(document.resolved()["integrator"]).start;
+  if (options.end_time && *options.end_time < start) {
     issues.add_for_option("--until " + brief(json(*options.end_time)),
-                          "expected an end not before the start, t = " + brief(start));
+                          fmt::format("expected an end not before the start, t = {}", start));
     return nullptr;
   }
   return Builder(document, options, issues).build();

@@ -1,33 +1,10 @@
 #include "io/model/model_reference.hpp"
 
 #include "io/model/model_spec.hpp"
+#include "io/model/quantities.hpp"
 #include "io/schema/documentation.hpp"
 
 namespace carom {
-
-namespace {
-
-std::string owner(Quantity::Of of) {
-  switch (of) {
-    case Quantity::Of::nothing:
-      return "the model";
-    case Quantity::Of::point:
-      return "a point";
-    case Quantity::Of::rotating_point:
-      return "a rigid body or a node of a beam";
-    case Quantity::Of::element:
-      return "an element";
-    case Quantity::Of::element_node:
-      return "a node of a solid";
-    case Quantity::Of::contact:
-      return "a contact";
-    case Quantity::Of::joint:
-      return "a joint";
-  }
-  return "";
-}
-
-}  // namespace
 
 std::string model_schema_text() { return json_schema(model_spec(), "carom model, format 1").dump(2) + "\n"; }
 
@@ -45,9 +22,11 @@ std::string model_reference() {
   out +=
       "\n## Quantities of probes\n\n"
       "| quantity | of | unit | what |\n|---|---|---|---|\n";
-  for (const Quantity& q : quantities())
-    out += "| `" + q.name + "`" + (q.is_vector ? ", `.x`, `.y`, `.z`" : "") + " | " + owner(q.of) + " | " + q.unit +
-           " | " + markdown_cell(q.help) + " |\n";
+  for (const Quantity& q : quantities()) {
+    out += "| `" + q.name + "`";
+    for (const std::string& component : component_words(q.components)) out += ", `." + component + "`";
+    out += " | " + owner_of(q.of).words + " | " + q.unit + " | " + markdown_cell(q.help) + " |\n";
+  }
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "io/model/model_spec.hpp"
+#include "io/model/quantities.hpp"
 #include "io/model/reference_target.hpp"
 #include "io/model/sections.hpp"
 #include "io/model/types/registry.hpp"
@@ -70,12 +71,19 @@ class References {
         complain("/bodies/" + std::to_string(i) + "/name", "\"ground\" is the inertial frame; choose another name");
   }
 
-  /// What depends on a beam's section, and files that must be there.
+  /// What depends on a body's section and material, and files that must be there.
   void check_materials_and_files() {
     const json& bodies = list_of(model_, "bodies");
     for (std::size_t i = 0; i < bodies.size(); ++i) {
       const std::string here = "/bodies/" + std::to_string(i);
-      if (text_of(bodies[i], "type") == "beam") check_beam_section(bodies[i], here);
+      if (const BodyType* kind = bodies[i].is_object() ? kind_of(bodies[i]) : nullptr; kind != nullptr) {
+        const json *section = named(bodies[i], "section", "sections"),
+                   *material = named(bodies[i], "material", "materials");
+        if (material != nullptr) check_material(*kind, bodies[i], *material, here + "/material");
+        if (kind->problems != nullptr)
+          for (const spec::Problem& problem : kind->problems(bodies[i], section, material))
+            complain(here + problem.pointer, problem.message);
+      }
       for (const char* key : {"mesh", "shape"}) {
         if (!bodies[i].is_object() || !bodies[i].contains(key)) continue;
         const std::string file = text_of(bodies[i][key], "file"), pointer = here + "/" + key + "/file";
@@ -104,8 +112,8 @@ class References {
                    "a " + text_of(joints[i], "type") + " joint holds rotations too: expected a point of " +
                        rotating_kinds() + ", got " + in_quotes(text) + " of a body of type " + in_quotes(kind->type));
       }
-      if (bodies.size() == 2 && bodies[0] != nullptr && bodies[0] == bodies[1] &&
-          text_of(*bodies[0], "type") == "rigid")
+      if (bodies.size() == 2 && bodies[0] != nullptr && bodies[0] == bodies[1] && kind_of(*bodies[0]) != nullptr &&
+          kind_of(*bodies[0])->one_node)
         complain(here, "expected points of two bodies, got two points of " + in_quotes(text_of(*bodies[0], "name")));
     }
   }
@@ -115,25 +123,18 @@ class References {
     if (!model_.contains("output")) return;
     const json& probes = list_of(model_["output"], "probes");
     for (std::size_t i = 0; i < probes.size(); ++i) {
-      const Quantity* quantity = find_quantity(text_of(probes[i], "quantity"));
+      const Quantity* quantity = find_quantity(text_of(probes[i], "quantity")).quantity;
       if (quantity == nullptr) continue;
       const std::string here = "/output/probes/" + std::to_string(i);
       const bool has_of = probes[i].contains("of");
-      const std::string of = text_of(probes[i], "of");
-      if (quantity->of == Quantity::Of::nothing) {
+      const std::string& noun = owner_of(quantity->of).noun;
+      if (noun.empty()) {
         if (has_of)
           complain(here + "/of", in_quotes(quantity->name) + " belongs to the whole model and takes no \"of\"");
-        continue;
-      }
-      if (!has_of) {
-        const char* noun = quantity->of == Quantity::Of::contact   ? "contact"
-                           : quantity->of == Quantity::Of::joint   ? "joint"
-                           : quantity->of == Quantity::Of::element ? "element"
-                                                                   : "point or body";
-        complain(here, "missing key \"of\": expected the name of a " + std::string(noun) + " for " +
-                           in_quotes(quantity->name));
+      } else if (!has_of) {
+        complain(here, "missing key \"of\": expected the name of a " + noun + " for " + in_quotes(quantity->name));
       } else if (probes[i]["of"].is_string()) {
-        check_probed(*quantity, here + "/of", of);
+        check_probed(*quantity, here + "/of", text_of(probes[i], "of"));
       }
     }
   }
@@ -149,12 +150,9 @@ class References {
     std::vector<std::string> columns;
     for (const json& probe : list_of(output, "probes")) {
       const std::string name = text_of(probe, "name"), word = text_of(probe, "quantity");
-      const Quantity* quantity = find_quantity(word);
-      if (quantity == nullptr) return;
-      if (quantity->is_vector && word == quantity->name)
-        for (const char* component : {".x", ".y", ".z"}) columns.push_back(name + component);
-      else
-        columns.push_back(name);
+      const ProbedQuantity probed = find_quantity(word);
+      if (probed.quantity == nullptr) return;
+      for (const std::string& suffix : probed.columns()) columns.push_back(name + suffix);
     }
     const json& expectations = list_of(model_, "expect");
     for (std::size_t i = 0; i < expectations.size(); ++i) {
@@ -192,33 +190,36 @@ class References {
   }
 
  private:
-  /// A section by its shape needs a material, one by matrices has it in them; not each suits a beam.
-  void check_beam_section(const json& body, const std::string& pointer) {
-    const std::string name = text_of(body, "section");
-    const json& sections = list_of(model_, "sections");
+  /// The entry of "materials" or "sections" that a body names; null if there is none or it has errors.
+  const json* named(const json& body, const char* key, const std::string& list) const {
+    const std::string name = text_of(body, key);
+    const json& entries = list_of(model_, list.c_str());
     std::size_t i = 0;
-    while (i < sections.size() && text_of(sections[i], "name") != name) ++i;
-    const std::string place = "/sections/" + std::to_string(i);
-    if (name.empty() || i == sections.size() ||
-        std::any_of(issues_.begin(), issues_.end(), [&](const ModelIssue& issue) {
-          return issue.pointer == place || issue.pointer.starts_with(place + "/");
-        }))
-      return;
-    if (const std::string message = beam_section_error(sections[i]); !message.empty())
-      return complain(pointer + "/section", message);
-    const bool needed = needs_material(sections[i]), given = body.contains("material");
-    if (needed && !given)
-      complain(pointer, "missing key \"material\": the section " + in_quotes(name) + " is a shape and needs one");
-    if (!needed && given)
-      complain(pointer + "/material",
-               "expected no material: the section " + in_quotes(name) + " says stiffness and mass itself");
+    while (i < entries.size() && text_of(entries[i], "name") != name) ++i;
+    const std::string place = "/" + list + "/" + std::to_string(i);
+    const bool broken = std::any_of(issues_.begin(), issues_.end(), [&](const ModelIssue& issue) {
+      return issue.pointer == place || issue.pointer.starts_with(place + "/");
+    });
+    return name.empty() || i == entries.size() || broken ? nullptr : &entries[i];
   }
 
-  /// A joint may hold a set of a solid's nodes as one.
+  /// Whether a type of body takes the material.
+  void check_material(const BodyType& kind, const json& body, const json& material, const std::string& pointer) {
+    const MaterialType* type = find_material_type(text_of(material, "type"));
+    if (type == nullptr || kind.takes_material == nullptr || kind.takes_material(*type)) return;
+    std::vector<std::string> taken;
+    for (const MaterialType& t : material_types())
+      if (kind.takes_material(t)) taken.push_back(t.type);
+    complain(pointer, "expected a material of type " + spec::in_words(taken, "or") + " for " +
+                          spec::with_article(kind.type) + ", got " + in_quotes(text_of(body, "material")) +
+                          " of type " + in_quotes(type->type));
+  }
+
+  /// A joint may hold a set of a body's nodes as one.
   bool may_be_set(const FoundReference& reference) const {
     const auto body = bodies_.find(reference.text.substr(0, reference.text.find('.')));
-    return reference.pointer.starts_with("/joints/") && body != bodies_.end() &&
-           text_of(*body->second, "type") == "solid";
+    return reference.pointer.starts_with("/joints/") && body != bodies_.end() && kind_of(*body->second) != nullptr &&
+           kind_of(*body->second)->sets_in_joints;
   }
 
   /// One node, rather than a set of them, which has a rotation.
@@ -270,21 +271,23 @@ class References {
   void check_sphere(const FoundReference& reference) {
     const json* body = find_body(reference.pointer, reference.text);
     if (body == nullptr) return;
-    const std::string type = text_of(*body, "type");
-    bool is_sphere = true;
-    if (type == "rigid") is_sphere = body->contains("shape") && text_of((*body)["shape"], "type") == "sphere";
-    if (type == "point_mass") is_sphere = !body->contains("radius") || (*body)["radius"] != 0;
-    if ((type != "rigid" && type != "point_mass" && find_body_type(type) != nullptr) || !is_sphere)
-      complain(reference.pointer,
-               "expected a rigid body with the shape of a sphere or a point mass with a radius > 0, got " +
-                   in_quotes(reference.text));
+    const BodyType* kind = kind_of(*body);
+    if (kind == nullptr || (kind->is_sphere != nullptr && kind->is_sphere(*body))) return;
+    std::string words;
+    for (const BodyType& k : body_types())
+      if (k.is_sphere != nullptr) words += (words.empty() ? "" : " or ") + k.sphere_words;
+    complain(reference.pointer, "expected " + words + ", got " + in_quotes(reference.text));
   }
 
   void check_beam(const FoundReference& reference) {
     const json* body = find_body(reference.pointer, reference.text);
-    if (body == nullptr || kind_of(*body) == nullptr || text_of(*body, "type") == "beam") return;
+    const BodyType* kind = body == nullptr ? nullptr : kind_of(*body);
+    if (kind == nullptr || kind->line_load_shares != nullptr) return;
+    std::string words;
+    for (const BodyType& k : body_types())
+      if (k.line_load_shares != nullptr) words += (words.empty() ? "" : " or ") + k.help;
     complain(reference.pointer,
-             "expected a beam, got " + in_quotes(reference.text) + " of type " + in_quotes(text_of(*body, "type")));
+             "expected " + words + ", got " + in_quotes(reference.text) + " of type " + in_quotes(kind->type));
   }
 
   static const BodyType* kind_of(const json& body) { return find_body_type(text_of(body, "type")); }
@@ -338,39 +341,44 @@ class References {
     if (!message.empty()) complain(reference.pointer, message);
   }
 
+  /// The name of a thing that a quantity is observed of, by Quantity::Of.
   void check_probed(const Quantity& quantity, const std::string& pointer, const std::string& of) {
-    switch (quantity.of) {
-      case Quantity::Of::point:
-      case Quantity::Of::element_node:
-        return check_point(pointer, of, false);
-      case Quantity::Of::element:
-        return check_point(pointer, of, false, PointUse::element);
-      case Quantity::Of::rotating_point: {
-        const auto body = bodies_.find(of.substr(0, of.find('.')));
-        const BodyType* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
-        if (kind != nullptr && !kind->rotates)
-          complain(pointer, in_quotes(quantity.name) + " needs " + rotating_kinds() + ", got " + in_quotes(of) +
-                                " of type " + in_quotes(kind->type));
-        else
-          check_point(pointer, of, false);
-        return;
-      }
-      case Quantity::Of::joint:
-        return check_member(pointer, of, "joint", "joints");
-      case Quantity::Of::contact: {
-        // "floor" or "floor[3]".
-        const std::size_t bracket = of.find('[');
-        if (bracket != std::string::npos && (!of.ends_with(']') || !is_number_word(std::string_view(of).substr(
-                                                                       bracket + 1, of.size() - bracket - 2)))) {
-          complain(pointer,
-                   "expected the name of a contact, or of one of its points as in \"floor[3]\", got " + in_quotes(of));
-          return;
-        }
-        return check_member(pointer, of.substr(0, bracket), "contact", "contacts", stop_names());
-      }
-      case Quantity::Of::nothing:
-        return;
-    }
+    using Check = void (References::*)(const Quantity&, const std::string&, const std::string&);
+    static constexpr Check checks[] = {nullptr,
+                                       &References::check_probed_point,
+                                       &References::check_probed_rotation,
+                                       &References::check_probed_element,
+                                       &References::check_probed_point,
+                                       &References::check_probed_contact,
+                                       &References::check_probed_joint};
+    (this->*checks[static_cast<std::size_t>(quantity.of)])(quantity, pointer, of);
+  }
+  void check_probed_point(const Quantity&, const std::string& pointer, const std::string& of) {
+    check_point(pointer, of, false);
+  }
+  void check_probed_element(const Quantity&, const std::string& pointer, const std::string& of) {
+    check_point(pointer, of, false, PointUse::element);
+  }
+  void check_probed_joint(const Quantity&, const std::string& pointer, const std::string& of) {
+    check_member(pointer, of, "joint", "joints");
+  }
+  void check_probed_rotation(const Quantity& quantity, const std::string& pointer, const std::string& of) {
+    const auto body = bodies_.find(of.substr(0, of.find('.')));
+    const BodyType* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
+    if (kind != nullptr && !kind->rotates)
+      complain(pointer, in_quotes(quantity.name) + " needs " + rotating_kinds() + ", got " + in_quotes(of) +
+                            " of type " + in_quotes(kind->type));
+    else
+      check_point(pointer, of, false);
+  }
+  /// "floor" or "floor[3]".
+  void check_probed_contact(const Quantity&, const std::string& pointer, const std::string& of) {
+    const std::size_t bracket = of.find('[');
+    if (bracket != std::string::npos &&
+        (!of.ends_with(']') || !is_number_word(std::string_view(of).substr(bracket + 1, of.size() - bracket - 2))))
+      return complain(
+          pointer, "expected the name of a contact, or of one of its points as in \"floor[3]\", got " + in_quotes(of));
+    check_member(pointer, of.substr(0, bracket), "contact", "contacts", stop_names());
   }
 
   /// "hinge.upper" of a joint with stops.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "io/model/quantities.hpp"
 #include "io/model/reference_target.hpp"
 #include "io/model/sections.hpp"
 #include "io/model/types/registry.hpp"
@@ -20,15 +21,13 @@ json zero3() { return json::array({0, 0, 0}); }
 // ---- Materials
 
 Node materials_spec() {
-  return list("materials",
-              tagged("material", {{"linear_elastic",
-                                   "isotropic Hooke's law",
-                                   {
-                                       required("name", name(), "name of the material"),
-                                       required("young", number("pressure").above(0), "Young's modulus"),
-                                       preset("poisson", number().above(-1).below(0.5), 0.3, "Poisson's ratio"),
-                                       required("density", number("density").at_least(0), "mass per volume"),
-                                   }}}));
+  std::vector<Variant> variants;
+  for (const MaterialType& kind : material_types()) {
+    std::vector<Key> keys = {required("name", name(), "name of the material")};
+    for (Key& key : kind.keys()) keys.push_back(std::move(key));
+    variants.emplace_back(kind.type, kind.help, std::move(keys));
+  }
+  return list("materials", tagged("material", std::move(variants)));
 }
 
 // ---- Springs, joints, loads
@@ -214,8 +213,8 @@ Node quantity_choice() {
   std::vector<Word> words;
   for (const Quantity& q : quantities()) {
     words.push_back({q.name, q.help});
-    if (!q.is_vector) continue;
-    for (const char* axis : {"x", "y", "z"}) words.push_back({q.name + "." + axis, "component " + std::string(axis)});
+    for (const std::string& component : component_words(q.components))
+      words.push_back({q.name + "." + component, "component " + component});
   }
   Node node = choice(std::move(words));
   node.what = "quantity";
@@ -345,64 +344,6 @@ const std::vector<Word>& translation_words() {
 const Node& model_spec() {
   static const Node node = whole_model();
   return node;
-}
-
-const std::vector<Quantity>& quantities() {
-  using Of = Quantity::Of;
-  static const std::vector<Quantity> all = {
-      {"position", true, Of::point, "m", "position of a point"},
-      {"velocity", true, Of::point, "m/s", "velocity of a point"},
-      {"acceleration", true, Of::point, "m/s^2", "acceleration of a point, without the jumps"},
-      {"rotation", true, Of::rotating_point, "rad", "rotation vector of a rigid body or a beam's node"},
-      {"angular_velocity", true, Of::rotating_point, "rad/s",
-       "angular velocity of a rigid body or a beam's node, body axes"},
-      {"stress.xx", false, Of::element_node, "Pa", "Cauchy stress at a node of a solid, averaged over its elements"},
-      {"stress.yy", false, Of::element_node, "Pa", "likewise"},
-      {"stress.zz", false, Of::element_node, "Pa", "likewise"},
-      {"stress.xy", false, Of::element_node, "Pa", "likewise"},
-      {"stress.yz", false, Of::element_node, "Pa", "likewise"},
-      {"stress.xz", false, Of::element_node, "Pa", "likewise"},
-      {"von_mises", false, Of::element_node, "Pa",
-       "von Mises' equivalent stress at a node of a solid, averaged likewise"},
-      {"axial_force", false, Of::element, "N", "axial force of an element, positive in tension"},
-      {"section_force", true, Of::element, "N", "of a beam's element, section axes: axial force, two shear forces"},
-      {"section_moment", true, Of::element, "N m", "of a beam's element, section axes: torque, two bending moments"},
-      {"section_strain", true, Of::element, "", "of a beam's element: axial strain, two shear strains"},
-      {"section_curvature", true, Of::element, "1/m", "of a beam's element: twist, two curvatures, from the reference"},
-      {"gap", false, Of::contact, "m",
-       "distance of a contact or of a joint's stop (\"hinge.upper\"), negative when penetrating"},
-      {"gap_velocity", false, Of::contact, "m/s", "rate of the gap"},
-      {"contact_force", false, Of::contact, "N", "impulse of a step over its length, summed over the contact's points"},
-      {"contact_impulse", false, Of::contact, "N s", "impulse of a step, summed over the contact's points"},
-      {"constraint_force", true, Of::joint, "N",
-       "force of a joint on its second point, of its drivers and stops too, without its springs"},
-      {"constraint_torque", true, Of::joint, "N m",
-       "the same of the torque about that point, in the axes of the model"},
-      {"driver_force", false, Of::joint, "N", "force of a joint's driver along the displacement or length"},
-      {"driver_torque", false, Of::joint, "N m", "torque of a joint's driver about its axis"},
-      {"joint_angle", false, Of::joint, "rad", "angle of a revolute or cylindrical joint, in (-2 pi, 2 pi]"},
-      {"joint_angle_rate", false, Of::joint, "rad/s", "its rate"},
-      {"joint_displacement", false, Of::joint, "m",
-       "displacement of the second point along the axis of a prismatic or cylindrical joint; length of a distance"},
-      {"joint_displacement_rate", false, Of::joint, "m/s", "its rate"},
-      {"energy.kinetic", false, Of::nothing, "J", "kinetic energy of the model"},
-      {"energy.elastic", false, Of::nothing, "J", "elastic energy of the model"},
-      {"energy.potential", false, Of::nothing, "J", "energy in the field of gravity"},
-      {"energy.total", false, Of::nothing, "J", "their sum"},
-      {"momentum.linear", true, Of::nothing, "kg m/s", "momentum of the model"},
-      {"momentum.angular", true, Of::nothing, "kg m^2/s", "angular momentum about the origin"},
-  };
-  return all;
-}
-
-const Quantity* find_quantity(std::string_view word) {
-  for (const Quantity& q : quantities()) {
-    if (word == q.name) return &q;
-    if (q.is_vector && word.size() == q.name.size() + 2 && word.starts_with(q.name) && word[q.name.size()] == '.' &&
-        word.back() >= 'x' && word.back() <= 'z')
-      return &q;
-  }
-  return nullptr;
 }
 
 }  // namespace carom

@@ -16,20 +16,6 @@ namespace carom {
 /// The whole model.
 const spec::Node& model_spec();
 
-/// What a probe can record.
-struct Quantity {
-  /// Of an element: a field of its block (ElementBlock::output_fields) by the quantity's first word; of a node of
-  /// elements: a nodal one.
-  enum class Of { nothing, point, rotating_point, element, element_node, contact, joint };
-  std::string name;  ///< without component
-  bool is_vector;
-  Of of;
-  std::string unit, help;
-};
-const std::vector<Quantity>& quantities();
-/// The quantity of a probe's word, "position" for "position.y"; null for an unknown word.
-const Quantity* find_quantity(std::string_view word);
-
 /// Names of the model's definitions.
 struct DefinedNames {
   std::set<std::string> parameters, materials, sections;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "elements/beam/beam.hpp"
+#include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -15,26 +15,22 @@ void add_line_load(BuildContext& context, const json& load, const std::string& p
   share.kind = text(load["type"]) == "line_torque" ? Load::Kind::torque : Load::Kind::force;
   share.body_axes = text(load["frame"]) == "body";
   share.value = context.time_functions(load["value"], pointer + "/value");
-  const PointSet& nodes = body->sets.at("nodes");
 
-  // a node between two elements of the same section axes takes both halves at once
-  const auto* block = static_cast<const BeamBlock*>(body->elements.front().block);
-  for (int e = 0; e < block->topology().items; ++e) {
-    for (int end = 0; end < 2; ++end) {
-      const AttachedPoint& p = nodes.points[static_cast<std::size_t>(e) + static_cast<std::size_t>(end)];
-      const Mat3 axes = share.body_axes ? block->section_axes(e, end) : Mat3(Mat3::Identity());
-      const Mat3 factor = 0.5 * block->length(e) * axes;
-      const bool same_axes = end == 0 && e > 0 && axes.isApprox(Mat3::Identity(), 0);
-      if (same_axes) {
-        loads.back().factor += factor;
-        continue;
-      }
-      share.node = p.node;
-      share.offset = share.kind == Load::Kind::force ? p.offset : Vec3(Vec3::Zero());
-      share.factor = factor;
-      share.as_before = e + end > 0;
-      loads.push_back(share);
+  int node_before = -1;
+  for (const LineShare& part : find_body_type(body->type)->line_load_shares(*body)) {
+    const Mat3 axes = share.body_axes ? part.axes : Mat3(Mat3::Identity());
+    const Mat3 factor = part.length * axes;
+    // a node between two elements of the same section axes takes both parts at once
+    if (part.point.node == node_before && axes.isApprox(Mat3::Identity(), 0)) {
+      loads.back().factor += factor;
+      continue;
     }
+    share.node = part.point.node;
+    share.offset = share.kind == Load::Kind::force ? part.point.offset : Vec3(Vec3::Zero());
+    share.factor = factor;
+    share.as_before = node_before >= 0;
+    node_before = share.node;
+    loads.push_back(share);
   }
 }
 

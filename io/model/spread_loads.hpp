@@ -10,8 +10,8 @@
 
 namespace carom {
 
-/// Appends the nodal loads of a "line_force" or "line_torque": per element half of its length at each node, which is
-/// the work-equivalent of an even load on linearly interpolated positions. In body axes each node turns its share.
+/// Appends the nodal loads of a "line_force" or "line_torque", shared out by BodyType::line_load_shares. In body axes
+/// each node turns its share.
 void add_line_load(BuildContext& context, const nlohmann::json& load, const std::string& pointer,
                    std::vector<Load>& loads);
 

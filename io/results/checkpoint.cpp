@@ -193,11 +193,11 @@ bool only_outside(const std::vector<ModelDifference>& differences) {
   return std::all_of(differences.begin(), differences.end(), [](const ModelDifference& d) { return d.only_outside; });
 }
 
-void check_sizes(const State& state, const System& system, const State& start, bool has_history) {
+void check_sizes(const State& state, const System& system, const State& start) {
   const std::size_t n = static_cast<std::size_t>(system.size()), rows = static_cast<std::size_t>(system.rows()),
-                    unilateral = static_cast<std::size_t>(system.unilateral());
-  bool fits = state.q.size() == start.q.size() && state.active.size() == unilateral &&
-              state.closed.size() == unilateral && state.history.empty() != has_history;
+                    unilateral = static_cast<std::size_t>(system.conditional());
+  bool fits =
+      state.q.size() == start.q.size() && state.active.size() == unilateral && state.closed.size() == unilateral;
   for (const Vector* x : {&state.v, &state.acceleration}) fits = fits && x->size() == n;
   for (const Vector* x : {&state.lambda, &state.nu, &state.impulse}) fits = fits && x->size() == rows;
   for (const State::History& h : state.history) fits = fits && h.values.size() == n;
@@ -373,7 +373,7 @@ void resume(const Checkpoint& checkpoint, const std::vector<ModelDifference>& di
   const bool same_grid = std::none_of(differences.begin(), differences.end(),
                                       [](const auto& d) { return d.pointer == "/integrator/step"; });
   try {
-    check_sizes(checkpoint.state, parts.model.system, parts.model.state_at_start, !parts.integrator.is_static());
+    check_sizes(checkpoint.state, parts.model.system, parts.model.state_at_start);
     parts.state = checkpoint.state;
     if (only_outside(differences)) parts.integrator.restore(checkpoint.integrator);
     parts.simulation.restore(checkpoint.simulation, same_grid, t_end);

@@ -43,66 +43,79 @@ void EventLog::start(const StepView& view) {
 }
 
 void EventLog::after_step(const StepView& view) {
-  const State& state = view.state;
   const StepReport& report = view.report;
-  if (report.closed == 0 && report.releases == 0) return;
+  if (report.closed == 0 && report.releases == 0 && report.impacts == 0) return;
+  Passage passage{nullptr, nullptr, view.state.t};
+  for (const Stage& stage : view.integrator.stages()) {
+    if (stage.kind == Stage::Kind::motion) passage.motion = &stage;
+    passage.jump = stage.kind == Stage::Kind::jump ? &stage : nullptr;
+    if (stage.t_1 != report.t + report.h) passage.t = stage.t_1;
+    if (!stage.closed.empty()) note(view, passage, stage);
+  }
+  // Events are rare: flush, so that a watcher sees them immediately.
+  if (report.impacts > 0 || report.releases > 0) file_.flush();
+}
+
+void EventLog::note(const StepView& view, const Passage& passage, const Stage& stage) {
   for (std::size_t i = 0; i < closed_.size(); ++i) {
-    const bool before = closed_[i] != 0, now = state.closed[i] != 0;
+    const bool before = closed_[i] != 0, now = stage.closed[i] != 0;
     if (!before && !now) continue;
     const int row = model_.system.bilateral() + static_cast<int>(i);
+    const double impulse = passage.jump != nullptr ? stage.multipliers[at(row)] : 0.0;
     Contact& contact = contacts_[i];
     if (now) {
-      if (!before) contact = {impact_time(view, row), 0, 0};
+      if (!before) contact = {impact_time(view.system, passage, row), 0, 0};
       contact.steps += 1;
-      contact.impulse += state.impulse[at(row)];
-      if (!before) write(view, row, true, contact.began, contact);
+      contact.impulse += impulse;
+      if (!before) write(view, passage, row, true, contact.began, contact, impulse);
     } else {
-      write(view, row, false, release_time(view, row, contact), contact);
+      write(view, passage, row, false, release_time(view, passage, row, contact), contact, impulse);
     }
   }
-  // they are rare: who watches sees them at once
-  if (report.impacts > 0 || report.releases > 0) file_.flush();
-  closed_ = state.closed;
-  v_smooth_ = view.integrator.stages().v_smooth;
-  h_ = report.h;
+  closed_.assign(stage.closed.begin(), stage.closed.end());
+  v_smooth_.assign(passage.motion->v_1.begin(), passage.motion->v_1.end());
+  h_ = view.report.h;
 }
 
-double EventLog::impact_time(const StepView& view, int row) const {
-  const System& system = view.system;
-  const StepStages stages = view.integrator.stages();
-  const double h = view.report.h, t_n = view.report.t, t = view.state.t;
-  return t_n + h * last_fall(system.row_gap(row, stages.q_n, t_n),
-                             h * system.row_rate(row, stages.q_n, stages.v_n, t_n),
-                             system.row_gap(row, stages.q_smooth, t),
-                             h * system.row_rate(row, stages.q_smooth, stages.v_smooth, t));
+double EventLog::impact_time(const System& system, const Passage& passage, int row) {
+  const Stage& m = *passage.motion;
+  if (passage.jump != nullptr && passage.jump->located) return passage.t;
+  const double h = m.duration;
+  return m.t_0 + h * last_fall(system.row_gap(row, m.q_0, m.t_0), h * system.row_rate(row, m.q_0, m.v_0, m.t_0),
+                               system.row_gap(row, m.q_1, passage.t),
+                               h * system.row_rate(row, m.q_1, m.v_1, passage.t));
 }
 
-double EventLog::release_time(const StepView& view, int row, const Contact& contact) const {
+double EventLog::release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const {
   const System& system = view.system;
-  const StepStages stages = view.integrator.stages();
-  const double h = view.report.h, t_n = view.report.t;
-  const double rate_n = system.row_rate(row, stages.q_n, stages.v_n, t_n);
-  const double jump = rate_n - system.row_rate(row, stages.q_n, v_smooth_, t_n);
-  const double gain = system.row_rate(row, view.state.q, stages.v_smooth, view.state.t) - rate_n;
-  if (contact.steps <= 1 || !(jump > 0) || !(gain > 0) || rate_n > 1e-6 * jump) return t_n;
+  const Stage& m = *passage.motion;
+  if (passage.jump != nullptr && passage.jump->located) return passage.t;
+  const double h = view.report.h;
+  const double rate_n = system.row_rate(row, m.q_0, m.v_0, m.t_0);
+  const double jump = rate_n - system.row_rate(row, m.q_0, v_smooth_, m.t_0);
+  const double gain = system.row_rate(row, view.state.q, m.v_1, view.state.t) - rate_n;
+  if (contact.steps <= 1 || !(jump > 0) || !(gain > 0) || rate_n > 1e-6 * jump) return m.t_0;
   const double pull = jump / h_, push = gain / h;
-  return std::max(contact.began, t_n - 0.5 * h_ + 0.5 * (h_ + h) * pull / (pull + push));
+  return std::max(contact.began, m.t_0 - 0.5 * h_ + 0.5 * (h_ + h) * pull / (pull + push));
 }
 
-void EventLog::write(const StepView& view, int row, bool impact, double t, const Contact& contact) {
+void EventLog::write(const StepView& view, const Passage& passage, int row, bool impact, double t,
+                     const Contact& contact, double impulse) {
   const System& system = view.system;
-  const State& state = view.state;
-  const StepStages stages = view.integrator.stages();
-  const ConstraintBlock::Place place = system.row_contact_place(row, state.q, state.v, state.t);
+  const Stage& m = *passage.motion;
+  // where the velocity jumps, and without a jump the end of the step
+  const In q = passage.jump != nullptr ? passage.jump->q_1 : In(view.state.q);
+  const In v = passage.jump != nullptr ? passage.jump->v_1 : In(view.state.v);
+  const ConstraintBlock::Place place = system.row_contact_place(row, q, v, passage.t);
   // inside a subdivided step the number is that of the whole one, which is not done yet
-  const long step = view.nominal ? state.step : state.step + 1;
+  const long step = view.nominal ? view.state.step : view.state.step + 1;
   file_.cell(t).cell(std::to_string(step)).cell(impact ? "impact" : "release").cell(system.row_name(row));
   for (const Vec3& x : {place.point, place.normal})
     for (int c = 0; c < 3; ++c) file_.cell(x[c]);
-  file_.cell(system.row_rate(row, stages.q_n, stages.v_n, view.report.t));
-  file_.cell(system.row_rate(row, state.q, stages.v_smooth, state.t));
-  file_.cell(system.row_rate(row, state.q, state.v, state.t));
-  file_.cell(state.impulse[at(row)]).cell(contact.impulse);
+  file_.cell(system.row_rate(row, m.q_0, m.v_0, m.t_0));
+  file_.cell(system.row_rate(row, q, m.v_1, passage.t));
+  file_.cell(system.row_rate(row, q, v, passage.t));
+  file_.cell(impulse).cell(contact.impulse);
   file_.end_row();
 }
 

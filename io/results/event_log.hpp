@@ -46,9 +46,17 @@ class EventLog final : public Observer {
     double impulse = 0;
   };
 
-  double impact_time(const StepView& view, int row) const;
-  double release_time(const StepView& view, int row, const Contact& contact) const;
-  void write(const StepView& view, int row, bool impact, double t, const Contact& contact);
+  /// The motion and, if the velocity jumps after it, the jump by which contacts close or open at t.
+  struct Passage {
+    const Stage *motion, *jump;
+    double t;
+  };
+
+  void note(const StepView& view, const Passage& passage, const Stage& stage);
+  static double impact_time(const System& system, const Passage& passage, int row);
+  double release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const;
+  void write(const StepView& view, const Passage& passage, int row, bool impact, double t, const Contact& contact,
+             double impulse);
 
   const Model& model_;
   CsvFile file_;

@@ -23,14 +23,10 @@ namespace {
 
 constexpr std::size_t listed = 10;
 
-const SubproblemReport* failed_subproblem(const StepReport& report) {
-  return report.failed >= 0 ? &report.subproblems[at(report.failed)] : nullptr;
-}
-
 /// The residuals of the last attempt's last iterations, over their tolerances, oldest first.
 std::vector<double> residual_history(const SubproblemReport& sub) {
   std::vector<double> history;
-  const int first = std::max(sub.first, sub.iterations + 1 - SubproblemReport::history_size);
+  const int first = std::max(sub.attempt_start, sub.iterations + 1 - SubproblemReport::history_size);
   for (int i = first; i <= sub.iterations; ++i) history.push_back(sub.history_at(i));
   return history;
 }
@@ -69,7 +65,7 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
   write_picture(view);
 
   const StepReport& last = trials_.back();
-  const SubproblemReport* const sub = failed_subproblem(last);
+  const SubproblemReport* const sub = last.failed_subproblem();
   const std::vector<Residual> residuals = largest_residuals();
   find_hints(view);
   const fs::path results = folder_.parent_path();
@@ -81,32 +77,33 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
                  {"nominal_step", view.nominal_step},
                  {"step", view.state.step + 1},
                  {"subproblem", sub != nullptr ? sub->name : ""},
-                 {"reason", last.reason},
+                 {"reason", text_of(last.reason)},
                  {"trials", json::array()},
                  {"largest_residuals", json::array()},
                  {"hints", hints_},
                  {"command", command}};
   std::string text = fmt::format(
-      "No convergence at t = {:.9g} in step {} (nominal step {:.6g}, smallest tried {:.6g}).\n{} sub-problem: {}\n\n"
+      "No convergence at t = {:.9g} in step {} (nominal step {:.6g}, smallest tried {:.6g}).\n{}\n\n"
       "Trials: size of the step, sub-problem, iterations, residuals over their tolerances, last ones\n",
-      last.t, view.state.step + 1, view.nominal_step, last.h, sub != nullptr ? sub->name : "", last.reason);
+      last.t, view.state.step + 1, view.nominal_step, last.h, failure_words(last));
   for (const StepReport& trial : trials_) {
-    const SubproblemReport* const s = failed_subproblem(trial);
-    if (s == nullptr) continue;
+    const SubproblemReport* const s = trial.failed_subproblem();
     json history = json::array();
     std::string words;
-    for (const double x : residual_history(*s)) {
+    for (const double x : s != nullptr ? residual_history(*s) : std::vector<double>()) {
       history.push_back(number(x));
       words += fmt::format(" {:.2g}", x);
     }
+    if (s == nullptr) words = std::string(" ") + text_of(trial.reason);
     report["trials"].push_back({{"t", trial.t},
                                 {"h", trial.h},
-                                {"subproblem", s->name},
-                                {"reason", trial.reason},
-                                {"iterations", s->iterations},
-                                {"active_set_changes", s->set_changes},
+                                {"subproblem", s != nullptr ? s->name : ""},
+                                {"reason", text_of(trial.reason)},
+                                {"iterations", s != nullptr ? s->iterations : 0},
+                                {"active_set_changes", s != nullptr ? s->set_changes : 0},
                                 {"residuals", history}});
-    text += fmt::format("  {:<12.6g}{:<10}{:>4} {}\n", trial.h, s->name, s->iterations, words);
+    text += fmt::format("  {:<12.6g}{:<10}{:>4} {}\n", trial.h, s != nullptr ? s->name : "step",
+                        s != nullptr ? s->iterations : 0, words);
   }
   text += "\nLargest residuals of the last trial (share of the largest of their kind)\n";
   for (const Residual& r : residuals) {
@@ -186,10 +183,10 @@ void PostMortem::find_hints(const StepView& view) {
   const Model& model = parts_.model;
   const System& system = model.system;
   const StepReport& last = trials_.back();
-  const SubproblemReport* const sub = failed_subproblem(last);
-  const std::string reason = last.reason;
+  const SubproblemReport* const sub = last.failed_subproblem();
+  const FailureReason reason = last.reason;
 
-  if (reason == undefined_formula) {
+  if (reason == FailureReason::undefined_formula) {
     hints_.emplace_back(
         fmt::format("{} has no finite value at t = {:.9g}: let the run end before, or let a condition choose another "
                     "formula from there on: condition ? a : b",
@@ -207,20 +204,21 @@ void PostMortem::find_hints(const StepView& view) {
         fmt::format("bodies move by {:.2g} in a nominal step, the model's length is {:.2g}: use a smaller "
                     "step",
                     travel, model.scales.length));
-  if (reason == "not finite" || reason == "the state is not finite")
+  if (reason == FailureReason::not_finite || reason == FailureReason::state_not_finite)
     hints_.emplace_back(
         "numbers overflow: a formula, a stiffness or a mass is out of range, or the step is far too large");
 
-  if (reason == inverted_element)
+  if (reason == FailureReason::inverted_element)
     hints_.emplace_back(
         "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "
         "(neo_hookean)");
 
   // the model
-  const bool smooth = sub != nullptr && std::string_view(sub->name) == "smooth";
+  const bool no_contacts =
+      last.failed >= 0 && !view.integrator.solvers()[at(last.failed)]->setup().rows.has(RowKind::unilateral);
   const Penetration now = deepest(view.state);
   const char* const projected = "start without penetration, or let the model project its start (initial_state/project)";
-  if (!smooth && now.gap < -1e-6 * model.scales.length)
+  if (!no_contacts && now.gap < -1e-6 * model.scales.length)
     hints_.emplace_back(fmt::format("{} penetrates by {:.3g} before the step{}{}", system.row_name(now.row), -now.gap,
                                     view.state.step > 0 ? "" : ": ", view.state.step > 0 ? "" : projected));
   if (view.state.step > 0 && at_start_.gap < -1e-3 * model.scales.length)
@@ -233,7 +231,7 @@ void PostMortem::find_hints(const StepView& view) {
                             ? "constraints are redundant: see carom check for those that repeat others"
                             : "joints or drivers leave no way to what closes here, or repeat each other: " + closing);
   }
-  if (reason == "singular matrix") {
+  if (reason == FailureReason::singular_matrix) {
     // with a small step the matrix is nearly that of masses and constraints
     if (large_step || (system.bilateral() == 0 && !system.has_massless_equation()))
       hints_.emplace_back("the tangent is singular at this step size or at this state: use a smaller step");
@@ -244,8 +242,8 @@ void PostMortem::find_hints(const StepView& view) {
   }
 
   // the path of loads
-  if (view.integrator.is_static()) {
-    if (reason == "nothing holds the loads" || reason == "singular matrix")
+  if (!view.integrator.info().dynamic) {
+    if (reason == FailureReason::nothing_holds_the_loads || reason == FailureReason::singular_matrix)
       hints_.emplace_back(
           "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "
           "which not even the direction in which they would go is known");
@@ -256,7 +254,7 @@ void PostMortem::find_hints(const StepView& view) {
   }
 
   // the iteration
-  if (sub != nullptr && reason == "no convergence") {
+  if (sub != nullptr && reason == FailureReason::no_convergence) {
     const std::vector<double> history = residual_history(*sub);
     const std::size_t count = history.size();
     bool falling = count > 1;
@@ -268,7 +266,7 @@ void PostMortem::find_hints(const StepView& view) {
     else if (!large_step && falling && history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
       hints_.emplace_back("the iteration still made progress: raise /integrator/newton/max_iterations");
     // more changes than rows, so that some changed twice, and that all the time
-    if (sub->set_changes > std::max(system.unilateral(), sub->iterations / 2))
+    if (sub->set_changes > std::max(system.conditional(), sub->iterations / 2))
       hints_.emplace_back("contacts kept opening and closing: a smaller step has fewer of them change at once");
   }
   if (model.simulation.max_subdivisions == 0)
@@ -290,8 +288,8 @@ void PostMortem::write_picture(const StepView& view) const {
     for (int c = 0; c < 6 && nodes[p] >= 0; ++c)
       if (const int e = system.dofs().equation(nodes[p], c); e >= 0)
         piece.point_fields[c < 3 ? force : moment].values[3 * p + at(c % 3)] = r[at(e)];
-  const std::size_t first = nodes.size() - at(system.unilateral());
-  for (int i = 0; i < system.unilateral(); ++i)
+  const std::size_t first = nodes.size() - at(system.conditional());
+  for (int i = 0; i < system.conditional(); ++i)
     piece.point_fields[rows].values[first + at(i)] = g[at(system.bilateral() + i)];
   VtuSeries series(folder_, "residual");
   series.write(view.state.t, piece);

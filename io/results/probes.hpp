@@ -13,16 +13,16 @@
 
 namespace carom {
 
-/// One probe: what it is called and how it is read off a step. `width` values, 1 or 3.
+/// One probe: its columns and the function that reads their values off a step.
 struct Probe {
   std::vector<std::string> columns;
   std::string meaning;  ///< quantity and what it is of
   int every = 1;
-  std::function<void(const StepView&, double*)> evaluate;
+  std::function<void(const StepView&, double*)> evaluate;  ///< as many values as columns
 };
 
-/// Builds the probes of a model whose names are checked; what only the mechanics can tell, as the number of a node of a
-/// mesh, is added to `issues` as an error.
+/// Builds the probes of a model, whose names are checked, from the table of quantities; what only the mechanics can
+/// tell, as the number of a node of a mesh, is added to `issues` as an error.
 std::vector<Probe> make_probes(const Model& model, ModelIssues& issues);
 
 /// Writes probes.csv: first column t, then a column per probe and component, every value so that it reads back exactly.

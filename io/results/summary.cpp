@@ -108,8 +108,7 @@ void Progress::show(const StepView& view, std::chrono::steady_clock::time_point 
 
 void Progress::rejected(const StepView& view) {
   if (!terminal_) return;
-  fmt::print(stderr, "\r t = {:.6g}: {} sub-problem: {}; the step is halved\033[K", view.report.t,
-             view.report.subproblems[static_cast<std::size_t>(view.report.failed)].name, view.report.reason);
+  fmt::print(stderr, "\r t = {:.6g}: {}; the step is halved\033[K", view.report.t, failure_words(view.report));
 }
 
 void Progress::finish(const StepView&, RunStatus) {
@@ -151,7 +150,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"size",
        {{"equations", model.system.size()},
         {"bilateral", model.system.bilateral()},
-        {"unilateral", model.system.unilateral()}}},
+        {"unilateral", model.system.conditional()}}},
       {"wall_seconds",
        {{"total", account.wall.total},
         {"setup", account.wall.setup},
@@ -163,8 +162,8 @@ std::string summary_text(const Model& model, const RunAccount& account) {
   for (std::size_t i = 0; i < names.size(); ++i) out["wall_seconds"][names[i]] = s.subproblem_seconds(i);
   if (account.status == RunStatus::failed) {
     const StepReport& r = account.last_report;
-    json failure = {{"t", r.t}, {"h", r.h}, {"reason", r.reason}};
-    if (r.failed >= 0) failure["subproblem"] = r.subproblems[static_cast<std::size_t>(r.failed)].name;
+    json failure = {{"t", r.t}, {"h", r.h}, {"reason", text_of(r.reason)}};
+    if (const SubproblemReport* sub = r.failed_subproblem()) failure["subproblem"] = sub->name;
     if (const std::string row = worst_row(model, r); !row.empty()) failure["worst"] = row;
     failure["postmortem"] = "postmortem/report.txt";
     out["failure"] = failure;
@@ -194,12 +193,16 @@ std::string summary_text(const Model& model, const RunAccount& account) {
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+std::string failure_words(const StepReport& r) {
+  const SubproblemReport* const sub = r.failed_subproblem();
+  return (sub != nullptr ? std::string(sub->name) + " sub-problem: " : "") + text_of(r.reason);
+}
+
 std::string worst_row(const Model& model, const StepReport& r) {
   if (!r.failed_item.empty()) return r.failed_item;
   // the residual that is further from its tolerance
-  const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || r.failed < 0 ||
-                                         r.subproblems[static_cast<std::size_t>(r.failed)].constraint >
-                                             r.subproblems[static_cast<std::size_t>(r.failed)].residual);
+  const SubproblemReport* const sub = r.failed_subproblem();
+  const bool rows = r.worst_row >= 0 && (r.worst_equation < 0 || sub == nullptr || sub->constraint > sub->residual);
   return rows                    ? model.system.row_name(r.worst_row)
          : r.worst_equation >= 0 ? model.system.equation_name(r.worst_equation)
                                  : "";
@@ -207,7 +210,7 @@ std::string worst_row(const Model& model, const StepReport& r) {
 
 std::vector<std::string> step_remarks(const Model& model, const RunStatistics& s) {
   std::vector<std::string> remarks;
-  if (model.system.unilateral() == 0) return remarks;
+  if (model.system.conditional() == 0) return remarks;
   // the impact law reflects the rate at the start of the step, which a fast rotation makes a poor guess
   if (s.largest_rotation > 0.3)
     remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: impacts are inaccurate at this step size",
@@ -252,7 +255,7 @@ std::string closing_table(const Model& model, const RunAccount& account) {
       fmt::format("{:.2g} of the length {:.3g}", s.position_residual / scales.length, scales.length));
   row("             velocity",
       fmt::format("{:.2g} of the speed {:.3g}", s.velocity_residual / scales.speed, scales.speed));
-  if (model.system.unilateral() > 0) {
+  if (model.system.conditional() > 0) {
     row("largest penetration", fmt::format("{:.2g}", largest_penetration(s)));
     row("impacts", fmt::format("{}", s.impacts));
   }

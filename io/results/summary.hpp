@@ -85,6 +85,8 @@ struct RunAccount {
 
 /// The text of summary.json as documented in docs/; residuals are scaled by the model's length and speed.
 std::string summary_text(const Model& model, const RunAccount& account);
+/// "position sub-problem: no convergence".
+std::string failure_words(const StepReport& report);
 /// The name of the row, the equation or the element that kept a step from converging; empty if unknown.
 std::string worst_row(const Model& model, const StepReport& report);
 /// True remarks on a finished run that ask for a smaller step: large rotations, obstacles that could be crossed unseen.

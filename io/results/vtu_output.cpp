@@ -6,7 +6,7 @@
 
 #include "contact/gap/prescribed_motion.hpp"
 #include "core/mechanics/body_point.hpp"
-#include "io/results/element_field.hpp"
+#include "io/model/element_field.hpp"
 
 namespace carom {
 
@@ -81,7 +81,7 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
     mark_cells(3, -1);
   }
   for (const auto& block : model.system.constraints())
-    if (block->traits().unilateral)
+    if (block->traits().kind != RowKind::bilateral)
       for (int item = 0; item < block->topology().items; ++item) {
         // a stop's first side may be the ground
         const int first = block->topology().node(item, 0);
@@ -92,7 +92,7 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   SurfaceMesh vertex;
   vertex.points = {Vec3::Zero()};
   vertex.add_cell(CellType::vertex, {0});
-  for (int row = 0; row < model.system.unilateral(); ++row) piece_.append(vertex);
+  for (int row = 0; row < model.system.conditional(); ++row) piece_.append(vertex);
   mark_cells(2, -1);
 
   piece_.add_point_field("displacement", 3);
@@ -293,11 +293,11 @@ VtuOutput::MaterialPoint VtuOutput::material_point(const StepView& view, int nod
 
 void VtuOutput::fill_contacts(const StepView& view) {
   const System& system = view.system;
-  for (int i = 0; i < system.unilateral(); ++i) {
+  for (int i = 0; i < system.conditional(); ++i) {
     const int row = system.bilateral() + i;
     const std::size_t point = first_contact_point_ + at(i);
     const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
-    const double force = view.state.lambda[at(row)] + view.state.impulse[at(row)] / view.state.last_h;
+    const double force = view.integrator.row_force(view.state, row);
     // the point of the body that touches
     const int node = contact_nodes_[at(i)];
     const double* q = view.state.q.data() + system.dofs().configuration_offset(node);

@@ -12,6 +12,7 @@
 #include "core/mechanics/row_rank.hpp"
 #include "io/model/build_context.hpp"
 #include "io/model/connectivity.hpp"
+#include "io/model/types/registry.hpp"
 
 namespace carom {
 
@@ -110,8 +111,8 @@ class ModelInspection {
 
   void joints() {
     Vector g(at(system_.rows())), rate(g.size());
-    system_.gaps(state_.q, state_.t, RowSet::all, g);
-    system_.rates(state_.q, state_.v, state_.t, RowSet::all, rate);
+    system_.gaps(state_.q, state_.t, all_rows, g);
+    system_.rates(state_.q, state_.v, state_.t, all_rows, rate);
     gaps_ = std::move(g);
     rates_ = std::move(rate);
 
@@ -221,7 +222,7 @@ class ModelInspection {
     if (highest != nullptr && !is_static()) inventory_.stiffness_remark = meaning(*highest);
   }
 
-  bool is_static() const { return text(root_["integrator"]["type"]) == "static"; }
+  bool is_static() const { return !method_of(root_["integrator"]).dynamic; }
 
   // All methods are implicit.
   std::string meaning(const Inventory::Frequency& f) const {
@@ -247,14 +248,14 @@ class ModelInspection {
     request.q_M = request.q = state_.q.data();
     request.t = state_.t;
     system_.assemble(request, values);
-    std::vector<int> number(at(system_.size()), -1), has_massless_equation;
+    std::vector<int> number(at(system_.size()), -1), massless;
     for (int i = 0; i < system_.size(); ++i)
       if (!(values[at(pattern.find(i, i))] > 0)) {
-        number[at(i)] = static_cast<int>(has_massless_equation.size());
-        has_massless_equation.push_back(i);
+        number[at(i)] = static_cast<int>(massless.size());
+        massless.push_back(i);
       }
     // their columns of G
-    std::vector<SparseRow> columns(has_massless_equation.size());
+    std::vector<SparseRow> columns(massless.size());
     SparseRow G;
     for (int row = 0; row < system_.bilateral(); ++row) {
       system_.row_gradient(row, state_.q, state_.t, nullptr, G);
@@ -265,12 +266,11 @@ class ModelInspection {
         }
     }
     const std::vector<int> loose = row_rank(columns, std::max(1, system_.bilateral())).redundant;
-    inventory_.remarks.push_back(fmt::format("{} of {} equations have no mass; {}", has_massless_equation.size(),
-                                             system_.size(),
+    inventory_.remarks.push_back(fmt::format("{} of {} equations have no mass; {}", massless.size(), system_.size(),
                                              loose.empty() ? "joints hold them" : "not all are held by joints"));
     if (!loose.empty())
       inventory_.remarks.push_back("nothing determines the acceleration of " +
-                                   system_.equation_name(has_massless_equation[at(loose.front())]) +
+                                   system_.equation_name(massless[at(loose.front())]) +
                                    ": it has no mass and no joint holds it; a run cannot start");
   }
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "core/mechanics/system.hpp"
-#include "elements/solid/solid.hpp"
+#include "elements/solid/elastic_laws.hpp"
 #include "io/mesh/mesh.hpp"
 
 namespace {
@@ -17,7 +17,7 @@ struct Cube {
   const SolidBlock* block = nullptr;
   Vector q;
 
-  Cube(SolidLaw law, bool incompatible_modes) {
+  Cube(int law, bool incompatible_modes) {
     const Mesh box = box_mesh(Vec3(0.1, 0.1, 0.1), {20, 20, 20});
     SolidMesh mesh;
     for (const Vec3& X : box.nodes) system.add_node(NodeKind::point, {X.data(), 3}, "node");
@@ -27,9 +27,9 @@ struct Cube {
         mesh.reference.push_back(box.nodes[static_cast<std::size_t>(node)]);
       }
     SolidOptions options;
-    options.law = law;
     options.incompatible_modes = incompatible_modes;
-    auto made = make_solid("cube", std::move(mesh), {90, 0.3, 1}, options);
+    constexpr SolidLaw (*laws[])(double, double) = {saint_venant_kirchhoff, corotational, neo_hookean};
+    auto made = laws[law](90, 0.3)("cube", std::move(mesh), 1, options);
     block = made.get();
     system.add(std::move(made));
     system.finalize();
@@ -42,7 +42,7 @@ struct Cube {
 
 template <class Evaluate>
 void run(benchmark::State& state, const Evaluate& evaluate) {
-  const Cube cube(static_cast<SolidLaw>(state.range(0)), state.range(1) != 0);
+  const Cube cube(static_cast<int>(state.range(0)), state.range(1) != 0);
   constexpr int chunk = 4;
   Vector out(chunk * 24 * 24);
   const int items = cube.block->topology().items;

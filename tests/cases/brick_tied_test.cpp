@@ -92,8 +92,8 @@ TEST_CASE("tied brick: constraints hold at position and velocity level at the en
       double gap = 0, speed = 0, penetration = 0, momentum = 0;
       const RunStatus status = c.run(
           [&](const StepView&) {
-            c.system().gaps(c.state().q, c.t(), RowSet::all, g);
-            c.system().rates(c.state().q, c.state().v, c.t(), RowSet::bilateral, rate);
+            c.system().gaps(c.state().q, c.t(), all_rows, g);
+            c.system().rates(c.state().q, c.state().v, c.t(), bilateral_rows, rate);
             for (std::size_t i = 0; i < n; ++i) {
               gap = std::max(gap, std::abs(g[i]));
               speed = std::max(speed, std::abs(rate[i]));

@@ -118,7 +118,7 @@ struct Joined {
 
 double largest_gap(const System& system, const Vector& q) {
   Vector g(static_cast<std::size_t>(system.rows()));
-  system.gaps(q, 0, RowSet::all, g);
+  system.gaps(q, 0, all_rows, g);
   return test::largest(g);
 }
 

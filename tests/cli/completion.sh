@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# bash, given the script that the program prints, completes commands, options, files, keys and pointers; zsh and fish,
-# where they are installed, read theirs.
+# bash, zsh and fish, given the scripts that the program prints, complete commands, options, files, keys and pointers; zsh
+# and fish where they are installed.
 #
 # Usage: completion.sh CAROM
 
@@ -18,9 +18,10 @@ wrong=0
 "$program" completion bash >bash
 # shellcheck disable=SC1091
 source ./bash
-compopt() { :; } # works inside of a completion only
+carom() { "$program" "$@"; }
 
-# expect WORDS... = COMPLETION...: the last word is completed to exactly these, in any order.
+# expect WORDS... => COMPLETION...: the last word is completed to exactly these, in any order. A blank ends a completion
+# after which the next word begins.
 expect() {
   COMP_WORDS=()
   while [[ $1 != '=>' ]]; do
@@ -40,7 +41,7 @@ expect() {
   fi
 }
 
-# contains WORDS... => COMPLETION: the completion is among those of the last word.
+# contains WORDS... => COMPLETION: the completion and a blank are among those of the last word.
 contains() {
   COMP_WORDS=("${@:1:$#-2}")
   COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
@@ -48,7 +49,7 @@ contains() {
   _carom || true
   local found
   for found in "${COMPREPLY[@]}"; do
-    if [[ $found == "${*: -1}" ]]; then return; fi
+    if [[ $found == "${*: -1} " ]]; then return; fi
   done
   printf 'completing "%s": no "%s" in: %s\n' "${COMP_WORDS[*]}" "${*: -1}" "${COMPREPLY[*]}"
   wrong=1
@@ -62,16 +63,20 @@ while read -r command; do
   done < <("$program" "$command" --help | sed -n '/^Options:/,$p' | grep -oE '^ +(-[a-z],)?--?[a-z]+' | grep -oE -- '--?[a-z]+')
 done < <("$program" --help | sed -n '/^Subcommands:/,$p' | sed 1d | grep -oE '^  [a-z]+' | tr -d ' ')
 
-expect carom ru '=>' run
-expect carom --v '=>' --version
-expect carom completion z '=>' zsh
-expect carom run --outp '=>' --output
-expect carom run b '=>' ball.json
-expect carom run t '=>' 'two words.json'
-expect carom check '' '=>' ball.json 'two words.json' models results
-expect carom check models/ '=>' models/top.json
-expect carom run -o '' '=>' models results
+expect carom ru '=>' 'run '
+expect carom --v '=>' '--version '
+expect carom completion z '=>' 'zsh '
+expect carom run --outp '=>' '--output '
+expect carom run b '=>' 'ball.json '
+expect carom run t '=>' 'two\ words.json '
+expect carom run 'two\ w' '=>' 'two\ words.json '
+expect carom check '' '=>' 'ball.json ' 'two\ words.json ' models/ results/
+expect carom check models/ '=>' 'models/top.json '
+expect carom check "$folder/mod" '=>' "$folder/models/"
+expect carom run -o '' '=>' models/ results/
+expect carom run --output = r '=>' results/
 expect carom run ball.json --threads '' '=>' ''
+expect carom walk '' '=>' ''
 
 # pointers, level by level, with the number that stands there
 expect carom run ball.json --set /int '=>' /integrator/
@@ -80,35 +85,73 @@ expect carom run ball.json --set = /integrator/ste '=>' /integrator/step=
 expect carom check ball.json --set /bodies/12/mat '=>' /bodies/12/material=
 expect carom check ball.json --set /bodies/12 '=>' /bodies/12/
 expect carom check ball.json --set /contacts/3/obstacle/motion/rotation/an '=>' /contacts/3/obstacle/motion/rotation/angle=
-contains carom check --set '' '=>' /gravity=
-expect carom run ball.json --set /integrator/newton/method = '=>' automatic full modified
-expect carom run ball.json --set /integrator/newton/method = f '=>' full
-expect carom run ball.json --set /output/vtu/enabled = t '=>' true
+expect carom check --set /grav '=>' /gravity=
+expect carom run ball.json --set /integrator/newton/method = '=>' 'automatic ' 'full ' 'modified '
+expect carom run ball.json --set /integrator/newton/method = f '=>' 'full '
+expect carom run ball.json --set = /integrator/newton/method = f '=>' 'full '
+expect carom run ball.json --set /integrator/newton/method=f '=>' '/integrator/newton/method=full '
+expect carom run ball.json --set /output/vtu/enabled = t '=>' 'true '
 expect carom run ball.json --set /integrator/step = '' '=>' ''
 
-# keys, as the manual takes them
+# keys, as the manual takes them: every one that completion leads to is known there
 expect carom schema /sect '=>' /sections/
 expect carom schema sect '=>' sections/
-expect carom schema bodies/inert '=>' bodies/inertia
-expect carom schema --mark '=>' --markdown
-for key in "${_carom_keys[@]}"; do
-  if ! "$program" schema "$key" >/dev/null; then wrong=1; fi
+expect carom schema bodies/inert '=>' 'bodies/inertia '
+expect carom schema --mark '=>' '--markdown '
+known=0
+open=(/)
+while ((${#open[@]} > 0)); do
+  COMP_WORDS=(carom schema "${open[-1]}")
+  COMP_CWORD=2
+  unset 'open[-1]'
+  _carom
+  for key in "${COMPREPLY[@]}"; do
+    case $key in
+      */) open+=("$key") ;;
+      *) "$program" schema "${key% }" >/dev/null || wrong=1 ;;
+    esac
+    known=$((known + 1))
+  done
 done
+if ((known < 100)); then
+  echo "only $known keys are completed"
+  wrong=1
+fi
 
 for shell in zsh fish; do
   "$program" completion $shell >$shell
   if command -v $shell >/dev/null; then $shell -n $shell || wrong=1; fi
 done
-if command -v fish >/dev/null; then
-  export HOME=$folder
-  got=$(fish --no-config -c 'source fish; complete -C "carom ru"; complete -C "carom run ball.json --set /bodies/3/mas"; complete -C "carom schema /integrator/ste"; complete -C "carom run --outp"' | cut -f 1)
-  expected=$'run\n/bodies/3/mass=\n/integrator/step\n--output'
-  # fish also offers what contains the word
-  for word in $expected; do
-    if [[ $'\n'$got$'\n' != *$'\n'"$word"$'\n'* ]]; then
-      printf 'fish: no "%s" in\n%s\n' "$word" "$got"
+# what a shell completes a line to
+complete_in() {
+  case $1 in
+    zsh) zsh -f zsh_lines "$2" ;;
+    fish) HOME=$folder fish --no-config -c "source fish; complete -C '$2'" | cut -f 1 ;;
+  esac
+}
+# compadd as zsh's completion calls it, printing
+cat >zsh_lines <<'END'
+compdef() { :; }
+compadd() { shift ${argv[(i)--]}; print -rl -- "$@"; }
+source ./zsh
+words=("${(@s: :)1}") CURRENT=${#words} PREFIX=${words[-1]}
+_carom
+END
+PATH=$(dirname "$program"):$PATH
+for shell in zsh fish; do
+  if ! command -v $shell >/dev/null; then continue; fi
+  while read -r line expected; do
+    if [[ $(complete_in $shell "${line//_/ }" | grep -v '^$') != "$expected" ]]; then
+      printf '%s completing "%s": got\n%s\nexpected\n%s\n' $shell "${line//_/ }" "$(complete_in $shell "${line//_/ }")" "$expected"
       wrong=1
     fi
-  done
-fi
+  done <<'END'
+carom_ru run
+carom_run_--outp --output
+carom_run_bal ball.json
+carom_run_ball.json_--set_/bodies/3/mas /bodies/3/mass=
+carom_run_ball.json_--set_/integrator/newton/method=f /integrator/newton/method=full
+carom_schema_/integrator/ste /integrator/step
+END
+done
 exit $wrong

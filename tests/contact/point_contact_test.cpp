@@ -31,9 +31,9 @@ struct PointModel {
   Row at(const Vec3& x, const Vec3& v, double t) const {
     const std::span<const double> q(x.data(), 3), velocity(v.data(), 3);
     Row row{};
-    s.gaps(q, t, RowSet::all, {&row.gap, 1});
-    s.rates(q, velocity, t, RowSet::all, {&row.rate, 1});
-    s.biases(q, velocity, t, RowSet::all, {&row.bias, 1});
+    s.gaps(q, t, all_rows, {&row.gap, 1});
+    s.rates(q, velocity, t, all_rows, {&row.rate, 1});
+    s.biases(q, velocity, t, all_rows, {&row.bias, 1});
     return row;
   }
   System s;
@@ -116,6 +116,6 @@ TEST_CASE("contact: the corner of a turned box touches where trigonometry says")
   CHECK(s.row_rate(0, s.initial_configuration(), Vector{0, 0, 0, 0, 0, 1}, 0) == doctest::Approx(arm));
   // a unit force up through the corner
   Vector f(6, 0.0);
-  s.add_reactions(s.initial_configuration(), 0, Vector{1}, RowSet::all, f);
+  s.add_reactions(s.initial_configuration(), 0, Vector{1}, all_rows, f);
   CHECK(relative_error(f, Vector{0, 1, 0, 0, 0, arm}) < 1e-14);
 }

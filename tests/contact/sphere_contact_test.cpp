@@ -27,7 +27,7 @@ TEST_CASE("spheres: a head-on approach closes the gap with the relative speed") 
   const Vector across = {0, 0, 0, -4, 3, 0};
   CHECK(std::abs(s.row_rate(0, s.initial_configuration(), across, 0)) < 1e-15);
   Vector h(1);
-  s.biases(s.initial_configuration(), across, 0, RowSet::all, h);
+  s.biases(s.initial_configuration(), across, 0, all_rows, h);
   CHECK(h[0] == doctest::Approx(25.0 / 5));
   CHECK(s.contact_parameters(0).restitution == 0.8);
   const ConstraintBlock::Place place = s.row_contact_place(0, s.initial_configuration(), across, 0);
@@ -46,7 +46,7 @@ TEST_CASE("spheres: spinning about their centres changes nothing, and forces are
   const Motion m = random_motion(s, random);
   CHECK(s.row_rate(0, m.q, Vector{0, 0, 0, 1, 2, 3, 0, 0, 0, -3, 1, 4}, 0) == 0);
   Vector f(12, 0.0);
-  s.add_reactions(m.q, 0, Vector{2}, RowSet::all, f);
+  s.add_reactions(m.q, 0, Vector{2}, all_rows, f);
   CHECK((Vec3(f.data()) + Vec3(f.data() + 6)).norm() < 1e-15);
   CHECK(Vec3(f.data() + 6).norm() == doctest::Approx(2));
   CHECK(Vec3(f.data() + 3).norm() == 0);

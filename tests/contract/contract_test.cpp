@@ -16,6 +16,7 @@
 #include "elements/joints/joint_coordinate.hpp"
 #include "elements/joints/spring_damper.hpp"
 #include "elements/loads/load.hpp"
+#include "elements/solid/elastic_laws.hpp"
 #include "elements/solid/pressure.hpp"
 #include "elements/solid/solid.hpp"
 #include "tests/contract/constraint_contract.hpp"
@@ -185,7 +186,7 @@ void coordinate_rows(System& s, Coordinate kind, const MakeA& a, const MakeB& b,
     row.coordinate = c;
     row.value = traits.moving ? TimeFunction::formula("0.2 + 0.4*sin(1.5*t)") : TimeFunction::constant(0.3);
     row.sign = rows.empty() ? -1 : 1;
-    row.restitution = traits.unilateral ? 0.4 : 0;
+    row.restitution = traits.kind != RowKind::bilateral ? 0.4 : 0;
     rows.push_back(row);
   }
   s.add(std::make_unique<CoordinateBlock>("coordinates", rows, traits));
@@ -206,7 +207,7 @@ void near_start(const System& s, Random& random, Motion& m) {
   }
 }
 // A row of distorted hexahedra, or of the tetrahedra at their corners.
-void solids(System& s, SolidShape shape, int count, const SolidOptions& options) {
+void solids(System& s, const SolidLaw& law, SolidShape shape, int count, const SolidOptions& options) {
   Random random(5);
   std::vector<Vec3> places;
   for (int layer = 0; layer <= count; ++layer)
@@ -224,7 +225,7 @@ void solids(System& s, SolidShape shape, int count, const SolidOptions& options)
       mesh.nodes.push_back(node);
       mesh.reference.push_back(places[at(node)]);
     }
-  s.add(make_solid("solid", mesh, {2.5, 0.3, 0.7}, options));
+  s.add(law("solid", mesh, 0.7, options));
 }
 // Turned by any rotation and strained, but no element inverted.
 void deform_solid(const System& s, Random& random, Motion& m) {
@@ -237,16 +238,15 @@ void deform_solid(const System& s, Random& random, Motion& m) {
 }
 std::vector<ElementCase> solid_cases() {
   std::vector<ElementCase> list;
-  for (const auto& [law, law_name] : {std::pair{SolidLaw::saint_venant_kirchhoff, "Saint Venant-Kirchhoff"},
-                                      {SolidLaw::neo_hookean, "neo-Hookean"},
-                                      {SolidLaw::corotational, "corotational"}})
+  for (const auto& [law, law_name] : {std::pair{saint_venant_kirchhoff(2.5, 0.3), "Saint Venant-Kirchhoff"},
+                                      {neo_hookean(2.5, 0.3), "neo-Hookean"},
+                                      {corotational(2.5, 0.3), "corotational"}})
     for (const auto& [shape, modes, shape_name] : {std::tuple{SolidShape::hexahedra, false, "hexahedra"},
                                                    {SolidShape::hexahedra, true, "hexahedra with incompatible modes"},
                                                    {SolidShape::tetrahedra, false, "tetrahedra"}})
       for (const double mass_damping : {0.0, 0.4})
         for (const double stiffness_damping : {0.0, 0.7}) {
           SolidOptions options;
-          options.law = law;
           options.incompatible_modes = modes;
           options.mass_damping = mass_damping;
           options.stiffness_damping = stiffness_damping;
@@ -256,7 +256,8 @@ std::vector<ElementCase> solid_cases() {
           if (mass_damping > 0) name += ", mass damped";
           if (stiffness_damping > 0) name += ", stiffness damped";
           // damping by the mass is the resistance of a medium at rest
-          list.push_back({name, [=, s = shape](System& system) { solids(system, s, damped ? 2 : 5, options); },
+          list.push_back({name,
+                          [=, l = law, s = shape](System& system) { solids(system, l, s, damped ? 2 : 5, options); },
                           mass_damping == 0, deform_solid});
         }
   return list;
@@ -366,7 +367,7 @@ void parallels(System& s, bool to_ground) {
 void make_orthogonal(const System& s, Random&, Motion& m) {
   for (int iteration = 0; iteration < 30; ++iteration) {
     Vector g(at(s.rows())), dx(at(s.size()), 0.0);
-    s.gaps(m.q, m.t, RowSet::all, g);
+    s.gaps(m.q, m.t, all_rows, g);
     Matrix G = Matrix::Zero(s.rows(), s.size());
     for (int row = 0; row < s.rows(); ++row) {
       SparseRow r;
@@ -509,19 +510,20 @@ std::vector<ConstraintCase> constraints() {
       {"displacement, ground to point", [](System& s) { coordinate_rows(s, along, ground, point, {.linear = true}); },
        contact},
       {"driven displacement", [](System& s) { coordinate_rows(s, along, frame, frame, {.moving = true}); }, contact},
-      {"stop of a displacement", [](System& s) { coordinate_rows(s, along, frame, frame, {.unilateral = true}); },
-       contact},
+      {"stop of a displacement",
+       [](System& s) { coordinate_rows(s, along, frame, frame, {.kind = RowKind::unilateral}); }, contact},
       {"distance, frame to frame", [](System& s) { coordinate_rows(s, apart, frame, frame, {}); }, contact},
       {"distance, point to frame", [](System& s) { coordinate_rows(s, apart, point, frame, {}); }, contact},
       {"distance, ground to point", [](System& s) { coordinate_rows(s, apart, ground, point, {}); }, contact},
       {"driven distance", [](System& s) { coordinate_rows(s, apart, frame, point, {.moving = true}); }, contact},
-      {"stop of a distance", [](System& s) { coordinate_rows(s, apart, point, point, {.unilateral = true}); }, contact},
+      {"stop of a distance", [](System& s) { coordinate_rows(s, apart, point, point, {.kind = RowKind::unilateral}); },
+       contact},
       {"angle, frame to frame", [](System& s) { coordinate_rows(s, about, frame, frame, {}); }, none, near_start},
       {"angle, frame to ground", [](System& s) { coordinate_rows(s, about, frame, ground, {}); }, none, near_start},
       {"angle, ground to frame", [](System& s) { coordinate_rows(s, about, ground, frame, {}); }, none, near_start},
       {"driven angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.moving = true}); }, none, near_start},
-      {"stop of an angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.unilateral = true}); }, none,
-       near_start},
+      {"stop of an angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.kind = RowKind::unilateral}); },
+       none, near_start},
       {"parallel frames", [](System& s) { parallels(s, false); }, Reaction::none},
       {"parallel frames, one of them ground", [](System& s) { parallels(s, true); }, Reaction::none},
       {"spheres, frame against frame", [](System& s) { sphere_pairs(s, F, F); }, contact, {}, true},

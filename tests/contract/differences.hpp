@@ -205,4 +205,25 @@ inline void drop_surplus(const std::vector<int>& equations, Matrix& D) {
     if (equations[i] < 0) D.row(static_cast<int>(i)).setZero();
 }
 
+// ---- parts of a vector, the assembled matrix
+
+inline Vector slice(const Vector& x, std::size_t first, std::size_t count) {
+  const auto begin = x.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
+inline Matrix dense(const System& s, const Vector& values) {
+  const SparsePattern& p = s.saddle_pattern();
+  Matrix A = Matrix::Zero(p.rows, p.cols);
+  for (int i = 0; i < p.rows; ++i)
+    for (int k = p.row_start[at(i)]; k < p.row_start[at(i + 1)]; ++k) A(i, p.column[at(k)]) = values[at(k)];
+  return A;
+}
+inline Matrix assembled(const System& s, const Linearisation& request) {
+  // filled with rubbish: assemble() overwrites
+  Vector values(at(s.saddle_pattern().nonzeros()), 1e9);
+  s.assemble(request, values);
+  return dense(s, values);
+}
+
 }  // namespace carom::test

@@ -95,11 +95,6 @@ void at_random_states(const ElementCase& c, const Check& check) {
   for (int i = 0; i < states; ++i) check(f, f.motion());
 }
 
-Vector slice(const Vector& x, std::size_t first, std::size_t count) {
-  const auto begin = x.begin() + static_cast<std::ptrdiff_t>(first);
-  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
-}
-
 }  // namespace
 
 void check_stiffness_is_derivative(const ElementCase& c) {

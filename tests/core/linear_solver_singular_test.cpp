@@ -44,7 +44,6 @@ TEST_CASE("linear solver: a redundant constraint is singular and named") {
       REQUIRE(s.factorise(m.values) == FactorStatus::singular);
       CHECK(s.reciprocal_condition() < 1e-13);
       CHECK((s.suspicious_row() == last || s.suspicious_row() == last - 1));
-      CHECK(s.negative_pivots() == -1);
       std::vector<double> b(at(m.pattern.rows), 1.0);
       CHECK_THROWS_AS(s.solve(b), std::logic_error);
       // Values that are regular again are taken by the same object.

@@ -37,7 +37,6 @@ TEST_CASE("linear solver: every method solves every kind of matrix it is given")
             CHECK(residual(s, m, 3, random) < 1e-12);
           }
           CHECK(s.fill() >= n);
-          if (s.negative_pivots() >= 0) CHECK(s.negative_pivots() == (kind == Kind::symmetric ? (n + 1) / 3 : 0));
         }
       }
 }
@@ -83,8 +82,6 @@ TEST_CASE("linear solver: saddle points with massless bodies") {
               REQUIRE(s.factorise(m.values) == FactorStatus::ok);
               CHECK(residual(s, m, 2, random) < 1e-12);
             }
-            // One negative eigenvalue per constraint, by Sylvester's law.
-            if (same && method == Method::dense) CHECK(s.negative_pivots() == m.pattern.rows - 6 * bodies);
           }
         }
 }
@@ -113,9 +110,9 @@ TEST_CASE("linear solver: an indefinite matrix given as positive definite is sol
       CHECK(residual(s, m, 2, random) < 1e-12);
     }
     const LinearCounters& counters = s.counters();
-    CHECK(counters.analyses == (c.first == c.then ? 1 : 2));
-    // The chosen method is tried three times, the dense one always.
-    CHECK(counters.factorisations == (c.first == c.then ? 10 : 8));
+    CHECK(counters.analyses == 2);
+    // The chosen method is tried three times.
+    CHECK(counters.factorisations == 8);
   }
 }
 
@@ -126,10 +123,8 @@ TEST_CASE("linear solver: a method that fell back is tried again") {
   for (int k = 0; k < 5; ++k) {
     REQUIRE(s.factorise(bad.values) == FactorStatus::ok);
     CHECK(s.method_name() == "klu");
-    CHECK(s.negative_pivots() == -1);
     REQUIRE(s.factorise(good.values) == FactorStatus::ok);
     CHECK(s.method_name() == "banded");
-    CHECK(s.negative_pivots() == 0);
     CHECK(residual(s, good, 1, random) < 1e-13);
   }
 }
@@ -158,7 +153,6 @@ TEST_CASE("linear solver: solids go to CHOLMOD when symmetric positive definite,
   CHECK(s.method_name() == "cholmod");
   REQUIRE(s.factorise(spd.values) == FactorStatus::ok);
   CHECK(s.counters().fallbacks == 0);
-  CHECK(s.negative_pivots() == 0);
   CHECK(residual(s, spd, 2, random) < 1e-13);
   LinearSolver t = solver_for(convective, as_unsymmetric);
   CHECK(t.method_name() == "umfpack");
@@ -371,7 +365,7 @@ TEST_CASE("linear solver: counters count") {
   for (int k = 0; k < 4; ++k) REQUIRE(s.factorise(m.values) == FactorStatus::ok);
   std::vector<double> b(3 * at(m.pattern.rows), 1.0);
   s.solve(b, 3);
-  s.solve_transposed(std::span(b).first(at(m.pattern.rows)));
+  s.solve(std::span(b).first(at(m.pattern.rows)));
   const LinearCounters& c = s.counters();
   CHECK(c.analyses == 1);
   CHECK(c.factorisations == 4);
@@ -404,7 +398,7 @@ TEST_CASE("linear solver: no unknowns, and one") {
       s.analyse(SparsePattern{}, p);
       CHECK(s.factorise({}) == FactorStatus::ok);
       s.solve({}, 1);
-      s.solve_transposed({}, 4);
+      s.solve({}, 4);
       PatternBuilder b(1, 1);
       b.add(0, 0);
       s.analyse(b.build(), p);
@@ -438,7 +432,7 @@ TEST_CASE("linear solver: the same input gives the same bits") {
         std::vector<double> x(at(m.pattern.rows));
         for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1.0 / static_cast<double>(i + 1);
         s.solve(x);
-        s.solve_transposed(x);
+        s.solve(x);
         results.push_back(x);
       }
     }

@@ -207,24 +207,21 @@ inline double norm(std::span<const double> v) {
   return largest;
 }
 
-// Largest |A x - b| / (|A| |x| + |b|), maximum norms, over several right-hand sides, for A and A^T.
+// Largest |A x - b| / (|A| |x| + |b|), maximum norms, over several right-hand sides.
 inline double residual(LinearSolver& solver, const Matrix& m, int columns, Random& random) {
   const int n = m.pattern.rows;
   std::vector<double> b(at(n * columns)), ax(at(n)), row(at(n), 0.0), ones(at(n), 1.0), magnitude = m.values;
   for (double& x : b) x = random();
   for (double& x : magnitude) x = std::fabs(x);
   double worst = 0;
-  for (const bool transposed : {false, true}) {
-    std::vector<double> x = b;
-    const auto product = transposed ? multiply_transposed : multiply;
-    transposed ? solver.solve_transposed(x, columns) : solver.solve(x, columns);
-    product(m.pattern, magnitude, ones, row);
-    for (int c = 0; c < columns; ++c) {
-      const std::span<const double> xc(x.data() + at(c * n), at(n)), bc(b.data() + at(c * n), at(n));
-      product(m.pattern, m.values, xc, ax);
-      for (std::size_t i = 0; i < at(n); ++i) ax[i] -= bc[i];
-      worst = std::max(worst, norm(ax) / (norm(row) * norm(xc) + norm(bc)));
-    }
+  std::vector<double> x = b;
+  solver.solve(x, columns);
+  multiply(m.pattern, magnitude, ones, row);
+  for (int c = 0; c < columns; ++c) {
+    const std::span<const double> xc(x.data() + at(c * n), at(n)), bc(b.data() + at(c * n), at(n));
+    multiply(m.pattern, m.values, xc, ax);
+    for (std::size_t i = 0; i < at(n); ++i) ax[i] -= bc[i];
+    worst = std::max(worst, norm(ax) / (norm(row) * norm(xc) + norm(bc)));
   }
   return worst;
 }

@@ -35,8 +35,8 @@ TEST_CASE("system: the matrix of the smooth motion is the derivative of its resi
   System s;
   mixed_model(s, true);
   s.finalize();
-  REQUIRE(s.bilateral() == 8);
-  REQUIRE(s.unilateral() == 3);
+  REQUIRE(s.bilateral() == 7);
+  REQUIRE(s.conditional() == 3);
   Random random(3);
   for (int state = 0; state < 3; ++state) {
     const double c_a = 3.7, c_q = 0.3, k = 2.5;
@@ -47,9 +47,9 @@ TEST_CASE("system: the matrix of the smooth motion is the derivative of its resi
     const auto residual = [&](const Vector& dv) {
       const Vector q = moved(s, m.q, sum(d, c_q, dv), 1), v = sum(m.v, 1, dv), a = sum(m.a, c_a, dv);
       Vector r = mass_times(s, q, a), reactions(at(s.size()), 0.0);
-      s.add_reactions(q, m.t, multipliers, RowSet::bilateral, reactions);
+      s.add_reactions(q, m.t, multipliers, bilateral_rows, reactions);
       r = sum(sum(r, -1, forces(s, q, v, m.t)), -1, reactions);
-      const Vector rows = rates(s, q, v, m.t, RowSet::bilateral);
+      const Vector rows = rates(s, q, v, m.t, bilateral_rows);
       for (int j = 0; j < s.bilateral(); ++j) r.push_back(-k * rows[at(j)]);
       return r;
     };
@@ -90,10 +90,10 @@ TEST_CASE("system: the matrix of the position correction is the derivative of it
     const auto residual = [&](const Vector& U_) {
       const Vector q = moved(s, m.q, U_, 1);
       Vector r = mass_times(s, m.q, U_), reactions(at(s.size()), 0.0), smooth(at(s.size()), 0.0);
-      s.add_reactions(q, m.t, xi, RowSet::all, reactions);
-      s.add_reactions(q, m.t, lambda, RowSet::bilateral, smooth);
+      s.add_reactions(q, m.t, xi, all_rows, reactions);
+      s.add_reactions(q, m.t, lambda, bilateral_rows, smooth);
       r = sum(sum(sum(r, -h * h, forces(s, q, m.v, m.t)), -1, reactions), -h * h, smooth);
-      const Vector rows = gaps(s, q, m.t, RowSet::bilateral);
+      const Vector rows = gaps(s, q, m.t, bilateral_rows);
       for (int j = 0; j < s.bilateral(); ++j) r.push_back(-k * rows[at(j)]);
       return r;
     };
@@ -139,30 +139,6 @@ TEST_CASE("system: the matrix of the velocity jump is the derivative of its resi
                -k * directions(s, m.q, m.t, s.bilateral()));
 }
 
-TEST_CASE("system: tangent times x is the assembled matrix times x") {
-  System s;
-  mixed_model(s, true);
-  s.finalize();
-  Random random(6);
-  const Motion m = random_motion(s, random), other = random_motion(s, random);
-  const Vector d = random.normals(s.size()), x = random.normals(s.size());
-  TangentOperators T;
-  s.tangent_operators(d, T);
-  Linearisation request;
-  request.c_M = 1.3;
-  request.c_C = -0.4;
-  request.c_K = 2.1;
-  request.q_M = other.q.data();
-  request.q = m.q.data();
-  request.v = m.v.data();
-  request.a = m.a.data();
-  request.t = m.t;
-  request.T = &T;
-  Vector y(at(s.size()), 1e9);
-  s.tangent_times(request, x, y);
-  CHECK(relative_error(column(y), assembled(s, request).topLeftCorner(s.size(), s.size()) * column(x)) < rounding);
-}
-
 TEST_CASE("system: rows one by one agree with rows all at once and with differences") {
   System s;
   mixed_model(s, true);
@@ -190,12 +166,12 @@ TEST_CASE("system: rows one by one agree with rows all at once and with differen
     CHECK(relative_error(row_of(r), G.row(row)) < derivative_tolerance);
     s.row_gradient(row, q_moved, m.t, &T, r);
     CHECK(relative_error(row_of(r), GT.row(row)) < derivative_tolerance);
-    s.row_direction(row, m.q, m.t, r);
+    s.row_gradient(row, m.q, m.t, nullptr, r);
     CHECK(relative_error(row_of(r), F.col(row).transpose()) < rounding);
   }
   // the sets leave the other rows alone
-  for (const RowSet set : {RowSet::bilateral, RowSet::unilateral}) {
-    const bool bilateral = set == RowSet::bilateral;
+  for (const RowSelection set : {bilateral_rows, conditional_rows}) {
+    const bool bilateral = set == bilateral_rows;
     const Vector part = gaps(s, m.q, m.t, set), part_rates = rates(s, m.q, m.v, m.t, set);
     for (int row = 0; row < s.rows(); ++row) {
       const bool in_set = (row < s.bilateral()) == bilateral;
@@ -205,7 +181,7 @@ TEST_CASE("system: rows one by one agree with rows all at once and with differen
   }
   // acceleration level: h is the derivative of the rate at constant velocity
   Vector bias(at(s.rows()), 0.0);
-  s.biases(m.q, m.v, m.t, RowSet::all, bias);
+  s.biases(m.q, m.v, m.t, all_rows, bias);
   const Vector along = derivative([&](double e) { return rates(s, moved(s, m.q, m.v, e), m.v, m.t + e); });
   CHECK(relative_error(bias, along) < derivative_tolerance);
 }

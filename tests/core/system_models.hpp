@@ -28,7 +28,7 @@ namespace carom::test {
 
 constexpr double derivative_tolerance = 1e-9, rounding = 1e-12;
 
-// ---- two blocks with what the stock lacks: a mass that depends on the configuration, a reaction of its own direction
+// ---- an element that no model has: its mass depends on the configuration
 
 // M(q) = phi(q) B on a frame, phi = 2 + sin(k . x)/2 + 0.3 n . R e, B constant.
 class VariableMassBlock final : public ElementBlock {
@@ -73,46 +73,6 @@ class VariableMassBlock final : public ElementBlock {
 
   Matrix6 B_;
   Vec3 k_{0.4, -0.7, 0.5}, n_{0.6, 0, 0.8}, e_{0, 0.6, -0.8};
-};
-
-// g = n . x_P - sin(t), but the force acts along another direction: F = d^T J_P.
-class OwnDirectionBlock final : public ConstraintBlock {
- public:
-  explicit OwnDirectionBlock(int node)
-      : ConstraintBlock("own direction", {1, {{0, 6}}, {node}}, 1, ConstraintTraits{.own_direction = true}) {}
-  void evaluate(Range, const ConstraintInput& in, const ConstraintValues& values) const override {
-    const PointState p = place(in);
-    if (values.gap != nullptr) *values.gap = n_.dot(p.x) - std::sin(in.t);
-    if (values.gradient != nullptr) fill(p, n_, values.gradient);
-    if (values.direction != nullptr) fill(p, d_, values.direction);
-    if (in.v == nullptr) return;
-    if (values.rate != nullptr) *values.rate = n_.dot(point_velocity(p, offset_, in.v)) - std::cos(in.t);
-    if (values.bias != nullptr) *values.bias = n_.dot(point_centripetal(p, offset_, in.v)) + std::sin(in.t);
-    if (values.rate_gradient != nullptr) {
-      Eigen::Map<Eigen::Matrix<double, 1, 6>> D(values.rate_gradient);
-      const Vec3 relative = Vec3(in.v[3], in.v[4], in.v[5]).cross(offset_);
-      D << Vec3::Zero().transpose(), -n_.transpose() * p.R * so3::hat(relative);
-    }
-  }
-  void add_reaction(Range, const ConstraintInput& in, const double* s, double* f) const override {
-    add_point_force(place(in), offset_, *s * d_, f);
-  }
-  void add_reaction_gradient(Range, const ConstraintInput& in, const double* s, double c, double* A) const override {
-    Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
-    block.bottomRightCorner<3, 3>() += c * *s * point_force_gradient(place(in), offset_, d_);
-  }
-  Place place(int, int, const ConstraintInput& in) const override { return {place(in).x, d_}; }
-
- private:
-  PointState place(const ConstraintInput& in) const {
-    return point_state(configuration(in, 0, 0), node_kind(0, 0), offset_);
-  }
-  void fill(const PointState& p, const Vec3& direction, double* out) const {
-    std::fill_n(out, 6, 0.0);
-    add_point_force(p, offset_, direction, out);
-  }
-
-  Vec3 n_{0.6, 0, 0.8}, d_{0, 1, 0}, offset_{0.1, 0.3, -0.2};
 };
 
 // ---- models
@@ -162,7 +122,6 @@ inline void mixed_model(System& s, bool special, int threads = 1) {
       "balls", std::vector<SpherePair>{{"top and guided", f3, p1, Vec3(0.1, -0.1, 0), Vec3::Zero(), 0.2, 0.1, 0.9}}));
   s.add(std::make_unique<OrthogonalityBlock>(
       "orthogonality", std::vector<Orthogonality>{{"cardan", f2, f3, Vec3(1, 0, 0), Vec3(0, 0.6, 0.8)}}));
-  if (special) s.add(std::make_unique<OwnDirectionBlock>(f1));
 
   std::vector<RigidBody> bodies;
   for (int f : {f0, f1, f2, f3}) bodies.push_back({f, 1.0 + f, random.inertia()});
@@ -214,20 +173,6 @@ inline Vector unit_vector(int n, int i) {
   return x;
 }
 
-inline Matrix dense(const System& s, const Vector& values) {
-  const SparsePattern& p = s.saddle_pattern();
-  Matrix A = Matrix::Zero(p.rows, p.cols);
-  for (int i = 0; i < p.rows; ++i)
-    for (int k = p.row_start[at(i)]; k < p.row_start[at(i + 1)]; ++k) A(i, p.column[at(k)]) = values[at(k)];
-  return A;
-}
-inline Matrix assembled(const System& s, const Linearisation& request) {
-  // filled with rubbish: assemble() overwrites
-  Vector values(at(s.saddle_pattern().nonzeros()), 1e9);
-  s.assemble(request, values);
-  return dense(s, values);
-}
-
 inline Vector forces(const System& s, const Vector& q, const Vector& v, double t, unsigned parts = force_all) {
   Vector f(at(s.size()), 1e9);
   s.forces(q, v, t, parts, f);
@@ -243,12 +188,12 @@ inline Matrix mass_matrix(const System& s, const Vector& q) {
   for (int i = 0; i < s.size(); ++i) M.col(i) = column(mass_times(s, q, unit_vector(s.size(), i)));
   return M;
 }
-inline Vector gaps(const System& s, const Vector& q, double t, RowSet set = RowSet::all) {
+inline Vector gaps(const System& s, const Vector& q, double t, RowSelection set = all_rows) {
   Vector g(at(s.rows()), 0.0);
   s.gaps(q, t, set, g);
   return g;
 }
-inline Vector rates(const System& s, const Vector& q, const Vector& v, double t, RowSet set = RowSet::all) {
+inline Vector rates(const System& s, const Vector& q, const Vector& v, double t, RowSelection set = all_rows) {
   Vector g(at(s.rows()), 0.0);
   s.rates(q, v, t, set, g);
   return g;
@@ -258,7 +203,7 @@ inline Matrix directions(const System& s, const Vector& q, double t, int rows) {
   Matrix F(s.size(), rows);
   for (int j = 0; j < rows; ++j) {
     Vector f(at(s.size()), 0.0);
-    s.add_reactions(q, t, unit_vector(s.rows(), j), RowSet::all, f);
+    s.add_reactions(q, t, unit_vector(s.rows(), j), all_rows, f);
     F.col(j) = column(f);
   }
   return F;

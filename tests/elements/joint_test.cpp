@@ -19,7 +19,7 @@ int frame(System& s) {
 
 Vector gaps(const System& s, const Vector& q) {
   Vector g(at(s.rows()));
-  s.gaps(q, 0, RowSet::all, g);
+  s.gaps(q, 0, all_rows, g);
   return g;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/mechanics/system.hpp"
+#include "elements/solid/elastic_laws.hpp"
 #include "tests/contract/differences.hpp"
 
 namespace {
@@ -15,13 +16,25 @@ namespace {
 using namespace carom;
 using namespace carom::test;
 
-const SolidMaterial material{2.5, 0.3, 0.7};
-constexpr SolidLaw svk = SolidLaw::saint_venant_kirchhoff, neo_hookean = SolidLaw::neo_hookean,
-                   corotational = SolidLaw::corotational;
+struct Material {
+  double young, poisson, density;
+};
+const Material material{2.5, 0.3, 0.7};
+
+enum class Law { saint_venant_kirchhoff, corotational, neo_hookean };
+constexpr Law svk = Law::saint_venant_kirchhoff;
+struct Options : SolidOptions {
+  Law law = svk;
+};
+SolidLaw law_of(Law law, const Material& m) {
+  return law == Law::corotational  ? corotational(m.young, m.poisson)
+         : law == Law::neo_hookean ? neo_hookean(m.young, m.poisson)
+                                   : saint_venant_kirchhoff(m.young, m.poisson);
+}
 
 struct Lame {
   double lambda, mu;
-  explicit Lame(const SolidMaterial& m)
+  explicit Lame(const Material& m)
       : lambda(m.young * m.poisson / ((1 + m.poisson) * (1 - 2 * m.poisson))), mu(m.young / (2 * (1 + m.poisson))) {}
 };
 
@@ -32,7 +45,7 @@ struct Solid {
   std::vector<Vec3> X;
   std::vector<char> inner;
 
-  Solid(const std::array<int, 3>& n, const Vec3& size, const SolidMaterial& m, const SolidOptions& options,
+  Solid(const std::array<int, 3>& n, const Vec3& size, const Material& m, const Options& options,
         SolidShape shape = SolidShape::hexahedra, double distortion = 0,
         const std::function<bool(const Vec3&, int)>& is_fixed = {}) {
     Random random(11);
@@ -72,7 +85,7 @@ struct Solid {
           }
         }
     for (int node : mesh.nodes) mesh.reference.push_back(X[at(node)]);
-    auto made = make_solid("solid", mesh, m, options);
+    auto made = law_of(options.law, m)("solid", mesh, m.density, options);
     block = made.get();
     system.add(std::move(made));
     system.finalize();
@@ -126,10 +139,10 @@ struct Kind {
 const Kind kinds[] = {{"hexahedra", SolidShape::hexahedra, false},
                       {"hexahedra with incompatible modes", SolidShape::hexahedra, true},
                       {"tetrahedra", SolidShape::tetrahedra, false}};
-const SolidLaw laws[] = {svk, neo_hookean, corotational};
+const Law laws[] = {svk, Law::neo_hookean, Law::corotational};
 
-SolidOptions options_of(SolidLaw law, bool incompatible_modes = false) {
-  SolidOptions options;
+Options options_of(Law law, bool incompatible_modes = false) {
+  Options options;
   options.law = law;
   options.incompatible_modes = incompatible_modes;
   return options;
@@ -138,7 +151,7 @@ SolidOptions options_of(SolidLaw law, bool incompatible_modes = false) {
 template <class Check>
 void for_all(const Check& check) {
   for (const Kind& kind : kinds)
-    for (const SolidLaw law : laws) {
+    for (const Law law : laws) {
       INFO(kind.name << ", law " << static_cast<int>(law));
       check(kind, options_of(law, kind.incompatible_modes));
     }
@@ -151,7 +164,7 @@ Mat3 stress_matrix(const Vector& s) {
 }
 
 // Cauchy stress of a homogeneous deformation.
-Mat3 cauchy(SolidLaw law, const Mat3& F) {
+Mat3 cauchy(Law law, const Mat3& F) {
   const Lame c(material);
   const Mat3 one = Mat3::Identity();
   const double J = F.determinant();
@@ -159,7 +172,7 @@ Mat3 cauchy(SolidLaw law, const Mat3& F) {
     const Mat3 E = 0.5 * (F.transpose() * F - one);
     return F * (c.lambda * E.trace() * one + 2 * c.mu * E) * F.transpose() / J;
   }
-  if (law == neo_hookean) return (c.mu * (F * F.transpose() - one) + c.lambda * std::log(J) * one) / J;
+  if (law == Law::neo_hookean) return (c.mu * (F * F.transpose() - one) + c.lambda * std::log(J) * one) / J;
   const Eigen::JacobiSVD<Mat3> svd(F, Eigen::ComputeFullU | Eigen::ComputeFullV);
   const Mat3 R = svd.matrixU() * svd.matrixV().transpose(), e = R.transpose() * F - one;
   return R * (c.lambda * e.trace() * one + 2 * c.mu * e) * R.transpose();
@@ -168,7 +181,7 @@ Mat3 cauchy(SolidLaw law, const Mat3& F) {
 }  // namespace
 
 TEST_CASE("solid: a homogeneous deformation of a distorted mesh leaves the inner nodes without force (patch test)") {
-  for_all([](const Kind& kind, const SolidOptions& options) {
+  for_all([](const Kind& kind, const Options& options) {
     Solid s({3, 3, 3}, {1, 1.2, 0.9}, material, options, kind.shape, 0.25);
     Mat3 F;
     F << 1.1, 0.2, -0.1, 0.05, 0.9, 0.15, 0.1, -0.05, 1.2;
@@ -183,7 +196,7 @@ TEST_CASE("solid: a homogeneous deformation of a distorted mesh leaves the inner
 }
 
 TEST_CASE("solid: a rigid rotation gives no force and no energy") {
-  for_all([](const Kind& kind, const SolidOptions& options) {
+  for_all([](const Kind& kind, const Options& options) {
     Solid s({2, 2, 2}, {1, 1, 1}, material, options, kind.shape, 0.25);
     Random random(3);
     for (int i = 0; i < 5; ++i) {
@@ -270,10 +283,10 @@ TEST_CASE("solid: von Mises of a uniaxial stress is its size, of a pressure zero
 // rotations; the shear strain kappa x of an element of length a, whose mean is zero, adds G A a^2/12 to E I. The
 // deflection is 1/(1 + (G/E)(a/h)^2) of M L^2/(2 E I) (REFERENCE, trap 10). Incompatible modes represent bending.
 // With `symmetric` sections may contract: only x is held at the clamped end, y in the plane y = 0, z of one node.
-double cantilever_ratio(const std::array<int, 3>& elements, double poisson, const SolidOptions& options,
+double cantilever_ratio(const std::array<int, 3>& elements, double poisson, const Options& options,
                         bool symmetric = false) {
   const double L = 10, h = 1, width = 1;
-  const SolidMaterial m{1000, poisson, 1};
+  const Material m{1000, poisson, 1};
   const auto is_fixed = [=](const Vec3& X, int c) {
     if (!symmetric) return X[0] == 0;
     return (c == 0 && X[0] == 0) || (c == 1 && X[1] == 0) || (c == 2 && X == Vec3::Zero());
@@ -299,7 +312,7 @@ double cantilever_ratio(const std::array<int, 3>& elements, double poisson, cons
 }
 
 TEST_CASE("hexahedron: a cantilever locks in bending as theory says, and not with incompatible modes") {
-  for (const SolidLaw law : laws)
+  for (const Law law : laws)
     for (const int n : {2, 5, 10, 40}) {
       const double a = 10.0 / n;
       CHECK(cantilever_ratio({n, 1, 1}, 0, options_of(law)) == doctest::Approx(1 / (1 + 0.5 * a * a)).epsilon(1e-10));
@@ -378,7 +391,7 @@ TEST_CASE("solid: masses are those of the shape functions and sum to the whole")
 }
 
 TEST_CASE("solid: an element has the same bits in every lane and range") {
-  for_all([](const Kind& kind, SolidOptions options) {
+  for_all([](const Kind& kind, Options options) {
     options.mass_damping = 0.1;
     options.stiffness_damping = 0.2;
     Solid s({3, 1, 1}, {3, 1, 1}, material, options, kind.shape);
@@ -410,7 +423,7 @@ TEST_CASE("solid: an element has the same bits in every lane and range") {
 }
 
 TEST_CASE("solid: an inverted element is named, or has no force, and its neighbours in the lanes keep theirs") {
-  for_all([](const Kind& kind, const SolidOptions& options) {
+  for_all([](const Kind& kind, const Options& options) {
     Solid s({4, 1, 1}, {4, 1, 1}, material, options, kind.shape);
     // the last section is pushed through the one before
     const Vector q = s.deformed([](const Vec3& X) { return X[0] > 3.5 ? Vec3(2.5, X[1], X[2]) : X; });
@@ -436,7 +449,7 @@ TEST_CASE("solid: an inverted element is named, or has no force, and its neighbo
 
 TEST_CASE("solid: viscous damping is beta K v at the undeformed configuration, mass damping alpha M v") {
   for (const Kind& kind : kinds) {
-    SolidOptions options = options_of(svk, kind.incompatible_modes);
+    Options options = options_of(svk, kind.incompatible_modes);
     options.stiffness_damping = 0.2;
     options.mass_damping = 0.3;
     Solid s({2, 2, 2}, {1, 1, 1}, material, options, kind.shape, 0.25);

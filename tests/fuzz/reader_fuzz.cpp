@@ -44,14 +44,14 @@ bool is_small(const json& model) {
 
 void check_model(const Model& model) {
   const Scales& s = model.scales;
-  for (const double x : {s.length, s.speed, s.mass, model.weight, model.simulation.step})
+  for (const double x : {s.length, s.speed, s.mass, model.scales.force, model.simulation.step})
     require(std::isfinite(x) && x > 0, "the scales of a model are finite");
   const System& system = model.system;
   system.energies(model.state.q, model.state.v, model.state.t);
   system.momenta(model.state.q, model.state.v);
   Vector g(static_cast<std::size_t>(system.rows())), rate(g);
-  system.gaps(model.state.q, model.state.t, RowSet::all, g);
-  system.rates(model.state.q, model.state.v, model.state.t, RowSet::all, rate);
+  system.gaps(model.state.q, model.state.t, all_rows, g);
+  system.rates(model.state.q, model.state.v, model.state.t, all_rows, rate);
 }
 
 void read(std::string text) {

@@ -29,8 +29,8 @@ double joint_error(const ModelRun& run) {
   const State& s = run.model->state;
   const std::size_t n = static_cast<std::size_t>(system.bilateral());
   Vector g(static_cast<std::size_t>(system.rows())), rate(g.size());
-  system.gaps(s.q, s.t, RowSet::bilateral, g);
-  system.rates(s.q, s.v, s.t, RowSet::bilateral, rate);
+  system.gaps(s.q, s.t, bilateral_rows, g);
+  system.rates(s.q, s.v, s.t, bilateral_rows, rate);
   double worst = 0;
   for (std::size_t i = 0; i < n; ++i)
     worst = std::max({worst, std::abs(g[i]) / run.model->scales.length, std::abs(rate[i]) / run.model->scales.speed});

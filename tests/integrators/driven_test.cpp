@@ -55,7 +55,8 @@ TEST_CASE("ledger: a drive gives the kinetic energy of the motion it prescribes,
     state.q = system.initial_configuration();
     state.v.assign(3, 0.0);
     NsgaDecoupled integrator(system, {});
-    REQUIRE(integrator.initialise(system, state, h));
+    StepReport report;
+    REQUIRE(integrator.initialise(state, h, report));
     SimulationOptions options;
     options.step = h;
     options.duration = end;

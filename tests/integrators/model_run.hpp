@@ -31,7 +31,7 @@ class ModelRun {
   const System& system() const { return model->system; }
   State& state() { return model->state; }
   double h() const { return model->simulation.step; }
-  StepReport step(double size) { return integrator->step(model->system, model->state, size); }
+  const StepReport& step(double size) { return integrator->step(model->state, size); }
   Vec3 position(const std::string& point) const { return model->place(*model->find_point(point), model->state.q); }
   double energy() const {
     const Energies e = system().energies(model->state.q, model->state.v, model->state.t);

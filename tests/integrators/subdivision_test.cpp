@@ -80,7 +80,7 @@ TEST_CASE("subdivision: without it the run fails and keeps everything before the
   CHECK(brick.statistics.rejected == 1);
   CHECK_FALSE(brick.report.converged);
   CHECK(brick.report.failed >= 0);
-  CHECK(std::string(brick.report.reason) != "");
+  CHECK(brick.report.reason != FailureReason::none);
   CHECK(brick.report.t == last.t);
 
   // the state is that of the last accepted step, every array of it

@@ -31,7 +31,7 @@ std::string with(const std::string& bodies, const std::string& rest) {
 
 double largest_gap(const Model& m) {
   Vector g(at(m.system.rows()));
-  m.system.gaps(m.state.q, m.state.t, RowSet::all, g);
+  m.system.gaps(m.state.q, m.state.t, all_rows, g);
   double largest = max_abs(In(g).first(at(m.system.bilateral())));
   for (std::size_t i = at(m.system.bilateral()); i < g.size(); ++i) largest = std::max(largest, -g[i]);
   return largest / m.scales.length;
@@ -39,7 +39,7 @@ double largest_gap(const Model& m) {
 
 double largest_rate(const Model& m) {
   Vector rate(at(m.system.bilateral()));
-  m.system.rates(m.state.q, m.state.v, m.state.t, RowSet::bilateral, rate);
+  m.system.rates(m.state.q, m.state.v, m.state.t, bilateral_rows, rate);
   return max_abs(rate) / m.scales.speed;
 }
 

@@ -406,9 +406,12 @@ TEST_CASE("declarations: every key has help that fits its sentence, and every de
   CHECK(text.find("\"description\": \"\"") == std::string::npos);
   // Every quantity of a probe is found again by its words.
   for (const carom::Quantity& q : carom::quantities()) {
-    CHECK(carom::find_quantity(q.name) == &q);
-    CHECK((carom::find_quantity(q.name + ".z") == &q) == q.is_vector);
-    CHECK(carom::find_quantity(q.name + ".w") == nullptr);
+    CHECK(carom::find_quantity(q.name).quantity == &q);
+    CHECK(carom::find_quantity(q.name).component == -1);
+    CHECK(carom::find_quantity(q.name + ".w").quantity == nullptr);
+    CHECK((carom::find_quantity(q.name + ".z").quantity == &q) == (q.components == 3));
+    CHECK((carom::find_quantity(q.name + ".yz").quantity == &q) == (q.components == 6));
+    CHECK_FALSE(q.help.empty());
   }
 }
 

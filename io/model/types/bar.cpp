@@ -133,14 +133,15 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 }  // namespace
 
 BodyType bar_type() {
-  return {"bar",
-          "a straight bar that takes axial forces",
-          false,
-          bar_spec,
-          build,
-          [](const json& body, const std::string* point, PointUse use) {
-            return line_point_error(body, point, use, "a bar", element_count(body));
-          }};
+  return {.type = "bar",
+          .help = "a straight bar that takes axial forces",
+          .rotates = false,
+          .keys = bar_spec,
+          .build = build,
+          .point_error = [](const json& body, const std::string* point,
+                            PointUse use) { return line_point_error(body, point, use, "a bar", element_count(body)); },
+          .fields = bar_fields,
+          .takes_material = is_linear_elastic};
 }
 
 }  // namespace carom

@@ -9,6 +9,7 @@
 #include "io/model/sections.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
+#include "io/schema/tolerant_json.hpp"
 
 namespace carom {
 
@@ -208,6 +209,31 @@ void build_one(BuildContext& context, const BodySource& source) {
   context.size = std::max(context.size, length);
 }
 
+// Half of each element's length at each of its nodes: work-equivalent to an even load for linearly interpolated
+// positions.
+std::vector<LineShare> line_load_shares(const BodyInfo& body) {
+  const auto& block = static_cast<const BeamBlock&>(*body.elements.front().block);
+  const PointSet& nodes = body.sets.at("nodes");
+  std::vector<LineShare> shares;
+  for (int e = 0; e < block.topology().items; ++e)
+    for (const int end : {0, 1})
+      shares.push_back(
+          {nodes.points[static_cast<std::size_t>(e + end)], 0.5 * block.length(e), block.section_axes(e, end)});
+  return shares;
+}
+
+// A section by its shape needs a material, a section by matrices contains one; not each section suits a beam.
+std::vector<Problem> section_problems(const json& body, const json* section, const json*) {
+  if (section == nullptr) return {};
+  if (const std::string message = beam_section_error(*section); !message.empty()) return {{"/section", message}};
+  const std::string name = in_quotes(text_of(body, "section"));
+  const bool needed = needs_material(*section), given = body.contains("material");
+  if (needed && !given) return {{"", "missing key \"material\": the section " + name + " is a shape and needs one"}};
+  if (!needed && given)
+    return {{"/material", "expected no material: the section " + name + " says stiffness and mass itself"}};
+  return {};
+}
+
 void build(BuildContext& context, const std::vector<BodySource>& bodies) {
   for (const BodySource& body : bodies) build_one(context, body);
 }
@@ -215,9 +241,19 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 }  // namespace
 
 BodyType beam_type() {
-  return {"beam", "a beam", true, beam_spec, build, [](const json& body, const std::string* point, PointUse use) {
-            return line_point_error(body, point, use, "a beam", beam_element_count(body));
-          }};
+  return {.type = "beam",
+          .help = "a beam",
+          .rotates = true,
+          .keys = beam_spec,
+          .build = build,
+          .point_error =
+              [](const json& body, const std::string* point, PointUse use) {
+                return line_point_error(body, point, use, "a beam", beam_element_count(body));
+              },
+          .fields = BeamBlock::fields,
+          .takes_material = is_linear_elastic,
+          .problems = section_problems,
+          .line_load_shares = line_load_shares};
 }
 
 }  // namespace carom

@@ -15,9 +15,6 @@ namespace {
 
 // ---- keys
 
-Key axis_key(const std::string& help) { return required("axis", nonzero_vector3("number"), help); }
-const char* const axis_help = "direction of its axis at the start, in the axes of the model, of any length";
-
 std::string check_stops(const json& stops, std::string& where) {
   if (!stops.contains("lower") || !stops.contains("upper") ||
       stops["lower"].get<double>() < stops["upper"].get<double>())
@@ -81,6 +78,39 @@ Key start_angle_key() {
 
 // ---- rows
 
+// Pools of all joints, in the order in which their blocks enter the system.
+const ConstraintBlock* add_points(System& system, std::vector<Coincidence> items, bool rotating) {
+  return &system.add(std::make_unique<CoincidenceBlock>("joints", std::move(items), rotating));
+}
+const ConstraintBlock* add_coordinates(System& system, std::vector<CoordinateRow> items, const char* name,
+                                       ConstraintTraits traits) {
+  return &system.add(std::make_unique<CoordinateBlock>(name, std::move(items), traits));
+}
+using Coordinates = std::vector<CoordinateRow>;
+const JointPool<Coincidence> still_points{
+    10, [](System& s, std::vector<Coincidence> items) { return add_points(s, std::move(items), false); }};
+const JointPool<Coincidence> turning_points{
+    20, [](System& s, std::vector<Coincidence> items) { return add_points(s, std::move(items), true); }};
+const JointPool<Orthogonality> axes_across{
+    30, [](System& s, std::vector<Orthogonality> items) -> const ConstraintBlock* {
+      return &s.add(std::make_unique<OrthogonalityBlock>("joints", std::move(items)));
+    }};
+const JointPool<CoordinateRow> linear_coordinates{
+    40, [](System& s, Coordinates items) { return add_coordinates(s, std::move(items), "joints", {.linear = true}); }};
+const JointPool<CoordinateRow> coordinates{
+    50, [](System& s, Coordinates items) { return add_coordinates(s, std::move(items), "joints", {}); }};
+const JointPool<CoordinateRow> drivers{
+    60, [](System& s, Coordinates items) { return add_coordinates(s, std::move(items), "drivers", {.moving = true}); }};
+const JointPool<CoordinateRow> stops{70, [](System& s, Coordinates items) {
+                                       return add_coordinates(s, std::move(items), "stops",
+                                                              {.kind = RowKind::unilateral});
+                                     }};
+const JointPool<CoordinateSpring> springs{
+    80, [](System& s, std::vector<CoordinateSpring> items) -> const ConstraintBlock* {
+      s.add(std::make_unique<CoordinateSpringBlock>("joint springs", std::move(items)));
+      return nullptr;
+    }};
+
 Coincidence coincidence(const JointSource& joint) {
   Coincidence c;
   c.name = joint.name;
@@ -91,14 +121,14 @@ Coincidence coincidence(const JointSource& joint) {
   return c;
 }
 
-void add_coincidence(const JointSource& joint, JointRows& rows) {
-  (joint.a_is_frame || joint.b_is_frame ? rows.points : rows.linear_points).push_back(coincidence(joint));
+void add_coincidence(const JointSource& joint, JointParts& parts) {
+  parts.append(coincidence_pool(joint.a_is_frame || joint.b_is_frame), coincidence(joint));
 }
 
-void add_parallel(const JointSource& joint, JointRows& rows) {
+void add_parallel(const JointSource& joint, JointParts& parts) {
   for (Orthogonality& o : parallel_frames(joint.a.node, joint.R_a, joint.b.node, joint.R_b)) {
     o.name = joint.name;
-    rows.axes.push_back(std::move(o));
+    parts.append(axes_across, std::move(o));
   }
 }
 
@@ -128,43 +158,23 @@ Axes axes_of(const Vec3& axis) {
 }
 
 // The axis of A stays perpendicular to two directions of B: rotations about the axis are free.
-void add_common_axis(const JointSource& joint, const Axes& axes, JointRows& rows) {
+void add_common_axis(const JointSource& joint, const Axes& axes, JointParts& parts) {
   for (int i = 0; i < 2; ++i)
-    rows.axes.push_back({.name = joint.name,
-                         .node_a = joint.a.node,
-                         .node_b = joint.b.node,
-                         .alpha = joint.R_a.transpose() * axes.along,
-                         .beta = joint.R_b.transpose() * axes.across[1 - i],
-                         .holds = "rotation " + axes.names[i]});
-}
-
-JointCoordinate displacement(const JointSource& joint, const Vec3& axis) {
-  JointCoordinate c;
-  c.kind = JointCoordinate::Kind::displacement;
-  c.node_a = joint.a.node;
-  c.node_b = joint.b.node;
-  c.offset_a = joint.a.offset;
-  c.offset_b = joint.b.offset;
-  c.axis = joint.R_a.transpose() * axis;
-  return c;
-}
-
-JointCoordinate angle(const JointSource& joint, const Vec3& axis) {
-  JointCoordinate c = displacement(joint, axis);
-  c.kind = JointCoordinate::Kind::angle;
-  set_angle_frames(c, axis, joint.q_a, joint.q_b);
-  const double half = 0.5 * (*joint.json)["angle_at_start"].get<double>();
-  c.frame_b = so3::quaternion_product(c.frame_b, Quaternion(std::cos(half), 0, 0, std::sin(half)));
-  return c;
+    parts.append(axes_across, {.name = joint.name,
+                               .node_a = joint.a.node,
+                               .node_b = joint.b.node,
+                               .alpha = joint.R_a.transpose() * axes.along,
+                               .beta = joint.R_b.transpose() * axes.across[1 - i],
+                               .holds = "rotation " + axes.names[i]});
 }
 
 // B's point keeps its place across a direction of A.
-void hold_displacement(const JointSource& joint, const Vec3& direction, const std::string& name, JointRows& rows) {
+void hold_displacement(const JointSource& joint, const Vec3& direction, const std::string& name, JointParts& parts) {
   CoordinateRow row;
   row.name = joint.name;
-  row.coordinate = displacement(joint, direction);
+  row.coordinate = displacement_along(joint, direction);
   row.holds = name;
-  (joint.a_is_frame || joint.b_is_frame ? rows.coordinates : rows.linear_coordinates).push_back(std::move(row));
+  parts.append(joint.a_is_frame || joint.b_is_frame ? coordinates : linear_coordinates, std::move(row));
 }
 
 // The driver, spring and stops of a free coordinate.
@@ -174,7 +184,7 @@ struct CoordinateKeys {
 };
 
 void add_free(BuildContext& context, const JointSource& joint, const JointCoordinate& coordinate,
-              const CoordinateKeys& keys, JointRows& rows) {
+              const CoordinateKeys& keys, JointParts& parts) {
   const json& j = *joint.json;
   const bool is_driven = j.contains("driver") && j["driver"].contains(keys.driver);
   if (is_driven) {
@@ -184,15 +194,16 @@ void add_free(BuildContext& context, const JointSource& joint, const JointCoordi
     row.value = context.time_function(j["driver"][keys.driver], joint.pointer + "/driver/" + keys.driver,
                                       BuildContext::Needs::acceleration);
     row.holds = "driver";
-    rows.drivers.push_back(std::move(row));
+    (coordinate.kind == JointCoordinate::Kind::angle ? parts.angle_driver : parts.displacement_driver) =
+        parts.append(drivers, std::move(row));
   }
   if (j.contains(keys.spring)) {
     const json& s = j[keys.spring];
-    rows.springs.push_back({.name = joint.name,
-                            .coordinate = coordinate,
-                            .stiffness = s["stiffness"].get<double>(),
-                            .damping = s["damping"].get<double>(),
-                            .rest = s["rest"].get<double>()});
+    parts.append(springs, {.name = joint.name,
+                           .coordinate = coordinate,
+                           .stiffness = s["stiffness"].get<double>(),
+                           .damping = s["damping"].get<double>(),
+                           .rest = s["rest"].get<double>()});
   }
   if (!j.contains(keys.stops)) return;
   if (is_driven)
@@ -206,25 +217,23 @@ void add_free(BuildContext& context, const JointSource& joint, const JointCoordi
     row.value = TimeFunction::constant(j[keys.stops][limit].get<double>());
     row.sign = limit[0] == 'l' ? 1 : -1;
     row.restitution = j[keys.stops]["restitution"].get<double>();
-    rows.stops.push_back(std::move(row));
+    parts.append_stop(stops, row.name, row);
   }
 }
-
-Vec3 direction(const JointSource& joint, const char* key) { return vec3((*joint.json)[key]).stableNormalized(); }
 
 // ---- kinds
 
 std::vector<Key> no_keys() { return {}; }
 
-void build_fixed(BuildContext&, const JointSource& joint, JointRows& rows) {
-  add_coincidence(joint, rows);
-  add_parallel(joint, rows);
+void build_fixed(BuildContext&, const JointSource& joint, JointParts& parts) {
+  add_coincidence(joint, parts);
+  add_parallel(joint, parts);
 }
 
-void build_spherical(BuildContext&, const JointSource& joint, JointRows& rows) { add_coincidence(joint, rows); }
+void build_spherical(BuildContext&, const JointSource& joint, JointParts& parts) { add_coincidence(joint, parts); }
 
 // The link is part of a frame at one of its ends, or of the inertial axes between two points.
-void build_rigid_link(BuildContext&, const JointSource& joint, JointRows& rows) {
+void build_rigid_link(BuildContext&, const JointSource& joint, JointParts& parts) {
   JointSource link = joint;
   const Vec3 span = joint.x_b - joint.x_a;
   if (joint.a_is_frame)
@@ -233,38 +242,37 @@ void build_rigid_link(BuildContext&, const JointSource& joint, JointRows& rows) 
     link.b.offset -= joint.R_b.transpose() * span;
   else
     link.a.offset += span;
-  add_coincidence(link, rows);
-  if (joint.both_oriented()) add_parallel(link, rows);
+  add_coincidence(link, parts);
+  if (joint.both_oriented()) add_parallel(link, parts);
 }
 
 std::vector<Key> revolute_keys() {
-  return {axis_key(axis_help), start_angle_key(), driver_key({driven("angle")}), spring_key("spring", true),
+  return {axis_key(), start_angle_key(), driver_key({driven("angle")}), spring_key("spring", true),
           stops_key("stops", true)};
 }
 
-void build_revolute(BuildContext& context, const JointSource& joint, JointRows& rows) {
+void build_revolute(BuildContext& context, const JointSource& joint, JointParts& parts) {
   const Axes axes = axes_of(direction(joint, "axis"));
-  add_coincidence(joint, rows);
-  add_common_axis(joint, axes, rows);
-  rows.angle = angle(joint, axes.along);
-  add_free(context, joint, *rows.angle, {"angle", "spring", "stops", ""}, rows);
+  add_coincidence(joint, parts);
+  add_common_axis(joint, axes, parts);
+  parts.angle = angle_about(joint, axes.along, (*joint.json)["angle_at_start"].get<double>());
+  add_free(context, joint, *parts.angle, {"angle", "spring", "stops", ""}, parts);
 }
 
 std::vector<Key> prismatic_keys() {
-  return {axis_key(axis_help), driver_key({driven("displacement")}), spring_key("spring", false),
-          stops_key("stops", false)};
+  return {axis_key(), driver_key({driven("displacement")}), spring_key("spring", false), stops_key("stops", false)};
 }
 
-void build_prismatic(BuildContext& context, const JointSource& joint, JointRows& rows) {
+void build_prismatic(BuildContext& context, const JointSource& joint, JointParts& parts) {
   const Axes axes = axes_of(direction(joint, "axis"));
-  for (int i = 0; i < 2; ++i) hold_displacement(joint, axes.across[i], axes.names[i], rows);
-  if (joint.both_oriented()) add_parallel(joint, rows);
-  rows.displacement = displacement(joint, axes.along);
-  add_free(context, joint, *rows.displacement, {"displacement", "spring", "stops", ""}, rows);
+  for (int i = 0; i < 2; ++i) hold_displacement(joint, axes.across[i], axes.names[i], parts);
+  if (joint.both_oriented()) add_parallel(joint, parts);
+  parts.displacement = displacement_along(joint, axes.along);
+  add_free(context, joint, *parts.displacement, {"displacement", "spring", "stops", ""}, parts);
 }
 
 std::vector<Key> cylindrical_keys() {
-  return {axis_key(axis_help),
+  return {axis_key(),
           start_angle_key(),
           driver_key({driven("angle"), driven("displacement")}),
           spring_key("spring", false),
@@ -273,35 +281,35 @@ std::vector<Key> cylindrical_keys() {
           stops_key("angle_stops", true)};
 }
 
-void build_cylindrical(BuildContext& context, const JointSource& joint, JointRows& rows) {
+void build_cylindrical(BuildContext& context, const JointSource& joint, JointParts& parts) {
   const Axes axes = axes_of(direction(joint, "axis"));
-  for (int i = 0; i < 2; ++i) hold_displacement(joint, axes.across[i], axes.names[i], rows);
-  add_common_axis(joint, axes, rows);
-  rows.displacement = displacement(joint, axes.along);
-  rows.angle = angle(joint, axes.along);
-  add_free(context, joint, *rows.displacement, {"displacement", "spring", "stops", ""}, rows);
-  add_free(context, joint, *rows.angle, {"angle", "torsion_spring", "angle_stops", "angle_"}, rows);
+  hold_common_axis(joint, axes.along, parts);
+  parts.displacement = displacement_along(joint, axes.along);
+  parts.angle = angle_about(joint, axes.along, (*joint.json)["angle_at_start"].get<double>());
+  add_free(context, joint, *parts.displacement, {"displacement", "spring", "stops", ""}, parts);
+  add_free(context, joint, *parts.angle, {"angle", "torsion_spring", "angle_stops", "angle_"}, parts);
 }
 
 std::vector<Key> universal_keys() {
-  return {axis_key("direction of the cross's axis in the first body at the start, in the axes of the model"),
+  return {required("axis", nonzero_vector3("number"),
+                   "direction of the cross's axis in the first body at the start, in the axes of the model"),
           required("second_axis", nonzero_vector3("number"),
                    "direction of the cross's axis in the second body, perpendicular to the first")};
 }
 
-void build_universal(BuildContext& context, const JointSource& joint, JointRows& rows) {
+void build_universal(BuildContext& context, const JointSource& joint, JointParts& parts) {
   const Vec3 first = direction(joint, "axis"), second = direction(joint, "second_axis");
   if (std::abs(first.dot(second)) > 1e-9)
     context.error(joint.pointer + "/second_axis", "expected a direction perpendicular to \"axis\", " +
                                                       brief((*joint.json)["axis"]) + ", got " +
                                                       brief((*joint.json)["second_axis"]));
-  add_coincidence(joint, rows);
-  rows.axes.push_back({.name = joint.name,
-                       .node_a = joint.a.node,
-                       .node_b = joint.b.node,
-                       .alpha = joint.R_a.transpose() * first,
-                       .beta = joint.R_b.transpose() * second,
-                       .holds = "rotation across"});
+  add_coincidence(joint, parts);
+  parts.append(axes_across, {.name = joint.name,
+                             .node_a = joint.a.node,
+                             .node_b = joint.b.node,
+                             .alpha = joint.R_a.transpose() * first,
+                             .beta = joint.R_b.transpose() * second,
+                             .holds = "rotation across"});
 }
 
 std::vector<Key> planar_keys() {
@@ -309,10 +317,10 @@ std::vector<Key> planar_keys() {
                    "normal of the plane at the start, in the axes of the model, of any length")};
 }
 
-void build_planar(BuildContext&, const JointSource& joint, JointRows& rows) {
+void build_planar(BuildContext&, const JointSource& joint, JointParts& parts) {
   const Axes axes = axes_of(direction(joint, "normal"));
-  hold_displacement(joint, axes.along, "normal", rows);
-  if (joint.both_oriented()) add_common_axis(joint, axes, rows);
+  hold_displacement(joint, axes.along, "normal", parts);
+  if (joint.both_oriented()) add_common_axis(joint, axes, parts);
 }
 
 std::vector<Key> distance_keys() {
@@ -320,28 +328,66 @@ std::vector<Key> distance_keys() {
                    "the distance of its points, constant or as a function of time (default: that of the start)")};
 }
 
-void build_distance(BuildContext& context, const JointSource& joint, JointRows& rows) {
+void build_distance(BuildContext& context, const JointSource& joint, JointParts& parts) {
   const double start = (joint.x_b - joint.x_a).norm();
   if (!(start > 1e-14 * std::max(joint.x_a.norm(), joint.x_b.norm())))
     return context.error(joint.pointer + "/of", "expected two points apart at the start: their direction is undefined");
   CoordinateRow row;
   row.name = joint.name;
-  row.coordinate = displacement(joint, Vec3::UnitX());
+  row.coordinate = displacement_along(joint, Vec3::UnitX());
   row.coordinate.kind = JointCoordinate::Kind::distance;
-  rows.displacement = row.coordinate;
+  parts.displacement = row.coordinate;
   row.holds = "length";
   row.value = TimeFunction::constant(start);
   if (joint.json->contains("length")) {
     const json& length = (*joint.json)["length"];
     row.value = context.time_function(length, joint.pointer + "/length", BuildContext::Needs::acceleration);
-    const double t = context.root()["integrator"]["start_time"].get<double>();
+    const double t = time_settings(context.root()["integrator"]).start;
     if (const double l = row.value.value(t); !(l > 0))
       return context.error(joint.pointer + "/length", "expected a length > 0 at the start, got " + brief(json(l)));
   }
-  (row.value.is_constant() ? rows.coordinates : rows.drivers).push_back(std::move(row));
+  if (row.value.is_constant())
+    parts.append(coordinates, std::move(row));
+  else
+    parts.displacement_driver = parts.append(drivers, std::move(row));
 }
 
 }  // namespace
+
+Key axis_key() {
+  return required("axis", nonzero_vector3("number"),
+                  "direction of its axis at the start, in the axes of the model, of any length");
+}
+
+Vec3 direction(const JointSource& joint, const char* key) { return vec3((*joint.json)[key]).stableNormalized(); }
+
+JointCoordinate displacement_along(const JointSource& joint, const Vec3& axis) {
+  JointCoordinate c;
+  c.kind = JointCoordinate::Kind::displacement;
+  c.node_a = joint.a.node;
+  c.node_b = joint.b.node;
+  c.offset_a = joint.a.offset;
+  c.offset_b = joint.b.offset;
+  c.axis = joint.R_a.transpose() * axis;
+  return c;
+}
+
+JointCoordinate angle_about(const JointSource& joint, const Vec3& axis, double at_start) {
+  JointCoordinate c = displacement_along(joint, axis);
+  c.kind = JointCoordinate::Kind::angle;
+  set_angle_frames(c, axis, joint.q_a, joint.q_b);
+  const double half = 0.5 * at_start;
+  c.frame_b = so3::quaternion_product(c.frame_b, Quaternion(std::cos(half), 0, 0, std::sin(half)));
+  return c;
+}
+
+void hold_common_axis(const JointSource& joint, const Vec3& axis, JointParts& parts) {
+  const Axes axes = axes_of(axis);
+  for (int i = 0; i < 2; ++i) hold_displacement(joint, axes.across[i], axes.names[i], parts);
+  add_common_axis(joint, axes, parts);
+}
+
+const JointPool<Coincidence>& coincidence_pool(bool rotating) { return rotating ? turning_points : still_points; }
 
 std::vector<JointType> rigid_joint_types() {
   using Needs = JointType::Needs;

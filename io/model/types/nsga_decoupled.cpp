@@ -2,6 +2,8 @@
 
 #include "integrators/methods/nsga_decoupled.hpp"
 
+#include <utility>
+
 #include "io/model/types/registry.hpp"
 
 namespace carom {
@@ -12,50 +14,45 @@ using namespace spec;
 namespace {
 
 Node newton_spec() {
-  return object(
-      "Newton iteration",
-      {
-          preset("method",
-                 choice({{"automatic", "as \"full\"; with conjugate gradients only where a new matrix pays"},
-                         {"full", "a new matrix in every iteration"},
-                         {"modified", "a matrix is kept while it contracts well"}}),
-                 "automatic", "when the matrix is computed and factorised"),
-          preset("max_iterations", integer().at_least(1), 50,
-                 "iterations after which a sub-problem has failed, counted from the last change of its active set"),
-          preset("tolerance", number().above(0).below(1), 1e-10, "largest scaled residual of the equations of motion"),
-          preset("constraint_tolerance", number().above(0).below(1), 1e-11,
-                 "largest scaled residual of the constraints"),
-          preset("test",
-                 choice({{"scaled", "residuals over the scales of the model"},
-                         {"paper", "the criterion printed in the method's paper"}}),
-                 "scaled", "how residuals are compared with the tolerances"),
-          preset(
-              "predictor",
-              choice({{"previous", "the acceleration of the last step"}, {"zero", "no acceleration, as in the paper"}}),
-              "previous", "where the iteration of the smooth motion starts"),
-      });
+  std::vector<Key> keys = {
+      preset("method",
+             choice({{"automatic", "as \"full\"; with conjugate gradients only where a new matrix pays"},
+                     {"full", "a new matrix in every iteration"},
+                     {"modified", "a matrix is kept while it contracts well"}}),
+             "automatic", "when the matrix is computed and factorised")};
+  for (Key& key :
+       newton_keys("iterations after which a sub-problem has failed, counted from the last change of its active set",
+                   "largest scaled residual of the equations of motion"))
+    keys.push_back(std::move(key));
+  keys.push_back(preset("test",
+                        choice({{"scaled", "residuals over the scales of the model"},
+                                {"paper", "the criterion printed in the method's paper"}}),
+                        "scaled", "how residuals are compared with the tolerances"));
+  keys.push_back(
+      preset("predictor",
+             choice({{"previous", "the acceleration of the last step"}, {"zero", "no acceleration, as in the paper"}}),
+             "previous", "where the iteration of the smooth motion starts"));
+  return object("Newton iteration", std::move(keys));
 }
 
 Node nsga_spec() {
-  return object(
-      "integrator",
-      {
-          required("step", number("time").above(0), "length of a step"),
-          required("duration", number("time").at_least(0), "simulated time"),
-          preset("start_time", number("time"), 0, "time at the beginning"),
-          preset("rho_infinity", number().at_least(0).at_most(1), 0.8,
-                 "spectral radius at infinite frequency: 1 no damping, 0 most"),
-          preset("force_corrections", boolean(), true,
-                 "whether position correction and velocity jump see the change of the forces"),
-          preset("initial_acceleration",
-                 choice({{"consistent", "of the equations of motion at the beginning"},
-                         {"shifted", "the same, moved to the time at which the method's a_0 stands"}}),
-                 "consistent", "the start value of the auxiliary acceleration"),
-          preset("max_subdivisions", integer().at_least(0).at_most(30), 10,
-                 "how often a step that does not converge may be halved"),
-          preset("newton", newton_spec(), json::object(), "the iteration of the sub-problems"),
-          preset("penalty", number().above(0), 1, "penalty of the augmented Lagrangian, times the characteristic mass"),
-      });
+  std::vector<Key> keys = time_keys(required("step", number("time").above(0), "length of a step"),
+                                    required("duration", number("time").at_least(0), "simulated time"), "a step");
+  for (Key& key : std::vector<Key>{
+           preset("rho_infinity", number().at_least(0).at_most(1), 0.8,
+                  "spectral radius at infinite frequency: 1 no damping, 0 most"),
+           preset("force_corrections", boolean(), true,
+                  "whether position correction and velocity jump see the change of the forces"),
+           preset("initial_acceleration",
+                  choice({{"consistent", "of the equations of motion at the beginning"},
+                          {"shifted", "the same, moved to the time at which the method's a_0 stands"}}),
+                  "consistent", "the start value of the auxiliary acceleration"),
+           preset("newton", newton_spec(), json::object(), "the iteration of the sub-problems"),
+           preset("penalty", number().above(0), 1,
+                  "penalty of the augmented Lagrangian, times the characteristic mass"),
+       })
+    keys.push_back(std::move(key));
+  return object("integrator", std::move(keys));
 }
 
 Model::MakeIntegrator build(const json& in, const Model& model) {
@@ -70,13 +67,10 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
   options.newton.method = method == "modified" ? NewtonMethod::modified
                           : method == "full"   ? NewtonMethod::full
                                                : NewtonMethod::automatic;
-  options.newton.max_iterations = newton["max_iterations"].get<int>();
-  options.newton.tolerance = newton["tolerance"].get<double>();
-  options.newton.constraint_tolerance = newton["constraint_tolerance"].get<double>();
+  read_newton_keys(newton, options.newton);
   options.newton.test = text(newton["test"]) == "paper" ? ConvergenceTest::paper : ConvergenceTest::scaled;
   options.newton.predictor = text(newton["predictor"]) == "zero" ? Predictor::zero : Predictor::previous;
   options.scales = model.scales;
-  options.weight = model.weight;
   return [options](const System& system) { return std::make_unique<NsgaDecoupled>(system, options); };
 }
 
@@ -86,7 +80,7 @@ IntegratorType nsga_decoupled_type() {
   return {"nsga_decoupled",
           "decoupled nonsmooth generalized-alpha: smooth motion, position correction and velocity jump one after the "
           "other",
-          nsga_spec, build};
+          NsgaDecoupled::method_info(), nsga_spec, build};
 }
 
 }  // namespace carom

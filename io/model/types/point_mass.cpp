@@ -61,7 +61,15 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 }  // namespace
 
 BodyType point_mass_type() {
-  return {"point_mass", "a mass without rotation", false, point_mass_spec, build, point_error};
+  return {.type = "point_mass",
+          .help = "a mass without rotation",
+          .rotates = false,
+          .keys = point_mass_spec,
+          .build = build,
+          .point_error = point_error,
+          .one_node = true,
+          .is_sphere = [](const json& body) { return !body.contains("radius") || body["radius"] != 0; },
+          .sphere_words = "a point mass with a radius > 0"};
 }
 
 }  // namespace carom

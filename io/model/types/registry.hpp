@@ -1,7 +1,7 @@
-// Registries: the kinds of bodies, joints, obstacles and integrators a model file may name.
+// Registries: the types of materials, bodies, joints, obstacles and integrators a model file may name.
 //
 // A type declares its keys and reads them; both stand in one file, io/model/types/<name>.cpp. Adding one: that file,
-// and a line in registry.cpp.
+// and a line in registry.cpp. CONTRIBUTING.md shows an example.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "contact/gap/obstacle.hpp"
-#include "elements/joints/joint.hpp"
-#include "elements/joints/joint_coordinate.hpp"
+#include "elements/solid/solid.hpp"
 #include "io/model/build_context.hpp"
+#include "io/model/joint_parts.hpp"
 #include "io/model/reference_target.hpp"
 #include "io/schema/spec.hpp"
 
@@ -26,6 +26,22 @@ template <class Kind>
 const Kind& find_type(const std::vector<Kind>& kinds, const nlohmann::json& tagged) {
   return *std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return tagged["type"] == k.type; });
 }
+
+// ---- materials
+
+/// A material is a law with its own constants. A law of solids: elements/solid/solid.hpp.
+struct MaterialType {
+  std::string type, help;
+  std::vector<spec::Key> (*keys)();  ///< beside its name
+  /// The law of solids of this material.
+  SolidLaw (*law)(const nlohmann::json& material);
+};
+std::vector<MaterialType> elastic_material_types();
+/// The one material of bars and beams, which take its "young", "poisson" and "density".
+bool is_linear_elastic(const MaterialType& type);
+const std::vector<MaterialType>& material_types();
+/// Null if there is no such type.
+const MaterialType* find_material_type(const std::string& type);
 
 // ---- bodies
 
@@ -38,6 +54,13 @@ struct BodySource {
 /// What a reference to a body may mean: one point; several ("arm.nodes"); an element ("arm.element.3").
 enum class PointUse { one, several, element };
 
+/// The length of a body that a point bears of a load spread evenly along the body.
+struct LineShare {
+  AttachedPoint point;
+  double length = 0;
+  Mat3 axes = Mat3::Identity();  ///< from the axes of the section there to those of the node
+};
+
 struct BodyType {
   std::string type, help;
   bool rotates;  ///< its nodes are frames
@@ -47,6 +70,28 @@ struct BodyType {
   /// What is wrong with "body.point", null for a bare "body"; empty when nothing is, or when only building can tell.
   /// The body's other keys may be missing or wrong.
   std::string (*point_error)(const nlohmann::json& body, const std::string* point, PointUse use);
+
+  // ---- what only some kinds have
+
+  /// All its points move with one node.
+  bool one_node = false;
+  /// A joint may hold a set of its nodes as one rigid frame.
+  bool sets_in_joints = false;
+  /// Fields of its elements, which probes record.
+  std::vector<OutputField> (*fields)() = nullptr;
+  /// Whether it takes materials of a type; null: it has no material.
+  bool (*takes_material)(const MaterialType& type) = nullptr;
+  /// Whether a body is a sphere that may touch others, and such bodies in words; null: never. The body's keys may be
+  /// missing or wrong.
+  bool (*is_sphere)(const nlohmann::json& body) = nullptr;
+  std::string sphere_words{};
+  /// Complaints about keys that depend on what the body refers to, pointers counted from the body. `section` and
+  /// `material` are null where the body names none or the one named has errors.
+  std::vector<spec::Problem> (*problems)(const nlohmann::json& body, const nlohmann::json* section,
+                                         const nlohmann::json* material) = nullptr;
+  /// What the points of a built body bear of a load along the body, in order; null: it takes no "line_force" or
+  /// "line_torque".
+  std::vector<LineShare> (*line_load_shares)(const BodyInfo& body) = nullptr;
 };
 /// Keys that bodies share.
 spec::Key body_name();
@@ -74,15 +119,6 @@ const BodyType* find_body_type(const std::string& type);
 
 // ---- joints
 
-/// The rows and springs of joints, collected so that those of a kind form one block.
-struct JointRows {
-  std::vector<Coincidence> points, linear_points;
-  std::vector<Orthogonality> axes;
-  std::vector<CoordinateRow> coordinates, linear_coordinates, drivers, stops;
-  std::vector<CoordinateSpring> springs;
-  std::optional<JointCoordinate> angle, displacement;  ///< what the joint that is built leaves free, for probes
-};
-
 /// Two points to be joined, and where they are at the start.
 struct JointSource {
   const nlohmann::json* json = nullptr;
@@ -104,10 +140,22 @@ struct JointType {
   std::string type, help;
   Needs needs;
   std::vector<spec::Key> (*keys)();  ///< beside its name and points
-  void (*build)(BuildContext& context, const JointSource& joint, JointRows& rows);
+  /// Adds the rows and springs of the joint to `parts`.
+  void (*build)(BuildContext& context, const JointSource& joint, JointParts& parts);
 };
+// Pieces of joints that several types share. `axis` is a unit vector in the axes of the model, at the start.
+spec::Key axis_key();
+/// The unit vector under a key.
+Vec3 direction(const JointSource& joint, const char* key);
+JointCoordinate displacement_along(const JointSource& joint, const Vec3& axis);
+JointCoordinate angle_about(const JointSource& joint, const Vec3& axis, double at_start = 0);
+/// Adds rows that leave only the translation along and the rotation about the axis free.
+void hold_common_axis(const JointSource& joint, const Vec3& axis, JointParts& parts);
+
 std::vector<JointType> rigid_joint_types();
 const std::vector<JointType>& joint_types();
+/// Adds a type from outside this library, before the first model is read; types of carom stand in registry.cpp.
+void add_joint_type(JointType type);
 
 // ---- obstacles
 
@@ -119,16 +167,37 @@ struct ObstacleSurface {
 struct ObstacleType {
   std::string type, help;
   std::vector<spec::Key> (*keys)();
-  /// The surfaces, and the mesh by which the obstacle is drawn; `size` is that of what is infinite.
-  std::vector<ObstacleSurface> (*build)(const nlohmann::json& obstacle, double size, SurfaceMesh& mesh);
+  std::vector<ObstacleSurface> (*surfaces)(const nlohmann::json& obstacle);
+  /// The mesh by which the obstacle is drawn; an infinite obstacle is drawn with the length `size`.
+  SurfaceMesh (*picture)(const nlohmann::json& obstacle, double size);
 };
 std::vector<ObstacleType> analytic_obstacle_types();  ///< plane, sphere, cylinder
 const std::vector<ObstacleType>& obstacle_types();
 
 // ---- integrators
 
+/// The keys that every integrator has; `step` and `duration` differ in what they mean and whether they are required.
+std::vector<spec::Key> time_keys(spec::Key step, spec::Key duration, const std::string& subdivided);
+/// What these keys say. All other code asks for times here.
+struct TimeSettings {
+  double step = 0, duration = 0, start = 0;
+  int max_subdivisions = 0;
+};
+TimeSettings time_settings(const nlohmann::json& integrator);
+
+/// The keys of a Newton iteration that every integrator has: iterations and tolerances.
+std::vector<spec::Key> newton_keys(const std::string& max_iterations_help, const std::string& tolerance_help);
+/// Reads these keys into options with members of the same names.
+template <class Options>
+void read_newton_keys(const nlohmann::json& newton, Options& options) {
+  options.max_iterations = newton["max_iterations"].get<int>();
+  options.tolerance = newton["tolerance"].get<double>();
+  options.constraint_tolerance = newton["constraint_tolerance"].get<double>();
+}
+
 struct IntegratorType {
   std::string type, help;
+  MethodInfo info;  ///< of the method with its default options
   spec::Node (*keys)();
   /// Reads the options; scales and weight of the model are known.
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
@@ -136,5 +205,7 @@ struct IntegratorType {
 IntegratorType nsga_decoupled_type();
 IntegratorType static_type();
 const std::vector<IntegratorType>& integrator_types();
+/// What the method of a checked "integrator" section takes and gives.
+const MethodInfo& method_of(const nlohmann::json& integrator);
 
 }  // namespace carom

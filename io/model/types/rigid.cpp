@@ -280,6 +280,17 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 
 }  // namespace
 
-BodyType rigid_type() { return {"rigid", "a rigid body", true, rigid_spec, build, point_error}; }
+BodyType rigid_type() {
+  return {.type = "rigid",
+          .help = "a rigid body",
+          .rotates = true,
+          .keys = rigid_spec,
+          .build = build,
+          .point_error = point_error,
+          .one_node = true,
+          .is_sphere =
+              [](const json& body) { return body.contains("shape") && text_of(body["shape"], "type") == "sphere"; },
+          .sphere_words = "a rigid body with the shape of a sphere"};
+}
 
 }  // namespace carom

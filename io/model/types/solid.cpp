@@ -45,6 +45,14 @@ Node mesh_spec() {
       });
 }
 
+// The types of materials that "law" can name, which take the constants of a linear elastic one.
+std::vector<Word> law_words() {
+  std::vector<Word> words;
+  for (const char* type : {"saint_venant_kirchhoff", "corotational", "neo_hookean"})
+    words.push_back({type, find_material_type(type)->help});
+  return words;
+}
+
 Node solid_spec() {
   const Node damping = object(
       "damping", {preset("mass", number("rate").at_least(0), 0, "factor of the mass matrix: resistance to any motion"),
@@ -56,13 +64,9 @@ Node solid_spec() {
           body_name(),
           required("material", reference("material", Target::material), "name of its material"),
           required("mesh", mesh_spec(), "its elements and groups"),
-          preset("law",
-                 choice({{"saint_venant_kirchhoff",
-                          "stress linear in Green-Lagrange strain: large rotations and "
-                          "moderate strains; softens when compressed by a third"},
-                         {"corotational", "linear elasticity in the frame that turns with each element"},
-                         {"neo_hookean", "compressible neo-Hookean: large strains"}}),
-                 "saint_venant_kirchhoff", "how stress follows from strain; all agree for small strains"),
+          optional("law", choice(law_words()),
+                   "another way to name the law of a \"linear_elastic\" material, whose default is "
+                   "\"saint_venant_kirchhoff\"; all agree for small strains"),
           preset("locking",
                  choice({{"none", "plain trilinear hexahedra: too stiff in bending and near poisson = 0.5"},
                          {"incompatible_modes",
@@ -128,6 +132,14 @@ std::string point_error(const json& body, const std::string* point, PointUse use
   return message + suggestion(*point, words);
 }
 
+// The law of a body belongs to a material that leaves it open.
+std::vector<Problem> law_problems(const json& body, const json*, const json* material) {
+  const MaterialType* type = material == nullptr ? nullptr : find_material_type(text_of(*material, "type"));
+  if (type == nullptr || is_linear_elastic(*type) || !body.contains("law")) return {};
+  return {{"/law", "expected no law: the material " + in_quotes(text_of(*material, "name")) + " is of type " +
+                       in_quotes(type->type) + ", which is one"}};
+}
+
 // ---- building
 
 Mesh read_mesh(BuildContext& context, const json& mesh, const std::string& pointer) {
@@ -173,6 +185,11 @@ void add_nodes(BuildContext& context, const json& body, const Mesh& mesh, BodyIn
   }
 }
 
+struct SolidMaterial {
+  SolidLaw law;
+  double density;
+};
+
 template <class Elements>
 void add_elements(BuildContext& context, SolidShape shape, const Elements& elements,
                   const std::vector<std::string>& names, const SolidMaterial& material, const SolidOptions& options,
@@ -191,7 +208,7 @@ void add_elements(BuildContext& context, SolidShape shape, const Elements& eleme
                          (e < names.size() ? " (" + names[e] + " of the mesh)" : ""));
     info.mesh.add_cell(shape == SolidShape::hexahedra ? CellType::hexahedron : CellType::tetrahedron, elements[e]);
   }
-  auto block = make_solid(info.name, std::move(mesh), material, options);
+  auto block = material.law(info.name, std::move(mesh), material.density, options);
   for (std::size_t e = 0; e < elements.size(); ++e)
     context.total_mass += material.density * block->volume(static_cast<int>(e));
   info.elements.push_back(
@@ -211,12 +228,9 @@ void build_one(BuildContext& context, const BodySource& source) {
   fix_points(context, source);
 
   const json& m = context.material(text(body["material"]));
-  const SolidMaterial material{m["young"].get<double>(), m["poisson"].get<double>(), m["density"].get<double>()};
+  const SolidMaterial material{find_material_type(text(body.contains("law") ? body["law"] : m["type"]))->law(m),
+                               m["density"].get<double>()};
   SolidOptions options;
-  const std::string law = text(body["law"]);
-  options.law = law == "neo_hookean"    ? SolidLaw::neo_hookean
-                : law == "corotational" ? SolidLaw::corotational
-                                        : SolidLaw::saint_venant_kirchhoff;
   options.incompatible_modes = text(body["locking"]) == "incompatible_modes";
   options.mass = text(body["mass"]) == "lumped" ? MassKind::lumped : MassKind::consistent;
   options.mass_damping = body["damping"]["mass"].get<double>();
@@ -247,7 +261,16 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 }  // namespace
 
 BodyType solid_type() {
-  return {"solid", "a solid of hexahedra and tetrahedra", false, solid_spec, build, point_error};
+  return {.type = "solid",
+          .help = "a solid of hexahedra and tetrahedra",
+          .rotates = false,
+          .keys = solid_spec,
+          .build = build,
+          .point_error = point_error,
+          .sets_in_joints = true,
+          .fields = solid_fields,
+          .takes_material = [](const MaterialType& type) { return type.law != nullptr; },
+          .problems = law_problems};
 }
 
 }  // namespace carom

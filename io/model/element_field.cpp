@@ -1,4 +1,4 @@
-#include "io/results/element_field.hpp"
+#include "io/model/element_field.hpp"
 
 namespace carom {
 

@@ -1,0 +1,185 @@
+#include "integrators/common/integrator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
+
+namespace carom {
+
+namespace {
+
+// Sub-problems of a large model are timed in every step, those of a small one in every 16th: reading the clock would
+// cost as much as the step.
+constexpr int large_model = 2000, timed_step = 16;
+
+bool same_sizes(const State& a, const State& b) {
+  return a.q.size() == b.q.size() && a.v.size() == b.v.size() && a.lambda.size() == b.lambda.size() &&
+         a.active.size() == b.active.size() && a.history.size() == b.history.size();
+}
+
+}  // namespace
+
+const StepReport& Integrator::step(State& state, double h) {
+  reset(report_, info_.subproblems);
+  report_.t = state.t;
+  report_.h = h;
+  const auto all = solvers();
+  const bool accepted = guarded(state, h);
+  // a sub-problem that solved nothing in this step met no redundant rows
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (report_.subproblems[i].iterations > 0 && all[i]->redundant()) report_.redundant = true;
+  if (accepted) {
+    count_events(state, other_);
+    std::swap(state, other_);
+  }
+  return report_;
+}
+
+bool Integrator::guarded(State& state, double h) {
+  if (!same_sizes(state, other_)) other_ = state;
+  const StepScales scales = measure(state, h, report_);
+  if (!std::isfinite(scales.speed) || !std::isfinite(scales.place)) return refuse(FailureReason::state_not_finite);
+  if (std::string formula = system_->undefined_formula(state.t + h); !formula.empty())
+    return refuse(FailureReason::undefined_formula, std::move(formula));
+  report_.timed = system_->size() > large_model || steps_++ % timed_step == 0;
+
+  if (!advance(scales, state, other_, report_)) return false;
+  other_.t = state.t + h;
+  other_.last_h = h;
+  other_.step = state.step;
+  if (std::string element = system_->inverted_element(other_.q, other_.t, info_.forces_at_end); !element.empty())
+    return refuse(FailureReason::inverted_element, std::move(element));
+  return true;
+}
+
+bool Integrator::refuse(FailureReason reason, std::string item) {
+  mark_failed(report_, -1, reason);
+  report_.failed_item = std::move(item);
+  solvers().front()->clear_residual();
+  return false;
+}
+
+const TangentOperators* Integrator::tangent_operators(In d) {
+  if (!system_->uses_tangent_operators()) return nullptr;
+  system_->tangent_operators(d, T_);
+  return &T_;
+}
+
+StepScales Integrator::measure(const State& state, double h, StepReport& report) const {
+  StepScales s;
+  s.model = scales_;
+  s.t = state.t + h;
+  s.h = h;
+  report.speed = system_->speed(state.v, scales_.length);
+  report.rotation = h * system_->largest_angular_velocity(state.v);
+  const double place = system_->largest_position(state.q);
+  // what is no number stays none
+  s.speed = std::isfinite(report.speed) ? std::max(scales_.speed, report.speed) : report.speed;
+  s.place = std::isfinite(place) ? std::max(scales_.length, place) : place;
+  s.roundoff = roundoff_ * s.place;
+  s.root_size = std::sqrt(static_cast<double>(std::max(1, system_->size())));
+  s.constraint_tolerance = newton_.constraint_tolerance;
+  return s;
+}
+
+void Integrator::count_events(const State& before, const State& after) {
+  for (std::size_t i = 0; i < after.closed.size(); ++i) {
+    const bool was = before.closed[i] != 0, is = after.closed[i] != 0;
+    report_.closed += is ? 1 : 0;
+    if (!info_.dynamic) continue;
+    report_.impacts += is && !was ? 1 : 0;
+    report_.releases += was && !is ? 1 : 0;
+  }
+}
+
+void Integrator::clear(State& state, double h) const {
+  state.acceleration.assign(at(system_->size()), 0.0);
+  for (Vector* x : {&state.lambda, &state.nu, &state.impulse}) x->assign(at(system_->rows()), 0.0);
+  state.active.assign(at(system_->conditional()), 0);
+  state.closed.assign(at(system_->conditional()), 0);
+  state.history.clear();
+  state.last_h = h;
+}
+
+void Integrator::mark_touching(State& state) const {
+  if (system_->conditional() == 0) return;
+  const double gap = 1e-9 * scales_.length, rate = 1e-9 * scales_.speed;
+  for (std::size_t i = 0; i < state.active.size(); ++i) {
+    const int row = system_->bilateral() + static_cast<int>(i);
+    if (system_->row_kind(row) != RowKind::unilateral) continue;
+    state.active[i] = std::abs(system_->row_gap(row, state.q, state.t)) <= gap &&
+                              std::abs(system_->row_rate(row, state.q, state.v, state.t)) <= rate
+                          ? 1
+                          : 0;
+  }
+}
+
+LinearCounters Integrator::linear_counters() {
+  LinearCounters sum;
+  for (const MixedNewton* solver : solvers()) sum += solver->counters();
+  return sum;
+}
+
+void Integrator::save(NamedArrays& record) {
+  record.set_number("steps", static_cast<double>(steps_));
+  for (const MixedNewton* solver : solvers()) solver->save(record);
+}
+
+void Integrator::restore(const NamedArrays& record) {
+  steps_ = static_cast<long>(record.number("steps"));
+  for (MixedNewton* solver : solvers()) solver->restore(record);
+}
+
+bool consistent_acceleration(const System& system, SaddlePoint& saddle, double mass_scale, In q, In v, double t,
+                             Vector& acceleration, Vector& multipliers, StepReport& report) {
+  const std::size_t n = at(system.size());
+  Linearisation request;
+  request.c_M = 1;
+  request.q_M = request.q = q.data();
+  request.v = v.data();
+  request.t = t;
+  request.row_scale = mass_scale;
+  if (!saddle.factorise(request)) {
+    mark_failed(report, -1, FailureReason::singular_matrix);
+    name_suspicious(report, saddle.suspicious_row(), system.size());
+    return false;
+  }
+  saddle.forget();
+  Vector f(n), r(n), bias(at(system.rows()));
+  system.forces(q, v, t, force_all, f);
+  scale_into(-1.0, f, r);
+  system.biases(q, v, t, bilateral_rows, bias);
+  saddle.set_active({}, q, t, nullptr);
+  const In c_b = In(bias).first(multipliers.size());
+  if (!saddle.iterative()) {
+    if (saddle.solve(r, c_b, {}, acceleration, multipliers, {})) return true;
+    mark_failed(report, -1, FailureReason::not_finite);
+    return false;
+  }
+  // conjugate gradients are refined until rounding is left
+  Vector correction(n), Mx(n);
+  set_zero(acceleration);
+  const double floor = 1e-15 * std::sqrt(static_cast<double>(n)) * max_abs(r);
+  for (int k = 0; k < 10 && norm(r) > floor; ++k) {
+    if (!saddle.solve(r, c_b, {}, correction, multipliers, {}, {1e-8, 0.1 * floor})) {
+      mark_failed(report, -1, FailureReason::not_finite);
+      return false;
+    }
+    axpy(1.0, correction, acceleration);
+    system.mass_times(q, acceleration, Mx);
+    combine(1.0, Mx, -1.0, f, r);
+  }
+  return true;
+}
+
+bool contacts_linear(const System& system) {
+  return std::all_of(system.constraints().begin(), system.constraints().end(), [](const auto& block) {
+    return block->traits().kind == RowKind::bilateral || block->traits().linear;
+  });
+}
+
+}  // namespace carom

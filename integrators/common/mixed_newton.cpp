@@ -1,0 +1,332 @@
+#include "integrators/common/mixed_newton.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
+
+namespace carom {
+
+namespace {
+
+constexpr double smallest_share = 1.0 / 256;   // of a correction, where forces are not finite beyond
+constexpr double smallest_search = 1.0 / 512;  // of the monotonicity test
+constexpr double no_direction = 100;           // lengths, rad: a larger correction is that of a singular matrix
+constexpr double transient_move = 0.2, transient_turn = 0.5;  // of an iteration with sigma: lengths, rad
+constexpr double first_shift = 10;                            // sigma times mass and length over the residual
+constexpr int transient_patience = 4;                         // iterations with sigma, times those without
+constexpr int most_extra_iterations = 400000;                 // for finding a set row by row
+constexpr double stalled_gain = 0.9;
+
+FailureReason reason_of(SaddlePoint::Failure failure) {
+  switch (failure) {
+    case SaddlePoint::Failure::indefinite:
+      return FailureReason::indefinite_matrix;
+    case SaddlePoint::Failure::slow:
+      return FailureReason::slow_conjugate_gradients;
+    case SaddlePoint::Failure::not_finite:
+      break;
+  }
+  return FailureReason::not_finite;
+}
+
+}  // namespace
+
+MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, const MixedSetup& setup,
+                         const Scales& scales, int index, Vector* scratch)
+    : system_(&system), options_(options), setup_(setup), scales_(scales), index_(index) {
+  const std::size_t n = at(system.size()), rows = at(system.rows());
+  n_b_ = at(system.bilateral());
+  n_c_ = setup.rows.has(RowKind::unilateral) ? at(system.conditional()) : 0;
+  for (Vector* x : {&r_, &dx_}) x->assign(n, 0.0);
+  for (Vector* x : {&s_, &s_linearised_, &c_, &c_A_, &rows_, &ds_A_, &row_residual_}) x->assign(rows, 0.0);
+  ds_b_.assign(n_b_, 0.0);
+  if (setup.step_length == StepLength::monotone) {
+    dx_next_.assign(n, 0.0);
+    s_base_.assign(rows, 0.0);
+    ds_b_next_.assign(n_b_, 0.0);
+    ds_A_next_.assign(rows, 0.0);
+  }
+  set_.resize(system, setup.rows);
+  // where one solve is the solution, the solve has to be exact
+  saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length);
+  control_ = {options, scales.force, setup.linear || setup.constant_matrix};
+}
+
+void MixedNewton::begin(StepReport& report, const Start& start) {
+  control_.begin(sub(report), setup_.keep_old_matrix);
+  set_.reset();
+  if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
+  held_ = start.held;
+  if (start.multipliers.empty()) {
+    set_zero(s_);
+  } else {
+    copy(start.multipliers, s_);
+    if (n_c_ > 0) copy(start.multipliers.subspan(n_b_), set_.multipliers());
+  }
+  last_change_ = transient_start_ = 0;
+  transient_ = false;
+  sigma_ = wish_ = 0;
+  before_ = std::numeric_limits<double>::infinity();
+}
+
+bool MixedNewton::solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = report.timed ? Clock::now() : Clock::time_point{};
+  Test state = test(problem, scales, report);
+  while (state == Test::open) state = correct(problem, scales, report) ? test(problem, scales, report) : Test::failed;
+  if (report.timed) sub(report).seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  return state == Test::converged;
+}
+
+// rows_: the bilateral rows and behind them, as in c_A_, the active ones
+void MixedNewton::gather_active() {
+  std::copy_n(c_.begin(), n_b_, rows_.begin());
+  const auto rows = set_.active_rows();
+  for (std::size_t k = 0; k < rows.size(); ++k) rows_[n_b_ + k] = c_A_[k] = c_[at(rows[k])];
+  largest_row_ = max_abs(In(rows_).first(n_b_ + rows.size()));
+}
+
+MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& scales, StepReport& report) {
+  SubproblemReport& sub = this->sub(report);
+  const int iterations = sub.attempt_iterations();
+
+  // rows and active set
+  problem.rows(c_);
+  int changes = 0;
+  if (n_c_ > 0) {
+    changes = set_.update(In(c_).subspan(n_b_, n_c_), scales.penalty, scales.row_roundoff, held_);
+    std::copy(set_.multipliers().begin(), set_.multipliers().end(), s_.begin() + static_cast<std::ptrdiff_t>(n_b_));
+  }
+  sub.set_changes += changes;
+  if (changes > 0) last_change_ = iterations;
+  const bool settled = set_.pending() == 0;
+  gather_active();
+  if (setup_.solved_at_rest && iterations == 0 && n_b_ == 0 && active() == 0) return Test::converged;
+  // a linear problem is solved when its set stays
+  if (setup_.linear && iterations > 0 && changes == 0 && settled && largest_row_ <= scales.row_tolerance)
+    return Test::converged;
+
+  // residuals; rows that contradict each other may miss their tolerance by as much
+  terms_ = problem.residual(s_, r_);
+  norm_ = system_->force_norm(r_, scales_.length);
+  const double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
+  const bool small = control_.test(sub, norm_, terms_, scales.floor, scales.unit, scales.row_scale,
+                                   In(rows_).first(n_b_ + active()), scales.row_tolerance + slack);
+  if (!std::isfinite(norm_) || !std::isfinite(largest_row_)) {
+    fail(report, FailureReason::not_finite);
+    return Test::failed;
+  }
+  if (small && settled) return Test::converged;
+  if (scales.stalled_rows > 0 && settled && changes == 0) {
+    const double now = largest_row_ + norm_ / scales.row_scale;
+    const bool stalls = iterations > 0 && now > stalled_gain * before_;
+    if (stalls && largest_row_ <= scales.stalled_rows && norm_ <= scales.stalled_terms * terms_ + scales.floor)
+      return Test::converged;
+    before_ = now;
+  }
+
+  // iterations count from the last change of the active set, which may have to be found row by row
+  const int limit = options_.max_iterations * (transient_ ? transient_patience : 1),
+            extra = static_cast<int>(std::min<std::size_t>(4 * n_c_, most_extra_iterations)),
+            most = options_.max_iterations * (setup_.transient ? transient_patience : 1) + extra;
+  if (iterations - std::max(last_change_, transient_start_) < limit && iterations < most + transient_start_)
+    return Test::open;
+  fail(report, wish_ >= 0.5 ? FailureReason::nothing_holds_the_loads : FailureReason::no_convergence);
+  return Test::failed;
+}
+
+bool MixedNewton::correct(MixedProblem& problem, const ProblemScales& scales, StepReport& report) {
+  SubproblemReport& sub = this->sub(report);
+  const bool set_changed = n_c_ > 0 && last_change_ == sub.attempt_iterations();
+  if (!find_direction(problem, scales, report, set_changed)) return report.converged;
+  ++sub.iterations;
+
+  if (transient_) {
+    // sigma falls as the motion dies and grows where the motion would be too large; the multipliers follow whole, since
+    // they are what the constraints need at this place
+    wish_ = std::max(moved_ / transient_move, turned_ / transient_turn);
+    sigma_ = std::max(problem.smallest_shift(), sigma_ * std::clamp(wish_, 0.1, 10.0));
+    problem.move(1 / std::max(1.0, wish_), dx_);
+    apply(1);
+    return true;
+  }
+  double share = longest_step();
+  if (setup_.step_length == StepLength::monotone)
+    return search(problem, share) || fail(report, FailureReason::no_step_length);
+  const double least = smallest_share * share;
+  for (bool finite = problem.move(share, dx_); !finite && share > least;) {
+    share *= 0.5;
+    finite = problem.move(-share, dx_);
+  }
+  apply(share);
+  return true;
+}
+
+// dx and ds; false without them: the report has failed, or another test is due because another linear solver takes
+// over.
+bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report,
+                                 bool set_changed) {
+  SubproblemReport& sub = this->sub(report);
+  const bool constant = setup_.linear || setup_.constant_matrix;
+  const RowPoint point = problem.row_point();
+  for (;;) {
+    const SaddlePoint& saddle = current();
+    const bool stale = transient_ || !saddle.factorised() || factor_h_ != scales.h || saddle.gave_up();
+    FailureReason reason = FailureReason::singular_matrix;
+    bool found = true;
+    if (stale || (!constant && control_.needs_matrix(sub, saddle.iterative(), set_changed))) {
+      found = factorise(problem, scales, sigma_);
+      if (found) control_.took_matrix(sub);
+    }
+    if (found) {
+      current().set_active(set_.active_rows(), point.q, scales.t, point.T, point.start);
+      found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
+                              control_.accuracy(sub, set_changed, terms_, scales.floor));
+      if (!found && saddle.gave_up()) return false;
+      if (!found) reason = reason_of(saddle.failure());
+    }
+    if (found && (setup_.transient || setup_.largest_turn < HUGE_VAL)) {
+      moved_ = system_->speed(dx_, scales_.length) / scales_.length;
+      turned_ = system_->largest_angular_velocity(dx_);
+      if (setup_.transient && !transient_ && !constant) found = moved_ < no_direction && turned_ < no_direction;
+    }
+    if (found) return true;
+    if (!setup_.transient || transient_) {
+      fail(report, setup_.transient ? FailureReason::singular_matrix : reason);
+      return false;
+    }
+    go_transient(problem, sub);
+  }
+}
+
+// The matrix was singular, if only but for rounding: goes on with S + sigma M.
+void MixedNewton::go_transient(const MixedProblem& problem, const SubproblemReport& sub) {
+  transient_ = true;
+  transient_start_ = sub.attempt_iterations();
+  sigma_ = std::max(first_shift * norm_ / (scales_.mass * scales_.length), problem.smallest_shift());
+  if (shifted_) return;
+  shifted_ = std::make_unique<SaddlePoint>();
+  shifted_->analyse(*system_, {setup_.matrix.symmetric, false});
+}
+
+bool MixedNewton::factorise(MixedProblem& problem, const ProblemScales& scales, double sigma) {
+  Linearisation request;
+  request.t = scales.t;
+  request.row_scale = scales.row_scale;
+  copy(s_, s_linearised_);
+  if (setup_.augmented_tangent) {
+    // a set that repeats itself may owe that to -p g, which overestimates the multiplier: the reduced penalty then
+    const double p = n_c_ > 0 ? set_.effective(scales.penalty) : 0;
+    for (std::size_t i = 0; i < n_b_; ++i) s_linearised_[i] = s_[i] - scales.penalty * c_[i];
+    for (std::size_t i = 0; i < n_c_; ++i)
+      s_linearised_[n_b_ + i] = set_.flags()[i] != 0 ? set_.augmented(i, c_[n_b_ + i], p) : 0.0;
+  }
+  if (n_b_ + n_c_ > 0) request.s = s_linearised_.data();
+  problem.linearise(s_linearised_, request);
+  request.c_M += sigma;
+  factor_h_ = scales.h;
+  return current().factorise(request);
+}
+
+double MixedNewton::longest_step() const {
+  return 1 / std::max({1.0, moved_ / setup_.largest_move, turned_ / setup_.largest_turn});
+}
+
+// The longest of share, share/2, ... after which the simplified correction has shrunk; a step that has reduced the
+// residuals ten times needs no such test.
+bool MixedNewton::search(MixedProblem& problem, double share) {
+  const auto rows = set_.active_rows();
+  const double size = system_->force_norm(dx_, 1 / scales_.length), norm_before = norm_, row_before = largest_row_;
+  copy(s_, s_base_);
+  const auto evaluate = [&](double step) {
+    for (std::size_t i = 0; i < n_b_; ++i) s_[i] = s_base_[i] + step * ds_b_[i];
+    for (std::size_t k = 0; k < rows.size(); ++k) s_[at(rows[k])] = s_base_[at(rows[k])] + step * ds_A_[k];
+    problem.rows(c_);
+    gather_active();
+    terms_ = problem.residual(s_, r_);
+    norm_ = system_->force_norm(r_, scales_.length);
+  };
+  double made = 0;
+  for (; share >= smallest_search; share /= 2) {
+    problem.move(share - made, dx_);
+    made = share;
+    evaluate(share);
+    if (!std::isfinite(norm_)) continue;
+    bool shrinks = share == 1 && norm_ <= 0.1 * norm_before && largest_row_ <= 0.1 * row_before;
+    if (!shrinks) {
+      if (!saddle_.solve(r_, In(c_).first(n_b_), In(c_A_).first(rows.size()), dx_next_, ds_b_next_,
+                         Out(ds_A_next_).first(rows.size())))
+        continue;
+      // near the solution the corrections are rounding
+      const double next = system_->force_norm(dx_next_, 1 / scales_.length);
+      shrinks = next <= (1 - 0.25 * share) * size ||
+                next <= 64 * StepScales::epsilon * scales_.length * std::sqrt(static_cast<double>(r_.size()));
+    }
+    if (!shrinks) continue;
+    copy(s_base_, s_);
+    apply(share);
+    return true;
+  }
+  // the residuals of the place where the search began
+  problem.move(-made, dx_);
+  evaluate(0);
+  return false;
+}
+
+void MixedNewton::apply(double share) {
+  axpy(share, ds_b_, Out(s_).first(n_b_));
+  if (share != 1)
+    for (std::size_t k = 0; k < active(); ++k) ds_A_[k] *= share;
+  set_.add_increment(ds_A_);
+}
+
+bool MixedNewton::fail(StepReport& report, FailureReason reason) {
+  mark_failed(report, index_, reason);
+  set_zero(row_residual_);
+  std::copy_n(c_.begin(), n_b_, row_residual_.begin());
+  for (const int row : set_.active_rows()) row_residual_[at(row)] = c_[at(row)];
+  if (reason == FailureReason::singular_matrix)
+    name_suspicious(report, current().suspicious_row(), system_->size());
+  else
+    name_worst(report, r_, row_residual_);
+  return false;
+}
+
+void MixedNewton::clear_residual() {
+  set_zero(r_);
+  set_zero(row_residual_);
+}
+
+LinearCounters MixedNewton::counters() const {
+  LinearCounters sum = saddle_.counters();
+  return shifted_ ? sum += shifted_->counters() : sum;
+}
+
+void MixedNewton::save(NamedArrays& record) const {
+  const std::string name = setup_.name;
+  record.set(name + " factorised for", {factor_h_, shifted_ ? 1.0 : 0.0});
+  // a matrix that the next step computes anew in any case is not kept
+  const bool kept =
+      setup_.linear || setup_.constant_matrix || options_.method == NewtonMethod::modified || began_with_old_matrix();
+  saddle_.save(record, name + " ", kept);
+  if (shifted_) shifted_->save(record, name + " shifted ", false);
+}
+
+void MixedNewton::restore(const NamedArrays& record) {
+  const std::string name = setup_.name;
+  const Vector* const x = record.find(name + " factorised for");
+  if (x == nullptr || x->size() != 2) throw std::invalid_argument("MixedNewton: the record does not fit");
+  factor_h_ = (*x)[0];
+  saddle_.restore(record, name + " ");
+  if ((*x)[1] == 0) return;
+  shifted_ = std::make_unique<SaddlePoint>();
+  shifted_->analyse(*system_, {setup_.matrix.symmetric, false});
+  shifted_->restore(record, name + " shifted ");
+}
+
+}  // namespace carom

@@ -1,0 +1,133 @@
+// MixedNewton: the semi-smooth Newton iteration of every implicit method.
+//
+// An iteration evaluates the active set of the conditional rows by the augmented multipliers (ContactSet), tests the
+// residuals, solves
+//
+//   S dx - G_b^T ds_b - F_A^T ds_A = -r,   G_b dx = -c_b,   G_A dx = -c_A
+//
+// by a SaddlePoint whose matrix is constant, kept or new (NewtonControl), and moves by a share of dx. The share is one,
+// unless the forces were not finite there (it is halved), a limit on motion or rotation is set, or the problem asks
+// for Deuflhard's natural monotonicity test ("Newton Methods for Nonlinear Problems", 2004, section 3.3): the share is
+// halved until the simplified correction, of the same matrix at the new place, shrinks. Where the matrix is singular
+// (rigid motions that only contacts hold, slack bars) the iteration may go on with S + sigma M, sigma falling with the
+// residual: pseudo-transient continuation (Kelley, Keyes 1998).
+//
+// Nothing allocates after the first steps. Floors and tolerances come with ProblemScales (step_scales.hpp).
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "contact/law/contact_set.hpp"
+#include "core/mechanics/saddle_point.hpp"
+#include "integrators/common/mixed_problem.hpp"
+#include "integrators/common/newton.hpp"
+#include "integrators/common/step_report.hpp"
+#include "integrators/common/step_scales.hpp"
+
+namespace carom {
+
+enum class StepLength { full, monotone };
+
+/// Fixed for a sub-problem of a method.
+struct MixedSetup {
+  const char* name = "";               ///< for reports: "smooth"
+  RowSelection rows = bilateral_rows;  ///< bilateral rows take part always
+  MatrixProperties matrix{};           ///< of S, and positive definite without bilateral rows
+  bool linear = false;                 ///< r and c are linear in x: one matrix per h, one iteration per active set
+  bool constant_matrix = false;        ///< S alone is constant
+  bool solved_at_rest = false;         ///< without bilateral and active rows the first x is the solution
+  bool keep_old_matrix = false;        ///< the first iteration may use the matrix of the step before
+  bool augmented_tangent = true;       ///< D(F^T s) with s - p c in place of s
+  StepLength step_length = StepLength::full;
+  double largest_move = std::numeric_limits<double>::infinity();  ///< of a node in an iteration, times the length scale
+  double largest_turn = std::numeric_limits<double>::infinity();  ///< of a frame in an iteration, rad
+  bool transient = false;                                         ///< a singular S is shifted by sigma M
+};
+
+class MixedNewton {
+ public:
+  /// Symbolic work and all memory. `index`: place of the sub-problem in StepReport::subproblems. `scratch`: one matrix
+  /// that the sub-problems share which conjugate gradients may solve; null: direct solvers only. The system outlives
+  /// this.
+  MixedNewton(const System& system, const NewtonOptions& options, const MixedSetup& setup, const Scales& scales,
+              int index, Vector* scratch);
+
+  /// Where a solve begins; spans and pointers must live as long as the solve.
+  struct Start {
+    In multipliers = {};                                    ///< rows() entries; empty: zero
+    const std::vector<std::uint8_t>* held = nullptr;        ///< conditional rows that were closed before; null: none
+    const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
+  };
+  void begin(StepReport& report, const Start& start);
+  /// Iterates to the end; false if that fails, and the report says why.
+  bool solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
+
+  // For methods that iterate several problems in turn: active set and residual, then one correction. A correction may
+  // do nothing but ask for another test, when the linear solver was changed.
+  enum class Test { converged, open, failed };
+  Test test(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
+  bool correct(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
+
+  const MixedSetup& setup() const { return setup_; }
+  In multipliers() const { return s_; }  ///< rows() entries, physical; zero where open
+  std::span<const int> active_rows() const { return set_.active_rows(); }
+  const std::vector<std::uint8_t>& flags() const { return set_.flags(); }  ///< per conditional row: active
+  In row_values() const { return c_; }                                     ///< of the last test
+  double largest_row() const { return largest_row_; }                      ///< |c| over bilateral and active rows
+
+  /// After a failure: r, and the rows that were to hold (zero elsewhere).
+  In residual() const { return r_; }
+  In row_residual() const { return row_residual_; }
+  void clear_residual();
+
+  /// Another attempt may end otherwise than the last one, since that began with a matrix of an earlier step.
+  bool began_with_old_matrix() const {
+    return setup_.keep_old_matrix && !setup_.linear && control_.may_begin_with_old(saddle_.iterative());
+  }
+  void forget_matrix() { saddle_.forget(); }
+  bool redundant() const { return current().regularised(); }
+  SaddlePoint& saddle() { return saddle_; }
+  LinearCounters counters() const;
+  /// Pivots and the matrices that the next step depends on.
+  void save(NamedArrays& record) const;
+  void restore(const NamedArrays& record);
+
+ private:
+  SaddlePoint& current() { return transient_ ? *shifted_ : saddle_; }
+  const SaddlePoint& current() const { return transient_ ? *shifted_ : saddle_; }
+  SubproblemReport& sub(StepReport& report) const { return report.subproblems[at(index_)]; }
+  std::size_t active() const { return set_.active_rows().size(); }
+  void gather_active();
+  bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);
+  bool factorise(MixedProblem& problem, const ProblemScales& scales, double sigma);
+  void go_transient(const MixedProblem& problem, const SubproblemReport& sub);
+  double longest_step() const;
+  bool search(MixedProblem& problem, double share);
+  void apply(double share);
+  bool fail(StepReport& report, FailureReason reason);
+
+  const System* system_;
+  NewtonOptions options_;
+  MixedSetup setup_;
+  Scales scales_;
+  int index_;
+  NewtonControl control_;
+  SaddlePoint saddle_;
+  std::unique_ptr<SaddlePoint> shifted_;  // with sigma M; analysed when first needed
+  ContactSet set_;
+  const std::vector<std::uint8_t>* held_ = nullptr;
+  std::size_t n_b_ = 0, n_c_ = 0;  // bilateral rows, conditional rows that take part
+  double factor_h_ = 0;            // of the present matrix
+  int last_change_ = 0, transient_start_ = 0;
+  bool transient_ = false;
+  double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
+  double norm_ = 0, terms_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
+
+  Vector s_, s_linearised_, s_base_, c_, c_A_, rows_, r_, dx_, dx_next_;
+  Vector ds_b_, ds_A_, ds_b_next_, ds_A_next_, row_residual_;
+};
+
+}  // namespace carom

@@ -1,0 +1,42 @@
+// MixedProblem: what a method says about one of its sub-problems; MixedNewton solves it.
+//
+//   r(x, s) = 0,   c_b(x) = 0,   0 <= c_u(x)  perp  s_u >= 0        r contains -F^T s, one multiplier s for every row
+//
+// An iteration asks in this order: rows, residual, and if they are not small enough row_point, linearise (where a new
+// matrix is needed) and move. Arrays over rows are indexed by global row.
+#pragma once
+
+#include "core/mechanics/system.hpp"
+
+namespace carom {
+
+/// Where the gradients of active rows are taken, and the tangent operators through which they act; null: identity.
+struct RowPoint {
+  In q;
+  const TangentOperators* T = nullptr;
+  const StepStart* start = nullptr;
+};
+
+class MixedProblem {
+ public:
+  MixedProblem() = default;
+  virtual ~MixedProblem() = default;
+  MixedProblem(const MixedProblem&) = delete;
+  MixedProblem& operator=(const MixedProblem&) = delete;
+
+  /// c at the present x, rows() entries. Read are the selected rows, and of conditional rows the candidates.
+  virtual void rows(Out c) = 0;
+  /// r at the present x with the multipliers s, size() entries. Returns the sum of the norms (System::force_norm) of
+  /// the terms that r consists of: the size by which its tolerance is measured. May be called again with another s.
+  virtual double residual(In s, Out r) = 0;
+  virtual RowPoint row_point() = 0;
+  /// Coefficients and states of the matrix S; `s` are the multipliers of D(F^T s). Time and row scale are set already.
+  virtual void linearise(In s, Linearisation& request) = 0;
+  /// x := x + share dx. A negative share takes part of the correction dx back that the last positive one has made.
+  /// False if the forces at x are not finite.
+  virtual bool move(double share, In dx) = 0;
+  /// The least shift sigma of S + sigma M where S is singular (pseudo-transient continuation), 1/time^2.
+  virtual double smallest_shift() const { return 0; }
+};
+
+}  // namespace carom

@@ -1,0 +1,183 @@
+#include "integrators/methods/moreau_jean.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+MixedSetup setup_of(const System& system, const NewtonOptions& newton) {
+  const bool quasi = system.symmetrisable() && newton.method == NewtonMethod::automatic;
+  return {.name = "impulse",
+          .rows = bilateral_rows | unilateral_rows,
+          .matrix = {system.symmetric(),
+                     (system.symmetric() || quasi) && system.bilateral() == 0 && !system.has_massless_equation()},
+          .linear = system.linear()};
+}
+
+}  // namespace
+
+MethodInfo MoreauJean::method_info() { return {.name = "moreau_jean", .subproblems = {"impulse"}}; }
+
+MoreauJean::MoreauJean(const System& system, const MoreauJeanOptions& options)
+    : Integrator(system, method_info(), options.scales, options.newton),
+      theta_(options.theta),
+      newton_(system, options.newton, setup_of(system, options.newton), options.scales, 0, &matrix_) {
+  const std::size_t n = at(system.size()), rows = at(system.rows());
+  for (Vector* x : {&v_, &d_, &dv_, &f_, &f_n_, &Mx_, &reaction_, &v_free_, &w_}) x->assign(n, 0.0);
+  for (Vector* x : {&q_, &q_middle_}) x->assign(at(system.dofs().configuration_size()), 0.0);
+  for (Vector* x : {&reflected_, &gaps_, &s_, &forces_, &impulses_}) x->assign(rows, 0.0);
+  none_.assign(at(system.bilateral()), 0.0);
+  candidates_.assign(at(system.conditional()), 0);
+  stages_.reserve(2);
+}
+
+bool MoreauJean::initialise(State& state, double h, StepReport&) {
+  clear(state, h);
+  mark_touching(state);
+  return true;
+}
+
+bool MoreauJean::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  h_ = scales.h;
+  t_ = scales.t;
+  q_n_ = start.q;
+  v_n_ = start.v;
+  predict_contacts(start);
+  system().forces(start.q, start.v, start.t, force_all, f_n_);
+  v_ = start.v;
+  set_zero(dv_);
+  move(0, dv_);
+
+  copy(start.impulse, s_);
+  std::fill(s_.begin() + system().bilateral(), s_.end(), 0.0);
+  newton_.begin(report, {.multipliers = s_, .held = &start.closed, .candidates = &candidates_});
+  if (!newton_.solve(*this, scales.momenta(1), report)) return false;
+  report.velocity_residual = newton_.largest_row();
+  measure_drift(report);
+
+  end.q = q_;
+  end.v = v_;
+  combine(1 / h_, v_, -1 / h_, start.v, end.acceleration);
+  copy(newton_.multipliers(), end.impulse);
+  end.active = end.closed = newton_.flags();
+  return true;
+}
+
+// Candidates are the contacts that are closed half a step ahead; their law reflects the rate at t_n.
+void MoreauJean::predict_contacts(const State& start) {
+  scale_into(0.5 * h_, start.v, d_);
+  system().retract(start.q, d_, q_middle_);
+  system().gaps(q_middle_, start.t + 0.5 * h_, unilateral_rows, gaps_);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const int row = system().bilateral() + static_cast<int>(i);
+    candidates_[i] = gaps_[at(row)] <= 0 ? 1 : 0;
+    if (candidates_[i] == 0) continue;
+    const double e = system().contact_parameters(row).restitution;
+    reflected_[at(row)] = e == 0 ? 0.0 : e * system().row_rate(row, q_middle_, start.v, start.t);
+  }
+}
+
+void MoreauJean::rows(Out c) {
+  if (system().bilateral() > 0) system().rates(q_, v_, t_, bilateral_rows, c);
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const int row = system().bilateral() + static_cast<int>(i);
+    if (candidates_[i] != 0) c[at(row)] = system().row_rate(row, q_middle_, v_, t_) + reflected_[at(row)];
+  }
+}
+
+double MoreauJean::residual(In s, Out r) {
+  combine(1.0, v_, -1.0, v_n_, dv_);
+  system().mass_times(q_, dv_, Mx_);
+  set_zero(reaction_);
+  system().add_reactions(q_, t_, s, bilateral_rows, reaction_);
+  system().add_reactions(q_middle_, t_, s, unilateral_rows, reaction_);
+  combine(1.0, Mx_, -h_ * theta_, f_, r);
+  axpy(-h_ * (1 - theta_), f_n_, r);
+  axpy(-1.0, reaction_, r);
+  return force_norm(Mx_) + h_ * (theta_ * force_norm(f_) + (1 - theta_) * force_norm(f_n_)) + force_norm(reaction_);
+}
+
+void MoreauJean::linearise(In s, Linearisation& S) {
+  copy(s, s_);
+  std::fill(s_.begin() + system().bilateral(), s_.end(), 0.0);  // contacts are taken at q_m, which stays
+  const double c = h_ * theta_;
+  S.c_M = 1;
+  S.c_C = S.c_rate = S.c_s = c;
+  S.c_K = c * c;
+  S.q_M = S.q = q_.data();
+  S.v = v_.data();
+  S.a = nullptr;
+  S.s = system().bilateral() > 0 ? s_.data() : nullptr;
+  S.T = tangent_operators(d_);
+}
+
+bool MoreauJean::move(double share, In dv) {
+  axpy(share, dv, v_);
+  combine(h_ * theta_, v_, h_ * (1 - theta_), v_n_, d_);
+  system().retract(q_n_, d_, q_);
+  system().forces(q_, v_, t_, force_all, f_);
+  return all_finite(f_);
+}
+
+void MoreauJean::measure_drift(StepReport& report) {
+  if (system().rows() == 0) return;
+  system().gaps(q_, t_, bilateral_rows | unilateral_rows, gaps_);
+  const In bilateral = In(gaps_).first(none_.size());
+  report.position_residual = max_abs(bilateral);
+  for (std::size_t i = none_.size(); i < gaps_.size(); ++i) {
+    report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
+    if (newton_.flags()[i - none_.size()] != 0)
+      report.position_residual = std::max(report.position_residual, std::abs(gaps_[i]));
+  }
+}
+
+// The velocity v_free without the impacts, from which these lead to v and keep the joints:
+//   M (v - v_free) = G_u^T P_u + G_b^T mu,  G_b (v - v_free) = 0
+bool MoreauJean::split_velocity() {
+  copy(newton_.multipliers(), forces_);
+  set_zero(impulses_);
+  v_free_ = v_;
+  if (newton_.active_rows().empty()) return false;
+  if (!mass_known_) mass_.analyse(system(), {system().symmetric(), false});
+  Linearisation request;
+  request.c_M = 1;
+  request.q_M = request.q = q_.data();
+  request.v = v_.data();
+  request.t = t_;
+  request.row_scale = scales().mass;
+  const bool constant = system().constant_mass() && system().bilateral() == 0;
+  if (!(mass_known_ && constant) && !mass_.factorise(request)) return false;
+  mass_known_ = true;
+  set_zero(reaction_);
+  system().add_reactions(q_middle_, t_, newton_.multipliers(), unilateral_rows, reaction_);
+  for (double& x : reaction_) x = -x;
+  mass_.set_active({}, q_, t_, nullptr);
+  if (!mass_.solve(reaction_, none_, {}, w_, Out(impulses_).first(none_.size()), {})) return false;
+  axpy(-1.0, w_, v_free_);
+  for (std::size_t i = 0; i < forces_.size(); ++i) {
+    const bool contact = i >= none_.size();
+    if (contact) impulses_[i] = forces_[i];
+    forces_[i] = contact ? 0.0 : forces_[i] - impulses_[i];
+  }
+  return true;
+}
+
+std::span<const Stage> MoreauJean::stages() {
+  const State& n = start();
+  const bool jumps = split_velocity();
+  for (double& x : forces_) x /= h_;
+  stages_.clear();
+  stages_.push_back({Stage::Kind::motion, n.t, t_, n.q, n.v, q_, jumps ? v_free_ : v_, forces_, h_});
+  if (jumps) {
+    stages_.push_back({Stage::Kind::jump, t_, t_, q_, v_free_, q_, v_, impulses_, h_});
+    stages_.back().row_q = q_middle_;
+  }
+  stages_.back().closed = newton_.flags();
+  return stages_;
+}
+
+}  // namespace carom

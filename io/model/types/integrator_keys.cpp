@@ -1,0 +1,28 @@
+// The keys that all integrators share.
+
+#include "io/model/types/registry.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+using namespace spec;
+
+std::vector<Key> time_keys(Key step, Key duration, const std::string& subdivided) {
+  return {std::move(step), std::move(duration), preset("start_time", number("time"), 0, "time at the beginning"),
+          preset("max_subdivisions", integer().at_least(0).at_most(30), 10,
+                 "how often " + subdivided + " that does not converge may be halved")};
+}
+
+TimeSettings time_settings(const json& integrator) {
+  return {integrator["step"].get<double>(), integrator["duration"].get<double>(),
+          integrator["start_time"].get<double>(), integrator["max_subdivisions"].get<int>()};
+}
+
+std::vector<Key> newton_keys(const std::string& max_iterations_help, const std::string& tolerance_help) {
+  return {
+      preset("max_iterations", integer().at_least(1), 50, max_iterations_help),
+      preset("tolerance", number().above(0).below(1), 1e-10, tolerance_help),
+      preset("constraint_tolerance", number().above(0).below(1), 1e-11, "largest scaled residual of the constraints")};
+}
+
+}  // namespace carom
