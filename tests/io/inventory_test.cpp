@@ -17,12 +17,13 @@ namespace {
 
 Inventory inventory_of(const std::string& bodies, const std::string& rest = R"("gravity": [0, 0, 0])",
                        const std::string& integrator = R"("step": 1e-3, "duration": 1)") {
-  const PreparedRun run =
-      prepare_run(parse_model(R"({"format": 1, "bodies": [)" + bodies + "], " + rest +
-                                  R"(, "integrator": {"type": "nsga_decoupled", )" + integrator + "}}",
-                              "test.json"));
-  REQUIRE_MESSAGE(run.ok(), run.issues.report());
-  return inspect_model(*run.model, run.document);
+  const ModelDocument document = parse_model(R"({"format": 1, "bodies": [)" + bodies + "], " + rest +
+                                                 R"(, "integrator": {"type": "nsga_decoupled", )" + integrator + "}}",
+                                             "test.json");
+  ModelIssues issues = document.issues();
+  const auto model = build_model(document, {}, issues);
+  REQUIRE_MESSAGE(issues.empty(), issues.report());
+  return inspect_model(*model, document);
 }
 
 std::string steel_bar(const std::string& keys) {

@@ -160,7 +160,7 @@ TEST_CASE("prepared run: errors of reading, options, building, expectations and 
     return messages(run.issues);
   };
   CHECK(errors({"/integrator/step=-1"}) == "--set /integrator/step=-1 /integrator/step: expected a time > 0, got -1\n");
-  CHECK(errors({}, {.end_time = -2.0}) == "--until -2.0 : expected an end not before the start, t = 0\n");
+  CHECK(errors({}, {.end_time = -2.0}) == "--until -2 : expected an end not before the start, t = 0\n");
   CHECK(errors({"/integrator/step=1e-40"}) ==
         "--set /integrator/step=1e-40 /integrator/step: expected a step that is not so small: more than 1e15 steps "
         "would be needed\n");

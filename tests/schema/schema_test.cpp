@@ -64,9 +64,10 @@ TEST_CASE("schema: every wrong value is a problem at its place, with what is all
   for (const Problem& p : outcome.problems) problems += p.pointer + ": " + p.message + "\n";
   CHECK(problems ==
         "/books/0/nmae: unknown key \"nmae\" of type \"paper\"; did you mean \"name\"?\n"
-        "/books/0: missing key \"name\": expected a name\n"
+        "/books/0: missing key \"name\": expected a name (letters, digits, _ and -, beginning with a letter or "
+        "_)\n"
         "/books/0/pages: expected an integer >= 1, got 0\n"
-        "/open: expected one of \"always\" or \"never\", got \"alwasy\"; did you mean \"always\"?\n");
+        "/open: expected \"always\" or \"never\", got \"alwasy\"; did you mean \"always\"?\n");
 }
 
 TEST_CASE("schema: JSON Schema, manual and tables are those of the declaration that is given") {
