@@ -96,6 +96,12 @@ void Integrator::count_events(const State& before, const State& after) {
   }
 }
 
+void Integrator::report_gaps(const MixedNewton& position, StepReport& report) const {
+  report.position_residual = position.largest_row();
+  for (int row = system_->bilateral(); row < system_->rows(); ++row)
+    report.smallest_gap = std::min(report.smallest_gap, position.row_values()[at(row)]);
+}
+
 void Integrator::clear(State& state, double h) const {
   state.acceleration.assign(at(system_->size()), 0.0);
   for (Vector* x : {&state.lambda, &state.nu, &state.impulse}) x->assign(at(system_->rows()), 0.0);

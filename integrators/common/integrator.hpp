@@ -69,7 +69,9 @@ class Integrator {
   /// Of the last accepted step; valid until the next one.
   virtual std::span<const Stage> stages() = 0;
   /// The force that users are shown for a row: of a nonsmooth method the smooth multiplier and the impulse over h.
-  virtual double row_force(const State& state, int row) const = 0;
+  virtual double row_force(const State& state, int row) const {
+    return state.lambda[at(row)] + state.impulse[at(row)] / state.last_h;
+  }
   /// All solvers, in the order of the sub-problems.
   virtual std::span<MixedNewton* const> solvers() = 0;
 
@@ -104,6 +106,8 @@ class Integrator {
   /// T(d) where it enters some matrix, null otherwise; valid until the next call.
   const TangentOperators* tangent_operators(In d);
   StepScales measure(const State& state, double h, StepReport& report) const;
+  /// Position residual and smallest gap of the end of a step, from the last test of a problem in gaps.
+  void report_gaps(const MixedNewton& position, StepReport& report) const;
   /// Zero accelerations and multipliers; no row active or closed.
   void clear(State& state, double h) const;
   /// Marks contacts that touch at rest as active: they are known to the first step.

@@ -4,17 +4,16 @@
 #include <cmath>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/smooth_motion.hpp"
 
 namespace carom {
 
 namespace {
 
-MixedSetup setup_of(const System& system, const NewtonOptions& newton) {
-  const bool quasi = system.symmetrisable() && newton.method == NewtonMethod::automatic;
+MixedSetup setup_of(const System& system, NewtonMethod method) {
   return {.name = "impulse",
           .rows = bilateral_rows | unilateral_rows,
-          .matrix = {system.symmetric(),
-                     (system.symmetric() || quasi) && system.bilateral() == 0 && !system.has_massless_equation()},
+          .matrix = tangent_properties(system, method),
           .linear = system.linear()};
 }
 
@@ -25,7 +24,7 @@ MethodInfo MoreauJean::method_info() { return {.name = "moreau_jean", .subproble
 MoreauJean::MoreauJean(const System& system, const MoreauJeanOptions& options)
     : Integrator(system, method_info(), options.scales, options.newton),
       theta_(options.theta),
-      newton_(system, options.newton, setup_of(system, options.newton), options.scales, 0, &matrix_) {
+      newton_(system, options.newton, setup_of(system, options.newton.method), options.scales, 0, &matrix_) {
   const std::size_t n = at(system.size()), rows = at(system.rows());
   for (Vector* x : {&v_, &d_, &dv_, &f_, &f_n_, &Mx_, &reaction_, &v_free_, &w_}) x->assign(n, 0.0);
   for (Vector* x : {&q_, &q_middle_}) x->assign(at(system.dofs().configuration_size()), 0.0);

@@ -27,7 +27,6 @@ class MoreauJean final : public Integrator, private MixedProblem {
   static MethodInfo method_info();
   bool initialise(State& state, double h, StepReport& report) override;
   std::span<const Stage> stages() override;
-  double row_force(const State& state, int row) const override { return state.impulse[at(row)] / state.last_h; }
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:

@@ -71,9 +71,7 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
   q_ = start.q;
   newton_.begin(report, {.multipliers = start.lambda, .held = &start.active});
   if (!newton_.solve(equilibrium_, problem_scales(start), report)) return false;
-  report.position_residual = newton_.largest_row();
-  for (int row = system().bilateral(); row < system().rows(); ++row)
-    report.smallest_gap = std::min(report.smallest_gap, newton_.row_values()[at(row)]);
+  report_gaps(newton_, report);
   end.q = q_;
   copy(newton_.multipliers(), end.lambda);
   end.active = end.closed = newton_.flags();

@@ -39,7 +39,6 @@ class StaticEquilibrium final : public Integrator {
   /// Sets velocities and multipliers to zero; the configuration is left as it is, in equilibrium or not.
   bool initialise(State& state, double h, StepReport& report) override;
   std::span<const Stage> stages() override;
-  double row_force(const State& state, int row) const override { return state.lambda[at(row)]; }
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:

@@ -1,0 +1,170 @@
+#include "integrators/common/smooth_motion.hpp"
+
+#include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
+#include "integrators/common/integrator.hpp"
+
+namespace carom {
+
+MatrixProperties tangent_properties(const System& system, NewtonMethod method) {
+  const bool quasi = system.symmetrisable() && method == NewtonMethod::automatic;
+  return {system.symmetric(),
+          (system.symmetric() || quasi) && system.bilateral() == 0 && !system.has_massless_equation()};
+}
+
+MixedSetup position_setup(const System& system, NewtonMethod method) {
+  const MatrixProperties matrix = tangent_properties(system, method);
+  const bool flat = contacts_linear(system);
+  return {.name = "position",
+          .rows = position_rows,
+          .matrix = {matrix.symmetric && flat, matrix.positive_definite && flat},
+          .linear = system.linear() && flat,
+          .solved_at_rest = true};
+}
+
+MixedSetup velocity_setup(const System& system, NewtonMethod method) {
+  return {.name = "velocity",
+          .rows = bilateral_rows | unilateral_rows,
+          .matrix = tangent_properties(system, method),
+          .linear = system.linear(),
+          .constant_matrix = system.constant_mass() && !system.velocity_dependent() && system.bilateral() == 0};
+}
+
+SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
+                           MatrixProperties matrix, int index, Vector* scratch)
+    : system_(&system),
+      length_(scales.length),
+      mass_(scales.mass),
+      predictor_(newton.predictor),
+      alpha_(rho_infinity),
+      newton_(system, newton, {.name = "smooth", .matrix = matrix, .linear = system.linear(), .keep_old_matrix = true},
+              scales, index, scratch) {
+  for (Vector* x : {&a_star_, &a_n_, &vd_, &v_, &d_, &f_, &reaction_, &Mx_, &dv_}) x->assign(at(system.size()), 0.0);
+  q_.assign(at(system.dofs().configuration_size()), 0.0);
+}
+
+bool SmoothMotion::initialise(State& state, double h, InitialAcceleration kind, SaddlePoint& mass,
+                              std::span<MixedNewton* const> solvers, StepReport& report) {
+  Vector vd(v_.size()), lambda(at(system_->bilateral()));
+  const auto acceleration = [&](In q, In v, double t, Vector& a) {
+    return consistent_acceleration(*system_, mass, mass_, q, v, t, a, lambda, report);
+  };
+  if (!acceleration(state.q, state.v, state.t, vd)) return false;
+  // Rows redundant at a consistent configuration stay redundant; small errors of the joints can hide it later.
+  if (mass.redundant())
+    for (MixedNewton* solver : solvers) solver->saddle().expect_redundant();
+  state.acceleration = vd;
+  copy(lambda, Out(state.lambda).first(lambda.size()));
+  state.history = {{"a", vd}};
+  if (kind == InitialAcceleration::consistent) return true;
+  // v' at t_0 + (alpha_m - alpha_f) h, from the state there to second order
+  const double tau = (alpha_.alpha_m - alpha_.alpha_f) * h;
+  Vector q = state.q, v = state.v, d(v.size());
+  combine(tau, state.v, 0.5 * tau * tau, vd, d);
+  system_->retract(state.q, d, q);
+  axpy(tau, vd, v);
+  return acceleration(q, v, state.t + tau, state.history[0].values);
+}
+
+bool SmoothMotion::solve(const ProblemScales& scales, const State& start, StepReport& report) {
+  start_ = &start;
+  h_ = scales.h;
+  t_ = scales.t;
+  if (attempt(predictor_, scales, report)) return true;
+  const bool same = predictor_ == Predictor::zero && !newton_.began_with_old_matrix();
+  if (newton_.setup().linear || same) return false;
+  forget_failure(report);
+  newton_.forget_matrix();
+  return attempt(Predictor::zero, scales, report);
+}
+
+bool SmoothMotion::attempt(Predictor predictor, const ProblemScales& scales, StepReport& report) {
+  const bool previous = predictor == Predictor::previous;
+  a_n_ = start_->history[0].values;
+  if (start_->last_h != h_) GeneralizedAlpha::rescale_a(start_->last_h, h_, start_->acceleration, a_n_);
+  alpha_.predict_a(start_->acceleration, a_n_, a_star_);
+  if (previous)
+    vd_ = start_->acceleration;
+  else
+    set_zero(vd_);
+  alpha_.advance(h_, start_->v, a_n_, a_star_, vd_, d_, v_);
+  // a predicted motion to where forces are not finite is halved
+  bool finite = evaluate();
+  if (!finite) scale_into(1 / alpha_.c_q(h_), d_, dv_);
+  for (double share = 0.5; !finite && share >= 1.0 / 256; share *= 0.5) finite = move(-share, dv_);
+  newton_.begin(report, {.multipliers = previous ? In(start_->lambda) : In()});
+  return newton_.solve(*this, scales, report);
+}
+
+void SmoothMotion::rows(Out c) {
+  if (system_->bilateral() > 0) system_->rates(q_, v_, t_, bilateral_rows, c);
+}
+
+double SmoothMotion::residual(In s, Out r) {
+  if (!forces_known_) evaluate();
+  system_->mass_times(q_, vd_, Mx_);
+  combine(1.0, Mx_, -1.0, f_, r);
+  const double terms = system_->force_norm(Mx_, length_) + system_->force_norm(f_, length_);
+  if (system_->bilateral() == 0) return terms;
+  set_zero(reaction_);
+  system_->add_reactions(q_, t_, s, bilateral_rows, reaction_);
+  constraint_forces_known_ = true;
+  axpy(-1.0, reaction_, r);
+  return terms + system_->force_norm(reaction_, length_);
+}
+
+void SmoothMotion::linearise(In, Linearisation& request) {
+  request.c_M = alpha_.c_a(h_);
+  request.c_C = 1;
+  request.c_K = request.c_s = request.c_rate = alpha_.c_q(h_);
+  request.q_M = request.q = q_.data();
+  request.v = v_.data();
+  request.a = vd_.data();
+  if (!system_->uses_tangent_operators()) return;
+  system_->tangent_operators(d_, T_);
+  request.T = &T_;
+}
+
+bool SmoothMotion::move(double share, In dv) {
+  axpy(share * alpha_.c_a(h_), dv, vd_);
+  axpy(share, dv, v_);
+  axpy(share * alpha_.c_q(h_), dv, d_);
+  if (!newton_.setup().linear) return evaluate();
+  // one correction solves a linear model; its forces are evaluated where something asks for them
+  system_->retract(start_->q, d_, q_);
+  forces_known_ = constraint_forces_known_ = false;
+  return true;
+}
+
+bool SmoothMotion::evaluate() {
+  system_->retract(start_->q, d_, q_);
+  system_->forces(q_, v_, t_, force_all, f_);
+  forces_known_ = true;
+  constraint_forces_known_ = false;
+  return all_finite(f_);
+}
+
+void SmoothMotion::evaluate_constraint_forces() {
+  set_zero(reaction_);
+  if (system_->bilateral() > 0) system_->add_reactions(q_, t_, multipliers(), bilateral_rows, reaction_);
+  constraint_forces_known_ = true;
+}
+
+void SmoothMotion::force_change(In q, In v, Vector& df, Vector& scratch) {
+  if (!forces_known_) evaluate();
+  system_->forces(q, v, t_, force_all, scratch);
+  combine(1.0, scratch, -1.0, f_, df);
+  if (system_->bilateral() == 0) return;
+  if (!constraint_forces_known_) evaluate_constraint_forces();
+  system_->add_reactions(q, t_, multipliers(), bilateral_rows, df);
+  axpy(-1.0, reaction_, df);
+}
+
+void SmoothMotion::write(State& end) const {
+  Vector& a = end.history[0].values;
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = a_star_[i] + alpha_.c_v() * vd_[i];
+  end.acceleration = vd_;
+  copy(multipliers().first(at(system_->bilateral())), Out(end.lambda).first(at(system_->bilateral())));
+}
+
+}  // namespace carom

@@ -1,0 +1,72 @@
+// SmoothMotion: a step of the generalized-alpha method with constraints at velocity level (index 2).
+//
+//   M(q~) v~' - f(q~, v~, t) - G_b(q~)^T lambda~ = 0,   G_b(q~) v~ + g_t = 0
+//   q~ = q_n o exp(d), d and v~ by the predictor and corrector of generalized_alpha.hpp
+//
+// The smooth sub-problem of the decoupled nonsmooth method [DS20], and by itself the classical method at index 2.
+#pragma once
+
+#include "core/mechanics/state.hpp"
+#include "integrators/common/generalized_alpha.hpp"
+#include "integrators/common/mixed_newton.hpp"
+
+namespace carom {
+
+enum class InitialAcceleration { consistent, shifted };  ///< a_0 = v'(t_0), or v' at t_0 + (alpha_m - alpha_f) h
+
+class SmoothMotion final : public MixedProblem {
+ public:
+  /// `index`, `scratch`: see MixedNewton.
+  SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
+               MatrixProperties matrix, int index, Vector* scratch);
+
+  /// The start of a run: v' and the multipliers of the joints from the equations of motion, and with them a_0 (see
+  /// InitialAcceleration). `mass` is analysed for M and G_b; all `solvers` learn of redundant joints. False with a
+  /// report if the mass matrix with the joints is singular.
+  bool initialise(State& state, double h, InitialAcceleration kind, SaddlePoint& mass,
+                  std::span<MixedNewton* const> solvers, StepReport& report);
+  /// From `start`, whose history begins with a_n. Where Newton's method fails from the acceleration and the matrix of
+  /// the step before, it tries again from zero acceleration with a new matrix.
+  bool solve(const ProblemScales& scales, const State& start, StepReport& report);
+  /// v', a and lambda at the end of the step.
+  void write(State& end) const;
+
+  MixedNewton& solver() { return newton_; }
+  const Vector& q() const { return q_; }
+  const Vector& v() const { return v_; }
+  const Vector& acceleration() const { return vd_; }
+  In multipliers() const { return newton_.multipliers(); }
+  /// What the forces of this motion would change at (q, v):
+  /// df = f(q, v, t) - f(q~, v~, t) + (G_b(q) - G_b(q~))^T lambda~.   `scratch` is as long as df.
+  void force_change(In q, In v, Vector& df, Vector& scratch);
+
+  void rows(Out c) override;
+  double residual(In s, Out r) override;
+  RowPoint row_point() override { return {q_}; }
+  void linearise(In s, Linearisation& request) override;
+  bool move(double share, In dv) override;
+
+ private:
+  bool attempt(Predictor predictor, const ProblemScales& scales, StepReport& report);
+  bool evaluate();
+  void evaluate_constraint_forces();
+
+  const System* system_;
+  double length_, mass_;
+  Predictor predictor_;
+  GeneralizedAlpha alpha_;
+  MixedNewton newton_;
+  const State* start_ = nullptr;
+  double h_ = 0, t_ = 0;
+  bool forces_known_ = false, constraint_forces_known_ = false;
+  TangentOperators T_;
+  Vector a_star_, a_n_, vd_, v_, d_, q_, f_, reaction_, Mx_, dv_;
+};
+
+/// The matrix of a method on M, C and K: conjugate gradients may take its symmetric part, as a quasi-Newton method.
+MatrixProperties tangent_properties(const System& system, NewtonMethod method);
+/// Sub-problems "position" and "velocity" on M(q~) + h^2 K and M(q) + h C, with all rows of their level.
+MixedSetup position_setup(const System& system, NewtonMethod method);
+MixedSetup velocity_setup(const System& system, NewtonMethod method);
+
+}  // namespace carom
