@@ -558,6 +558,12 @@ std::vector<MethodCase> methods() {
       {.name = "decoupled, modified Newton",
        .keys = R"({"type": "nsga_decoupled", "newton": {"method": "modified"}})",
        .keeps_matrices = true},
+      {.name = "Moreau-Jean",
+       .keys = R"({"type": "moreau_jean"})",
+       .order = 1,
+       .multiplier_order = 0,
+       .position_level = false,
+       .contacts_at_end = false},
       {.name = "static", .keys = R"({"type": "static"})", .dynamic = false},
   };
 }

@@ -149,6 +149,7 @@ void check_levels(const MethodCase& c) {
       position = std::max(position, is_contact && s.active[i - n_b] == 0 ? -g[i] : std::abs(g[i]));
       if (is_contact && s.closed[i - n_b] == 0) continue;
       if (is_contact) ++closed;
+      if (is_contact && !c.contacts_at_end) continue;
       // Newton's impact law; joints have e = 0
       const double e = system.contact_parameters(row).restitution;
       velocity = std::max(velocity, std::abs(rate[i] + e * system.row_rate(row, step.q_n, step.v_n, view.report.t)));

@@ -15,6 +15,7 @@ struct MethodCase {
   double multiplier_order = 1;  ///< of the joints' forces in smooth motions, at least; 0: no claim
   bool position_level = true;   ///< bilateral and closed unilateral rows hold at the end of a step: g = 0
   bool velocity_level = true;   ///< likewise G v + g_t = 0
+  bool contacts_at_end = true;  ///< the impact law holds with the gradients at the end of the step
   bool keeps_matrices = false;  ///< of earlier steps, so that a rejected step changes the rounding of later ones
   bool keeps_energy = false;    ///< of free bodies without dampers, to rounding
 };
