@@ -138,7 +138,7 @@ void check_levels(const MethodCase& c) {
   long closed = 0;
   REQUIRE(run.run([&](const StepView& view) {
     const State& s = view.state;
-    const SmoothMotion step = smooth_motion(view.integrator);
+    const StepMotion step = step_motion(view.integrator);
     system.gaps(s.q, s.t, all_rows, g);
     system.rates(s.q, s.v, s.t, all_rows, rate);
     const std::size_t n_b = static_cast<std::size_t>(system.bilateral());

@@ -15,7 +15,7 @@
 using namespace carom;
 using carom::test::PolarMass;
 using carom::test::PolarMassBlock;
-using carom::test::SmoothMotion;
+using carom::test::StepMotion;
 using carom::test::SystemRun;
 
 namespace {
@@ -129,7 +129,7 @@ TEST_CASE("M(q): the velocity jump balances the change of mass between smooth an
   for (int i = 0; i < 800; ++i) {
     REQUIRE(run.step());
     const Vector &q = run.state.q, &v = run.state.v, &a = run.state.acceleration;
-    const SmoothMotion smooth = run.smooth();
+    const StepMotion smooth = run.smooth();
     const double impulse = run.state.impulse[0], r = q[0];
     if (impulse == 0) continue;
     ++impacts;

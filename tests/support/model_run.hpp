@@ -18,12 +18,12 @@
 namespace carom::test {
 
 /// The motions of the last step: where they began, and where they ended (tilde in the papers).
-struct SmoothMotion {
+struct StepMotion {
   Vector q_n, v_n, q, v;
 };
-inline SmoothMotion smooth_motion(Integrator& integrator) {
+inline StepMotion step_motion(Integrator& integrator) {
   const auto copied = [](In x) { return Vector(x.begin(), x.end()); };
-  SmoothMotion motion;
+  StepMotion motion;
   for (const Stage& stage : integrator.stages()) {
     if (stage.kind != Stage::Kind::motion) continue;
     if (motion.q_n.empty()) {
@@ -58,7 +58,7 @@ class SystemRun {
     if (!integrator->initialise(state, h, report)) throw std::runtime_error("no initial acceleration");
   }
   bool step() { return integrator->step(state, h_).converged; }
-  SmoothMotion smooth() { return smooth_motion(*integrator); }
+  StepMotion smooth() { return step_motion(*integrator); }
   /// The time loop to t, with an observer.
   RunStatus run(double t, Observer& observer) {
     Simulation simulation(system_, *integrator, state, {.step = h_, .duration = t - state.t});
