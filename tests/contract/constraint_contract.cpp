@@ -279,9 +279,7 @@ void check_constraint_ranges(const ConstraintCase& c) {
                           count = at(last - first) * m;
         const ConstraintInput in{s.q.data(), v.data() + start, s.t};
         Vector gap(n), rate(n), bias(n), G(n * m), D(n * m), part(count, 0.0), part_A(count * m, 0.0);
-        f.block().evaluate(
-            {first, last}, in,
-            {gap.data(), rate.data(), bias.data(), G.data(), D.data()});
+        f.block().evaluate({first, last}, in, {gap.data(), rate.data(), bias.data(), G.data(), D.data()});
         CHECK(relative_error(gap, slice(all.gap, row, n)) < range_tolerance);
         CHECK(relative_error(rate, slice(all.rate, row, n)) < range_tolerance);
         CHECK(relative_error(bias, slice(all.bias, row, n)) < range_tolerance);

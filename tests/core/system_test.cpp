@@ -39,9 +39,8 @@ TEST_CASE("system: bilateral rows come first and keep their blocks' order and na
   System s;
   mixed_model(s, true);
   s.finalize();
-  const std::vector<std::string> names = {"hinge x",      "hinge y",      "hinge z",       "foot point x",
-                                          "foot point y", "foot point z", "cardan",        "foot",
-                                          "heel",         "top and guided"};
+  const std::vector<std::string> names = {"hinge x",      "hinge y", "hinge z", "foot point x", "foot point y",
+                                          "foot point z", "cardan",  "foot",    "heel",         "top and guided"};
   REQUIRE(s.rows() == static_cast<int>(names.size()));
   for (int row = 0; row < s.rows(); ++row) CHECK(s.row_name(row) == names[at(row)]);
   for (int b = 0; b < static_cast<int>(s.constraints().size()); ++b) {

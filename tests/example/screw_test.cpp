@@ -10,7 +10,7 @@
 #include "elements/joints/screw.hpp"
 #include "io/model/types/registry.hpp"
 #include "tests/contract/constraint_contract.hpp"
-#include "tests/integrators/model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 namespace carom {
 JointType screw_type();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "tests/integrators/model_run.hpp"
+#include "tests/support/model_run.hpp"
 
 namespace {
 

@@ -18,6 +18,7 @@
 #include "io/model/model_document.hpp"
 #include "io/model/model_reference.hpp"
 #include "io/model/model_spec.hpp"
+#include "io/model/quantities.hpp"
 #include "io/schema/documentation.hpp"
 
 namespace {
