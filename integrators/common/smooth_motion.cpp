@@ -160,11 +160,18 @@ void SmoothMotion::force_change(In q, In v, Vector& df, Vector& scratch) {
   axpy(-1.0, reaction_, df);
 }
 
-void SmoothMotion::write(State& end) const {
+void SmoothMotion::write(State& end, const Vector& q, const Vector& v, const MixedNewton& position,
+                         const MixedNewton& velocity) const {
   Vector& a = end.history[0].values;
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = a_star_[i] + alpha_.c_v() * vd_[i];
   end.acceleration = vd_;
   copy(multipliers().first(at(system_->bilateral())), Out(end.lambda).first(at(system_->bilateral())));
+  end.q = q;
+  end.v = v;
+  copy(position.multipliers(), end.nu);
+  copy(velocity.multipliers(), end.impulse);
+  end.active = position.flags();
+  end.closed = velocity.flags();
 }
 
 }  // namespace carom

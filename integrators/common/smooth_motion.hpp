@@ -28,8 +28,10 @@ class SmoothMotion final : public MixedProblem {
   /// From `start`, whose history begins with a_n. Where Newton's method fails from the acceleration and the matrix of
   /// the step before, it tries again from zero acceleration with a new matrix.
   bool solve(const ProblemScales& scales, const State& start, StepReport& report);
-  /// v', a and lambda at the end of the step.
-  void write(State& end) const;
+  /// The end of a nonsmooth step: v', a and lambda of this motion, corrected q and v, and multipliers and active sets
+  /// of position correction and velocity jump.
+  void write(State& end, const Vector& q, const Vector& v, const MixedNewton& position,
+             const MixedNewton& velocity) const;
 
   MixedNewton& solver() { return newton_; }
   const Vector& q() const { return q_; }

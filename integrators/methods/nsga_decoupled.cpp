@@ -10,7 +10,6 @@ MethodInfo NsgaDecoupled::method_info(bool force_corrections) {
           .forces_at_end = force_corrections};
 }
 
-// r = M x - h^k f - G^T s for the corrections x = U (k = 2) and W (k = 1)
 struct NsgaDecoupled::Correction : MixedProblem {
   explicit Correction(NsgaDecoupled& method)
       : m(method), system(method.system()), x(at(system.size()), 0.0), reaction(x) {}
@@ -74,9 +73,13 @@ struct NsgaDecoupled::Velocity final : Correction {
     for (const int row : m.position_.active_rows())
       c[at(row)] = system.row_rate(row, m.q_, m.v_, m.t_) + m.reflected_[at(row)];
   }
+  // f_* vanishes as long as neither q nor, where forces depend on it, v has changed
+  bool has_force() const {
+    return m.options_.force_corrections && (m.U_->moved || (moved && system.velocity_dependent()));
+  }
   double residual(In s, Out r) override {
     const double terms = momentum(m.q_, s, r);
-    if (!m.jump_has_force()) return terms;
+    if (!has_force()) return terms;
     const Vector& f = m.force_correction(m.v_, !system.constant_mass());
     axpy(-m.h_, f, r);
     return terms + m.h_ * m.force_norm(f);
@@ -123,13 +126,7 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
   if (!smooth_.solve(scales.motion(options_.penalty), start, report)) return false;
   if (!correct_position(scales, start, report)) return false;
   if (!jump_velocity(scales, start, report)) return false;
-  smooth_.write(end);
-  end.q = q_;
-  end.v = v_;
-  copy(position_.multipliers(), end.nu);
-  copy(velocity_.multipliers(), end.impulse);
-  end.active = position_.flags();
-  end.closed = velocity_.flags();
+  smooth_.write(end, q_, v_, position_, velocity_);
   return true;
 }
 
@@ -173,20 +170,14 @@ const Vector& NsgaDecoupled::force_correction(In v, bool mass_changes) {
   return f_correction_;
 }
 
-// f_* vanishes as long as neither q nor, where forces depend on it, v has changed.
-bool NsgaDecoupled::jump_has_force() const {
-  return options_.force_corrections && (U_->moved || (W_->moved && system().velocity_dependent()));
-}
-
 std::span<const Stage> NsgaDecoupled::stages() {
   using Kind = Stage::Kind;
-  const State& n = start();
   const Vector &q = smooth_.q(), &v = smooth_.v();
-  stages_ = {{Kind::motion, n.t, t_, n.q, n.v, q, v, smooth_.multipliers(), h_}};
+  stages_ = {{Kind::motion, start().t, t_, start().q, start().v, q, v, smooth_.multipliers(), h_}};
   if (U_->moved) stages_.push_back({Kind::correction, t_, t_, q, v, q_, v, position_.multipliers()});
   if (W_->moved) {
     stages_.push_back({Kind::jump, t_, t_, q_, v, q_, v_, velocity_.multipliers(), h_});
-    if (jump_has_force()) stages_.back().force = force_correction(v_, !system().constant_mass());
+    if (W_->has_force()) stages_.back().force = force_correction(v_, !system().constant_mass());
   }
   stages_.back().closed = velocity_.flags();
   return stages_;

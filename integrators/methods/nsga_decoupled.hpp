@@ -4,13 +4,12 @@
 // impacts" (2020), [DS20]. Three sub-problems per step, strictly in sequence, each by semi-smooth Newton:
 //
 //   1. smooth motion         M(q~) v~' - f(q~, v~) - G_b(q~)^T lambda~ = 0,   G_b v~ + g_t = 0
-//   2. position correction   M(q~) U - h^2 f_p - G(q)^T nu = 0,    g_b = 0,   0 <= g_u  perp  nu_u >= 0,   q = q~ o
-//   exp(U)
-//   3. velocity jump         M(q) W - h f_* - G(q)^T Lam = 0,      v = v~ + W,   g'_b = 0,
+//   2. position correction   M(q~) U - h^2 f_p - G(q)^T nu = 0,   q = q~ o exp(U),   g_b = 0,   0 <= g_u perp nu_u >= 0
+//   3. velocity jump         M(q) W - h f_* - G(q)^T Lam = 0,     v = v~ + W,        g'_b = 0,
 //                            0 <= g' + e g'_n  perp  Lam_u >= 0  for the contacts that were active in 2.
 //   f_p = f(q, v~) - f(q~, v~) + (G_b(q) - G_b(q~))^T lambda~,   f_* the same at v, less (M(q) - M(q~)) v~'
 //
-// Bilateral and unilateral constraints hold at position and velocity level at the end of every step.
+// Constraints hold at position and velocity level at the end of every step.
 #pragma once
 
 #include "integrators/common/integrator.hpp"
@@ -31,7 +30,6 @@ class NsgaDecoupled final : public Integrator {
  public:
   NsgaDecoupled(const System& system, const NsgaOptions& options);
   ~NsgaDecoupled() override;
-
   static MethodInfo method_info(bool force_corrections = true);
   bool initialise(State& state, double h, StepReport& report) override;
   std::span<const Stage> stages() override;
@@ -45,14 +43,14 @@ class NsgaDecoupled final : public Integrator {
   bool correct_position(const StepScales& scales, const State& start, StepReport& report);
   bool jump_velocity(const StepScales& scales, const State& start, StepReport& report);
   const Vector& force_correction(In v, bool mass_changes);
-  bool jump_has_force() const;
 
   NsgaOptions options_;
   Vector matrix_;  // while a solver assembles it
   SmoothMotion smooth_;
   MixedNewton position_, velocity_;
   MixedNewton* solvers_[3] = {&smooth_.solver(), &position_, &velocity_};
-  std::unique_ptr<Correction> U_, W_;
+  std::unique_ptr<Position> U_;
+  std::unique_ptr<Velocity> W_;
   double h_ = 0, t_ = 0;
   bool correction_known_ = false;        // f_correction_ belongs to (q, v)
   const TangentOperators* T_ = nullptr;  // T(U)

@@ -52,9 +52,9 @@ TEST_CASE("system: bilateral rows come first and keep their blocks' order and na
   }
   CHECK(s.row_place(4).item == 1);
   CHECK(s.row_place(4).row == 1);
-  CHECK(s.contact_parameters(8).restitution == 0.5);
-  CHECK(s.contact_parameters(9).restitution == 0.2);
-  CHECK(s.contact_parameters(10).restitution == 0.9);
+  CHECK(s.contact_parameters(7).restitution == 0.5);
+  CHECK(s.contact_parameters(8).restitution == 0.2);
+  CHECK(s.contact_parameters(9).restitution == 0.9);
   CHECK(s.contact_parameters(0).restitution == 0);
 
   // 4 frames less 3 translations and 3 rotations, 3 points less one component, 2 scalars

@@ -57,7 +57,7 @@ TEST_CASE("time loop: an observer ends a run after a whole step, as completed") 
   simulation.add_observer(end);
   CHECK(simulation.run() == RunStatus::completed);
   CHECK(run.state().q[2] < 0.5);
-  CHECK(run.state().q[2] > 0.499);
+  CHECK(run.state().q[2] > 0.5 - 4e-3);  // the way of a step at 3.1 m/s
   // the fall from 1 to 1/2
   CHECK(run.state().t == doctest::Approx(std::sqrt(1 / 9.81)).epsilon(1e-3));
 }

@@ -386,7 +386,7 @@ TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong
                          "  length of a step\n"
                          "  a time > 0 [s]; required\n"
                          "\n"
-                         "/integrator/static/step\n"));
+                         "/integrator/moreau_jean/step\n"));
   CHECK(manual("bodies/bar/elements") == manual("/bodies/0/bar/elements"));
   CHECK(manual("integrator/newton/method") ==
         "/integrator/nsga_decoupled/newton/method\n"
