@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/types.hpp"
@@ -33,6 +34,18 @@ struct State {
     Vector values;
   };
   std::vector<History> history;
+
+  /// Exchanges all arrays without copying them.
+  void swap(State& other) noexcept {
+    std::swap(t, other.t);
+    std::swap(step, other.step);
+    std::swap(last_h, other.last_h);
+    for (Vector State::*x : {&State::q, &State::v, &State::acceleration, &State::lambda, &State::nu, &State::impulse})
+      (this->*x).swap(other.*x);
+    active.swap(other.active);
+    closed.swap(other.closed);
+    history.swap(other.history);
+  }
 };
 
 }  // namespace carom

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace carom {
 
@@ -50,12 +49,18 @@ const char* text_of(FailureReason reason) {
 }
 
 void reset(StepReport& report, const std::vector<const char*>& subproblems) {
-  std::vector<SubproblemReport> kept = std::move(report.subproblems);
-  kept.assign(subproblems.size(), {});
-  for (std::size_t i = 0; i < kept.size(); ++i) kept[i].name = subproblems[i];
-  report = {};
-  report.subproblems = std::move(kept);
+  static_cast<StepFigures&>(report) = {};
   report.smallest_gap = std::numeric_limits<double>::infinity();
+  report.failed_item.clear();
+  report.subproblems.resize(subproblems.size());
+  for (std::size_t i = 0; i < subproblems.size(); ++i) {
+    // the history is written before it is read
+    SubproblemReport& s = report.subproblems[i];
+    s.name = subproblems[i];
+    s.converged = true;
+    s.iterations = s.attempt_start = s.set_changes = 0;
+    s.residual = s.constraint = s.seconds = 0;
+  }
 }
 
 void mark_failed(StepReport& report, int subproblem, FailureReason reason) {

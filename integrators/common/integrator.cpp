@@ -34,7 +34,7 @@ const StepReport& Integrator::step(State& state, double h) {
     if (report_.subproblems[i].iterations > 0 && all[i]->redundant()) report_.redundant = true;
   if (accepted) {
     count_events(state, other_);
-    std::swap(state, other_);
+    state.swap(other_);
   }
   return report_;
 }

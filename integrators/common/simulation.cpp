@@ -42,8 +42,9 @@ RunStatus Simulation::run() {
   const double h = options_.step, origin = grid_.origin;
   const auto [full_steps, rest, total] = divide(options_);
 
-  reset(report_, integrator_.info().subproblems);
-  const StepView view{system_, integrator_, state_, report_, h, true};
+  reset(start_report_, integrator_.info().subproblems);
+  report_ = &start_report_;
+  const StepView view{system_, integrator_, state_, *report_, h, true};
   for (Observer* o : observers_) o->start(view);
 
   RunStatus status = RunStatus::completed;
@@ -58,7 +59,7 @@ RunStatus Simulation::run() {
     if (status != RunStatus::completed) break;
     if (std::any_of(observers_.begin(), observers_.end(), [](const Observer* o) { return o->wants_end(); })) break;
   }
-  const StepView last{system_, integrator_, state_, report_, h, grid_.part == 0};
+  const StepView last{system_, integrator_, state_, *report_, h, grid_.part == 0};
   for (Observer* o : observers_) o->finish(last, status);
   return status;
 }
@@ -72,15 +73,16 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
     const auto begin = Clock::now();
     const double size = h * static_cast<double>(length) / static_cast<double>(units);
     system_.find_candidates(state_.q, state_.v, state_.t, size);
-    report_ = integrator_.step(state_, size);
+    const StepReport& report = integrator_.step(state_, size);
+    report_ = &report;
     const auto end = Clock::now();
     statistics_.step_seconds += seconds(begin, end);
 
-    if (!report_.converged) {
+    if (!report.converged) {
       ++statistics_.rejected;
       if (!subdivided) ++statistics_.subdivided_steps;
       subdivided = true;
-      for (Observer* o : observers_) o->rejected({system_, integrator_, state_, report_, h, false});
+      for (Observer* o : observers_) o->rejected({system_, integrator_, state_, report, h, false});
       if (grid_.level == options_.max_subdivisions) return Outcome::failed;
       ++grid_.level;
       continue;
@@ -97,9 +99,9 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
       ++statistics_.nominal_steps;
       grid_.part = 0;
     }
-    record(report_);
+    record(report);
     if (!observers_.empty()) {
-      for (Observer* o : observers_) o->after_step({system_, integrator_, state_, report_, h, ended});
+      for (Observer* o : observers_) o->after_step({system_, integrator_, state_, report, h, ended});
       statistics_.observer_seconds += seconds(end, Clock::now());
     }
     if (!ended && stopped()) return Outcome::interrupted;

@@ -67,7 +67,7 @@ class Simulation {
 
   const RunStatistics& statistics() const { return statistics_; }
   /// The report of the step that ended a failed run.
-  const StepReport& last_report() const { return report_; }
+  const StepReport& last_report() const { return *report_; }
 
  private:
   /// Where the run is: nominal steps since `origin` and, within one, the part done in units of h/2^max_subdivisions.
@@ -89,7 +89,8 @@ class Simulation {
   SimulationOptions options_;
   std::vector<Observer*> observers_;
   RunStatistics statistics_;
-  StepReport report_;
+  StepReport start_report_;  // of no step
+  const StepReport* report_ = &start_report_;
   Grid grid_;
   bool restored_ = false;
   const volatile std::sig_atomic_t* stop_ = nullptr;

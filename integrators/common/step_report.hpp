@@ -43,15 +43,14 @@ struct SubproblemReport {
   double history_at(int i) const { return history[static_cast<std::size_t>(i % history_size)]; }
 };
 
-struct StepReport {
+/// The numbers of a step.
+struct StepFigures {
   bool converged = true;
-  double t = 0, h = 0;                        ///< start of the step, size
-  std::vector<SubproblemReport> subproblems;  ///< in the order of MethodInfo::subproblems
-  int failed = -1;                            ///< index of the sub-problem that failed; -1: the step as a whole
+  double t = 0, h = 0;  ///< start of the step, size
+  int failed = -1;      ///< index of the sub-problem that failed; -1: the step as a whole
   FailureReason reason = FailureReason::none;
   int worst_equation = -1, worst_row = -1;
-  std::string failed_item;  ///< what made the step fail, if neither an equation nor a row: an element, a formula
-  bool timed = false;       ///< SubproblemReport::seconds are known
+  bool timed = false;  ///< SubproblemReport::seconds are known
 
   // at the accepted end of the step
   double position_residual = 0;  ///< largest |g| over bilateral and active rows
@@ -63,6 +62,11 @@ struct StepReport {
   int closed = 0;                ///< conditional rows that are closed at the end
   int impacts = 0;               ///< rows that closed in this step and were open before
   int releases = 0;              ///< rows that opened in this step and were closed before
+};
+
+struct StepReport : StepFigures {
+  std::vector<SubproblemReport> subproblems;  ///< in the order of MethodInfo::subproblems
+  std::string failed_item;  ///< what made the step fail, if neither an equation nor a row: an element, a formula
 
   /// The sub-problem that failed; null if it was none or the step as a whole.
   const SubproblemReport* failed_subproblem() const {
