@@ -59,7 +59,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
 
 void MixedNewton::begin(StepReport& report, const Start& start) {
   control_.begin(sub(report), setup_.keep_old_matrix);
-  set_.reset();
+  if (n_c_ > 0) set_.reset();
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
   held_ = start.held;
   if (start.multipliers.empty()) {
@@ -85,6 +85,7 @@ bool MixedNewton::solve(MixedProblem& problem, const ProblemScales& scales, Step
 
 // rows_: the bilateral rows and behind them, as in c_A_, the active ones
 void MixedNewton::gather_active() {
+  if (n_b_ + n_c_ == 0) return;
   std::copy_n(c_.begin(), n_b_, rows_.begin());
   const auto rows = set_.active_rows();
   for (std::size_t k = 0; k < rows.size(); ++k) rows_[n_b_ + k] = c_A_[k] = c_[at(rows[k])];
@@ -282,7 +283,7 @@ void MixedNewton::apply(double share) {
   axpy(share, ds_b_, Out(s_).first(n_b_));
   if (share != 1)
     for (std::size_t k = 0; k < active(); ++k) ds_A_[k] *= share;
-  set_.add_increment(ds_A_);
+  if (n_c_ > 0) set_.add_increment(ds_A_);
 }
 
 bool MixedNewton::fail(StepReport& report, FailureReason reason) {

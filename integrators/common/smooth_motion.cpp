@@ -80,11 +80,11 @@ bool SmoothMotion::solve(const ProblemScales& scales, const State& start, StepRe
 
 bool SmoothMotion::attempt(Predictor predictor, const ProblemScales& scales, StepReport& report) {
   const bool previous = predictor == Predictor::previous;
-  a_n_ = start_->history[0].values;
+  copy(start_->history[0].values, a_n_);
   if (start_->last_h != h_) GeneralizedAlpha::rescale_a(start_->last_h, h_, start_->acceleration, a_n_);
   alpha_.predict_a(start_->acceleration, a_n_, a_star_);
   if (previous)
-    vd_ = start_->acceleration;
+    copy(start_->acceleration, vd_);
   else
     set_zero(vd_);
   alpha_.advance(h_, start_->v, a_n_, a_star_, vd_, d_, v_);
@@ -164,10 +164,10 @@ void SmoothMotion::write(State& end, const Vector& q, const Vector& v, const Mix
                          const MixedNewton& velocity) const {
   Vector& a = end.history[0].values;
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = a_star_[i] + alpha_.c_v() * vd_[i];
-  end.acceleration = vd_;
+  copy(vd_, end.acceleration);
   copy(multipliers().first(at(system_->bilateral())), Out(end.lambda).first(at(system_->bilateral())));
-  end.q = q;
-  end.v = v;
+  copy(q, end.q);
+  copy(v, end.v);
   copy(position.multipliers(), end.nu);
   copy(velocity.multipliers(), end.impulse);
   end.active = position.flags();

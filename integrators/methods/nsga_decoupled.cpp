@@ -109,6 +109,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
       U_(std::make_unique<Position>(*this)),
       W_(std::make_unique<Velocity>(*this)) {
   for (Vector* x : {&v_, &f_correction_, &Mx_, &scratch_}) x->assign(at(system.size()), 0.0);
+  q_.assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&s_, &reflected_}) x->assign(at(system.rows()), 0.0);
 }
 
@@ -131,7 +132,7 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
 }
 
 bool NsgaDecoupled::correct_position(const StepScales& scales, const State& start, StepReport& report) {
-  q_ = smooth_.q();
+  copy(smooth_.q(), q_);
   U_->moved = correction_known_ = false;
   if (system().rows() == 0) return true;
   set_zero(U_->x);
@@ -142,7 +143,7 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
 }
 
 bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, StepReport& report) {
-  v_ = smooth_.v();
+  copy(smooth_.v(), v_);
   W_->moved = false;
   correction_known_ = correction_known_ && system().constant_mass();
   velocity_.begin(report, {.held = &start.active, .candidates = &position_.flags()});
