@@ -101,7 +101,7 @@ void SmoothMotion::rows(Out c) {
 }
 
 double SmoothMotion::residual(In s, Out r) {
-  if (!forces_known_) evaluate();
+  if (!forces_known_) evaluate_forces();
   system_->mass_times(q_, vd_, Mx_);
   combine(1.0, Mx_, -1.0, f_, r);
   const double terms = system_->force_norm(Mx_, length_) + system_->force_norm(f_, length_);
@@ -138,10 +138,14 @@ bool SmoothMotion::move(double share, In dv) {
 
 bool SmoothMotion::evaluate() {
   system_->retract(start_->q, d_, q_);
+  evaluate_forces();
+  return all_finite(f_);
+}
+
+void SmoothMotion::evaluate_forces() {
   system_->forces(q_, v_, t_, force_all, f_);
   forces_known_ = true;
   constraint_forces_known_ = false;
-  return all_finite(f_);
 }
 
 void SmoothMotion::evaluate_constraint_forces() {
@@ -151,7 +155,7 @@ void SmoothMotion::evaluate_constraint_forces() {
 }
 
 void SmoothMotion::force_change(In q, In v, Vector& df, Vector& scratch) {
-  if (!forces_known_) evaluate();
+  if (!forces_known_) evaluate_forces();
   system_->forces(q, v, t_, force_all, scratch);
   combine(1.0, scratch, -1.0, f_, df);
   if (system_->bilateral() == 0) return;

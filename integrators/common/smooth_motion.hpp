@@ -50,7 +50,8 @@ class SmoothMotion final : public MixedProblem {
 
  private:
   bool attempt(Predictor predictor, const ProblemScales& scales, StepReport& report);
-  bool evaluate();
+  bool evaluate();  // q~ and the forces there; false if they are not finite
+  void evaluate_forces();
   void evaluate_constraint_forces();
 
   const System* system_;

@@ -230,10 +230,21 @@ class ModelInspection {
     const std::string period =
         fmt::format("the shortest period, {:.3g}, is that of {}: {:.3g} steps", f.period, f.element, f.steps);
     if (f.steps >= 20) return period + "; all vibrations are resolved";
-    const double rho = integrator.contains("rho_infinity") ? integrator["rho_infinity"].get<double>() : 1.0;
+    // each method has one parameter of numerical damping, or none
+    std::string parameter;
+    bool damps = false;
+    if (integrator.contains("rho_infinity")) {
+      const double rho = integrator["rho_infinity"].get<double>();
+      parameter = fmt::format(" (rho_infinity = {:.3g})", rho);
+      damps = rho < 1;
+    } else if (integrator.contains("theta")) {
+      const double theta = integrator["theta"].get<double>();
+      parameter = fmt::format(" (theta = {:.3g})", theta);
+      damps = theta > 0.5;
+    }
     const std::string damped =
-        rho < 1 ? fmt::format("damps them numerically (rho_infinity = {:.3g})", rho)
-                : std::string("does not damp them (rho_infinity = 1): they go on as noise when something excites them");
+        damps ? "damps them numerically" + parameter
+              : "does not damp them" + parameter + ": they go on as noise when something excites them";
     if (f.steps >= 5) return period + "; vibrations that fast are resolved coarsely, and the implicit method " + damped;
     return period + "; the step does not resolve vibrations that fast: the implicit method stays stable and " + damped;
   }

@@ -67,13 +67,13 @@ using Reference = long double;
 
 // c_k(z) = sum (-z)^i/(2 i + k)! differentiated `order` times, summed in extended precision.
 Reference trigonometric(int k, int order, double z) {
-  Reference sum = 0, power = 1;
+  Reference sum = 0, term = order % 2 == 0 ? 1 : -1;  // term: (-z)^(i - order)/(2 i + k)! with the sign of (-1)^i
+  for (int n = 2; n <= 2 * order + k; ++n) term /= n;
   for (int i = order; i < 80; ++i) {
-    Reference term = i % 2 == 0 ? 1 : -1;
-    for (int n = 2; n <= 2 * i + k; ++n) term /= n;
-    for (int n = 0; n < order; ++n) term *= i - n;
-    sum += term * power;
-    power *= static_cast<Reference>(z);
+    Reference factor = 1;
+    for (int n = 0; n < order; ++n) factor *= i - n;
+    sum += factor * term;
+    term *= -static_cast<Reference>(z) / ((2 * i + k + 1) * (2 * i + k + 2));
   }
   return sum;
 }
