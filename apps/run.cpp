@@ -267,7 +267,7 @@ class Run final : public Command {
               const EnergyLedger* ledger, const EnergyWatch* energy) const {
     const Model& model = *task.run.model;
     account.statistics = simulation.statistics();
-    for (const std::string& remark : step_remarks(model, account.statistics)) {
+    for (const std::string& remark : step_remarks(model, integrator.info(), account.statistics)) {
       account.warnings.push_back(remark);
       if (!quiet_) fmt::print(stderr, "note: {}\n", remark);
     }

@@ -14,8 +14,9 @@ constexpr double proximal = 1e-8;         // eps of the regularisations, relativ
 constexpr double rank_tolerance = 1e-10;  // pivots of the Delassus operator below this mean redundant rows
 constexpr int refinements = 3;
 
-const char* const array_names[] = {"request q_M", "request q", "request v",
-                                   "request a",   "request s", "request frame blocks"};
+const char* const array_names[] = {"request q_M",     "request q",      "request v",
+                                   "request a",       "request s",      "request frame blocks",
+                                   "request start q", "request start v"};
 
 // conjugate gradients: from how many operations per entry on, iterations they may take, failures until they stay out
 constexpr double cg_operations_per_entry = 40;
@@ -136,8 +137,20 @@ void SaddlePoint::KeptRequest::keep(const System& system, const Linearisation& r
   numbers = request;
   numbers.q_M = numbers.q = numbers.v = numbers.a = numbers.s = nullptr;
   numbers.T = nullptr;
-  numbers.start = nullptr;  // no bilateral row is in the matrix that conjugate gradients solve
+  // geometric terms of contacts may refer to the start of the step
+  start = {};
+  const StepStart* const from = request.s != nullptr ? request.start : nullptr;
+  if (from != nullptr) start.t = from->t;
+  copy_of(from != nullptr ? from->q : nullptr, places, start_q);
+  copy_of(from != nullptr ? from->v : nullptr, n, start_v);
+  bind_start();
+  numbers.start = nullptr;
   numbers.frame_blocks = {};
+}
+
+void SaddlePoint::KeptRequest::bind_start() {
+  start.q = start_q.empty() ? nullptr : start_q.data();
+  start.v = start_v.empty() ? nullptr : start_v.data();
 }
 
 Linearisation SaddlePoint::KeptRequest::request() const {
@@ -150,15 +163,16 @@ Linearisation SaddlePoint::KeptRequest::request() const {
   request.s = pointer(s);
   request.T = T.frames.empty() ? nullptr : &T;
   request.frame_blocks = frame_blocks;
+  request.start = start.q != nullptr ? &start : nullptr;
   return request;
 }
 
 void SaddlePoint::KeptRequest::save(NamedArrays& record, const std::string& prefix, bool arrays) const {
-  record.set(prefix + "request",
-             {numbers.c_M, numbers.c_C, numbers.c_K, numbers.c_s, numbers.c_rate, numbers.t, numbers.loads,
-              numbers.row_scale, numbers.rows_through_T ? 1.0 : 0.0, numbers.mass == MassKind::lumped ? 1.0 : 0.0});
+  record.set(prefix + "request", {numbers.c_M, numbers.c_C, numbers.c_K, numbers.c_s, numbers.c_rate, numbers.t,
+                                  numbers.loads, numbers.row_scale, numbers.rows_through_T ? 1.0 : 0.0,
+                                  numbers.mass == MassKind::lumped ? 1.0 : 0.0, start.t});
   if (!arrays) return;
-  const Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks};
+  const Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks, &start_q, &start_v};
   for (std::size_t i = 0; i < std::size(all); ++i) record.set(prefix + array_names[i], *all[i]);
   Vector frames;
   for (const Mat3& t : T.frames) frames.insert(frames.end(), t.data(), t.data() + t.size());
@@ -173,7 +187,7 @@ void SaddlePoint::KeptRequest::restore(const System& system, const NamedArrays& 
       throw std::invalid_argument("SaddlePoint: the record does not fit");
     return *x;
   };
-  const Vector& x = entry("request", {10});
+  const Vector& x = entry("request", {11});
   numbers = {};
   numbers.c_M = x[0];
   numbers.c_C = x[1];
@@ -185,12 +199,14 @@ void SaddlePoint::KeptRequest::restore(const System& system, const NamedArrays& 
   numbers.row_scale = x[7];
   numbers.rows_through_T = x[8] != 0;
   numbers.mass = x[9] != 0 ? MassKind::lumped : MassKind::consistent;
+  start.t = x[10];
   if (!arrays) return;
   const std::size_t places = system.initial_configuration().size(), n = at(system.size()),
                     frames = system.dofs().rotating_frames().size();
-  const std::size_t sizes[] = {places, places, n, n, at(system.rows()), 9 * frames};
-  Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks};
+  const std::size_t sizes[] = {places, places, n, n, at(system.rows()), 9 * frames, places, n};
+  Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks, &start_q, &start_v};
   for (std::size_t i = 0; i < std::size(all); ++i) *all[i] = entry(array_names[i], {0, sizes[i]});
+  bind_start();
   const Vector& t = entry("request T", {0, 9 * frames});
   T.frames.resize(t.size() / 9);
   for (std::size_t i = 0; i < T.frames.size(); ++i) std::copy_n(t.data() + 9 * i, 9, T.frames[i].data());

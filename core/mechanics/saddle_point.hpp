@@ -99,10 +99,12 @@ class SaddlePoint {
   // A request and what its pointers point to; empty: null.
   struct KeptRequest {
     Linearisation numbers;  // with null pointers
-    Vector q_M, q, v, a, s, frame_blocks;
+    Vector q_M, q, v, a, s, frame_blocks, start_q, start_v;
+    StepStart start;
     TangentOperators T;
 
     void keep(const System& system, const Linearisation& request);
+    void bind_start();
     Linearisation request() const;
     void save(NamedArrays& record, const std::string& prefix, bool arrays) const;
     void restore(const System& system, const NamedArrays& record, const std::string& prefix, bool arrays);

@@ -87,6 +87,7 @@ void System::finalize() {
     ConstraintBlock& block = *constraints_[b];
     block.bind(dofs_);
     searching_ = searching_ || block.traits().searching;
+    for (int row = 0; row < block.rows(); ++row) row_kinds_ = row_kinds_ | block.row_kind(row);
     first_row_.push_back(rows_);
     for (int item = 0; item < block.topology().items; ++item)
       for (int row = 0; row < block.rows(); ++row) {

@@ -107,6 +107,7 @@ class System {
     int block, item, row;
   };
   RowPlace row_place(int row) const { return places_[static_cast<std::size_t>(row)]; }
+  RowSelection row_kinds() const { return row_kinds_; }  ///< all kinds that occur
   RowKind row_kind(int row) const {
     const RowPlace& p = places_[static_cast<std::size_t>(row)];
     return constraints_[static_cast<std::size_t>(p.block)]->row_kind(p.row);
@@ -247,6 +248,7 @@ class System {
   unsigned force_parts_ = 0;
   bool driven_ = false, searching_ = false;
   long left_out_ = 0;
+  RowSelection row_kinds_;
   bool parallel_ = false;
   bool uses_T_ = false, has_gravity_ = false;
 };

@@ -23,6 +23,17 @@ bool same_sizes(const State& a, const State& b) {
 
 }  // namespace
 
+Integrator::Integrator(const System& system, MethodInfo info, const Scales& scales, const NewtonOptions& newton)
+    : system_(&system),
+      info_(std::move(info)),
+      scales_(scales),
+      newton_(newton),
+      roundoff_(system.roundoff_force(1.0)) {
+  if (!info_.rows.covers(system.row_kinds()))
+    throw std::invalid_argument(info_.name +
+                                ": the system has constraint rows of a kind that this method does not take");
+}
+
 const StepReport& Integrator::step(State& state, double h) {
   reset(report_, info_.subproblems);
   report_.t = state.t;
@@ -74,6 +85,7 @@ StepScales Integrator::measure(const State& state, double h, StepReport& report)
   s.model = scales_;
   s.t = state.t + h;
   s.h = h;
+  s.start = {state.q.data(), state.v.data(), state.t};
   report.speed = system_->speed(state.v, scales_.length);
   report.rotation = h * system_->largest_angular_velocity(state.v);
   const double place = system_->largest_position(state.q);

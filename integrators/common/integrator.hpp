@@ -27,7 +27,8 @@ struct MethodInfo {
   std::vector<const char*> subproblems;  ///< their names, in the order of StepReport::subproblems
   bool dynamic = true;                   ///< false: from equilibrium to equilibrium; no velocities, impacts or energies
   RowSelection rows = bilateral_rows | unilateral_rows;  ///< kinds of rows that the method takes
-  bool forces_at_end = true;  ///< forces at the end of a step are evaluated, so that inversion shows in most elements
+  bool exact_positions = true;  ///< bilateral and active rows hold at position level at the end of a step
+  bool forces_at_end = true;    ///< forces at the end of a step are evaluated, so that inversion shows in most elements
 };
 
 /// A part of an accepted step. Ledger and events are sums over the stages, whatever the method: a step may have any
@@ -87,12 +88,8 @@ class Integrator {
   void restore(const NamedArrays& record);
 
  protected:
-  Integrator(const System& system, MethodInfo info, const Scales& scales, const NewtonOptions& newton)
-      : system_(&system),
-        info_(std::move(info)),
-        scales_(scales),
-        newton_(newton),
-        roundoff_(system.roundoff_force(1.0)) {}
+  /// Throws std::invalid_argument if the system has rows of a kind that the method does not take.
+  Integrator(const System& system, MethodInfo info, const Scales& scales, const NewtonOptions& newton);
 
   /// From `start` to `end`, both complete states: every array of `end` that the method keeps is written, and `end` has
   /// the sizes of `start`. On failure `end` may be anything.

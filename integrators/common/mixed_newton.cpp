@@ -185,7 +185,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       if (found) control_.took_matrix(sub);
     }
     if (found) {
-      current().set_active(set_.active_rows(), point.q, scales.t, point.T, point.start);
+      current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start);
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
                               control_.accuracy(sub, set_changed, terms_, scales.floor));
       if (!found && saddle.gave_up()) return false;
@@ -219,6 +219,7 @@ bool MixedNewton::factorise(MixedProblem& problem, const ProblemScales& scales, 
   Linearisation request;
   request.t = scales.t;
   request.row_scale = scales.row_scale;
+  request.start = &scales.start;
   copy(s_, s_linearised_);
   if (setup_.augmented_tangent) {
     // a set that repeats itself may owe that to -p g, which overestimates the multiplier: the reduced penalty then

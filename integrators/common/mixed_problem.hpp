@@ -14,7 +14,6 @@ namespace carom {
 struct RowPoint {
   In q;
   const TangentOperators* T = nullptr;
-  const StepStart* start = nullptr;
 };
 
 class MixedProblem {

@@ -68,6 +68,7 @@ bool SmoothMotion::initialise(State& state, double h, InitialAcceleration kind, 
 
 bool SmoothMotion::solve(const ProblemScales& scales, const State& start, StepReport& report) {
   start_ = &start;
+  step_ = scales.start;
   h_ = scales.h;
   t_ = scales.t;
   if (attempt(predictor_, scales, report)) return true;
@@ -97,7 +98,7 @@ bool SmoothMotion::attempt(Predictor predictor, const ProblemScales& scales, Ste
 }
 
 void SmoothMotion::rows(Out c) {
-  if (system_->bilateral() > 0) system_->rates(q_, v_, t_, bilateral_rows, c);
+  if (system_->bilateral() > 0) system_->rates(q_, v_, t_, bilateral_rows, c, &step_);
 }
 
 double SmoothMotion::residual(In s, Out r) {
@@ -107,7 +108,7 @@ double SmoothMotion::residual(In s, Out r) {
   const double terms = system_->force_norm(Mx_, length_) + system_->force_norm(f_, length_);
   if (system_->bilateral() == 0) return terms;
   set_zero(reaction_);
-  system_->add_reactions(q_, t_, s, bilateral_rows, reaction_);
+  system_->add_reactions(q_, t_, s, bilateral_rows, reaction_, &step_);
   constraint_forces_known_ = true;
   axpy(-1.0, reaction_, r);
   return terms + system_->force_norm(reaction_, length_);
@@ -150,7 +151,7 @@ void SmoothMotion::evaluate_forces() {
 
 void SmoothMotion::evaluate_constraint_forces() {
   set_zero(reaction_);
-  if (system_->bilateral() > 0) system_->add_reactions(q_, t_, multipliers(), bilateral_rows, reaction_);
+  if (system_->bilateral() > 0) system_->add_reactions(q_, t_, multipliers(), bilateral_rows, reaction_, &step_);
   constraint_forces_known_ = true;
 }
 
@@ -160,7 +161,7 @@ void SmoothMotion::force_change(In q, In v, Vector& df, Vector& scratch) {
   combine(1.0, scratch, -1.0, f_, df);
   if (system_->bilateral() == 0) return;
   if (!constraint_forces_known_) evaluate_constraint_forces();
-  system_->add_reactions(q, t_, multipliers(), bilateral_rows, df);
+  system_->add_reactions(q, t_, multipliers(), bilateral_rows, df, &step_);
   axpy(-1.0, reaction_, df);
 }
 

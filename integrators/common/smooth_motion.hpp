@@ -60,6 +60,7 @@ class SmoothMotion final : public MixedProblem {
   GeneralizedAlpha alpha_;
   MixedNewton newton_;
   const State* start_ = nullptr;
+  StepStart step_;  // for rows that refer to the start
   double h_ = 0, t_ = 0;
   bool forces_known_ = false, constraint_forces_known_ = false;
   TangentOperators T_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/mechanics/rows.hpp"
 #include "core/mechanics/scales.hpp"
 
 namespace carom {
@@ -11,6 +12,7 @@ namespace carom {
 struct ProblemScales {
   double t = 0;              ///< time at which rows and forces are taken
   double h = 0;              ///< size of the step: another size needs another matrix
+  StepStart start;           ///< for rows that refer to the start of the step
   double floor = 0;          ///< expected roundoff of r
   double unit = 1;           ///< turns forces into the unit of r
   double row_scale = 1;      ///< k, turns rows into the unit of r
@@ -25,6 +27,7 @@ struct ProblemScales {
 struct StepScales {
   Scales model;
   double t = 0, h = 0;   ///< end of the step, size
+  StepStart start;       ///< arrays of the state at the start
   double speed = 1;      ///< largest speed at the start, rotations times length; at least the model's
   double place = 1;      ///< largest coordinate at the start; at least the model's length
   double roundoff = 0;   ///< the force whose relative rounding error is that of the internal forces
@@ -36,7 +39,7 @@ struct StepScales {
   /// r in forces, c in speeds: a motion with constraints at velocity level.
   ProblemScales motion(double penalty) const {
     ProblemScales s;
-    s.t = t, s.h = h;
+    s.t = t, s.h = h, s.start = start;
     s.floor = 1e-14 * root_size * (roundoff + model.mass * speed / h);
     s.row_scale = model.mass / h;
     s.penalty = penalty * s.row_scale;
@@ -47,7 +50,7 @@ struct StepScales {
   /// r in mass times length, c in lengths: a correction of positions.
   ProblemScales positions(double penalty) const {
     ProblemScales s;
-    s.t = t, s.h = h;
+    s.t = t, s.h = h, s.start = start;
     s.floor = root_size * (3e-15 * model.mass * place + h * h * 1e-14 * roundoff);
     s.unit = h * h;
     s.row_scale = model.mass;
@@ -59,7 +62,7 @@ struct StepScales {
   /// r in momenta, c in speeds: a velocity jump, or a step of an impulse method.
   ProblemScales momenta(double penalty) const {
     ProblemScales s;
-    s.t = t, s.h = h;
+    s.t = t, s.h = h, s.start = start;
     s.floor = root_size * 1e-14 * (model.mass * speed + h * roundoff);
     s.unit = h;
     s.row_scale = model.mass;

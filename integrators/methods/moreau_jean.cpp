@@ -19,7 +19,9 @@ MixedSetup setup_of(const System& system, NewtonMethod method) {
 
 }  // namespace
 
-MethodInfo MoreauJean::method_info() { return {.name = "moreau_jean", .subproblems = {"impulse"}}; }
+MethodInfo MoreauJean::method_info() {
+  return {.name = "moreau_jean", .subproblems = {"impulse"}, .exact_positions = false};
+}
 
 MoreauJean::MoreauJean(const System& system, const MoreauJeanOptions& options)
     : Integrator(system, method_info(), options.scales, options.newton),
@@ -43,6 +45,7 @@ bool MoreauJean::initialise(State& state, double h, StepReport&) {
 bool MoreauJean::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
   h_ = scales.h;
   t_ = scales.t;
+  step_ = scales.start;
   q_n_ = start.q;
   v_n_ = start.v;
   predict_contacts(start);
@@ -70,21 +73,21 @@ bool MoreauJean::advance(const StepScales& scales, const State& start, State& en
 void MoreauJean::predict_contacts(const State& start) {
   scale_into(0.5 * h_, start.v, d_);
   system().retract(start.q, d_, q_middle_);
-  system().gaps(q_middle_, start.t + 0.5 * h_, unilateral_rows, gaps_);
+  system().gaps(q_middle_, start.t + 0.5 * h_, unilateral_rows, gaps_, &step_);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const int row = system().bilateral() + static_cast<int>(i);
     candidates_[i] = gaps_[at(row)] <= 0 ? 1 : 0;
     if (candidates_[i] == 0) continue;
     const double e = system().contact_parameters(row).restitution;
-    reflected_[at(row)] = e == 0 ? 0.0 : e * system().row_rate(row, q_middle_, start.v, start.t);
+    reflected_[at(row)] = e == 0 ? 0.0 : e * system().row_rate(row, q_middle_, start.v, start.t, &step_);
   }
 }
 
 void MoreauJean::rows(Out c) {
-  if (system().bilateral() > 0) system().rates(q_, v_, t_, bilateral_rows, c);
+  if (system().bilateral() > 0) system().rates(q_, v_, t_, bilateral_rows, c, &step_);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const int row = system().bilateral() + static_cast<int>(i);
-    if (candidates_[i] != 0) c[at(row)] = system().row_rate(row, q_middle_, v_, t_) + reflected_[at(row)];
+    if (candidates_[i] != 0) c[at(row)] = system().row_rate(row, q_middle_, v_, t_, &step_) + reflected_[at(row)];
   }
 }
 
@@ -92,8 +95,8 @@ double MoreauJean::residual(In s, Out r) {
   combine(1.0, v_, -1.0, v_n_, dv_);
   system().mass_times(q_, dv_, Mx_);
   set_zero(reaction_);
-  system().add_reactions(q_, t_, s, bilateral_rows, reaction_);
-  system().add_reactions(q_middle_, t_, s, unilateral_rows, reaction_);
+  system().add_reactions(q_, t_, s, bilateral_rows, reaction_, &step_);
+  system().add_reactions(q_middle_, t_, s, unilateral_rows, reaction_, &step_);
   combine(1.0, Mx_, -h_ * theta_, f_, r);
   axpy(-h_ * (1 - theta_), f_n_, r);
   axpy(-1.0, reaction_, r);
@@ -107,9 +110,10 @@ void MoreauJean::linearise(In s, Linearisation& S) {
   S.c_M = 1;
   S.c_C = S.c_rate = S.c_s = c;
   S.c_K = c * c;
+  combine(1 / c, v_, -1 / c, v_n_, dv_);  // D(M (v - v_n)) through c_K
+  S.a = dv_.data();
   S.q_M = S.q = q_.data();
   S.v = v_.data();
-  S.a = nullptr;
   S.s = system().bilateral() > 0 ? s_.data() : nullptr;
   S.T = tangent_operators(d_);
 }
@@ -124,7 +128,7 @@ bool MoreauJean::move(double share, In dv) {
 
 void MoreauJean::measure_drift(StepReport& report) {
   if (system().rows() == 0) return;
-  system().gaps(q_, t_, bilateral_rows | unilateral_rows, gaps_);
+  system().gaps(q_, t_, bilateral_rows | unilateral_rows, gaps_, &step_);
   const In bilateral = In(gaps_).first(none_.size());
   report.position_residual = max_abs(bilateral);
   for (std::size_t i = none_.size(); i < gaps_.size(); ++i) {
@@ -148,13 +152,14 @@ bool MoreauJean::split_velocity() {
   request.v = v_.data();
   request.t = t_;
   request.row_scale = scales().mass;
+  request.start = &step_;
   const bool constant = system().constant_mass() && system().bilateral() == 0;
   if (!(mass_known_ && constant) && !mass_.factorise(request)) return false;
   mass_known_ = true;
   set_zero(reaction_);
-  system().add_reactions(q_middle_, t_, newton_.multipliers(), unilateral_rows, reaction_);
+  system().add_reactions(q_middle_, t_, newton_.multipliers(), unilateral_rows, reaction_, &step_);
   for (double& x : reaction_) x = -x;
-  mass_.set_active({}, q_, t_, nullptr);
+  mass_.set_active({}, q_, t_, nullptr, &step_);
   if (!mass_.solve(reaction_, none_, {}, w_, Out(impulses_).first(none_.size()), {})) return false;
   axpy(-1.0, w_, v_free_);
   for (std::size_t i = 0; i < forces_.size(); ++i) {

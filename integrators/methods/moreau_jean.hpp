@@ -49,6 +49,7 @@ class MoreauJean final : public Integrator, private MixedProblem {
   bool mass_known_ = false;
 
   double h_ = 0, t_ = 0;
+  StepStart step_;  // for rows that refer to the start of the step
   In v_n_, q_n_;
   Vector v_, q_, q_middle_, d_, dv_, f_, f_n_, Mx_, reaction_;
   Vector reflected_, gaps_, s_;                   // e (G v_n + g_t,n) per row; gaps; multipliers without contacts

@@ -17,7 +17,7 @@ struct NsgaDecoupled::Correction : MixedProblem {
   // M x - G^T s, and the norms of both terms; M x is not evaluated while x is zero
   double momentum(In q_M, In s, Out r) {
     set_zero(reaction);
-    system.add_reactions(m.q_, m.t_, s, position_rows, reaction);
+    system.add_reactions(m.q_, m.t_, s, position_rows, reaction, &m.step_);
     scale_into(-1.0, reaction, r);
     if (!moved) return m.force_norm(reaction);
     system.mass_times(q_M, x, m.Mx_);
@@ -33,7 +33,7 @@ struct NsgaDecoupled::Correction : MixedProblem {
 
 struct NsgaDecoupled::Position final : Correction {
   using Correction::Correction;
-  void rows(Out c) override { system.gaps(m.q_, m.t_, position_rows, c); }
+  void rows(Out c) override { system.gaps(m.q_, m.t_, position_rows, c, &m.step_); }
   double residual(In s, Out r) override {
     const double terms = momentum(m.smooth_.q(), s, r);
     if (!moved || !m.options_.force_corrections) return terms;
@@ -69,9 +69,9 @@ struct NsgaDecoupled::Position final : Correction {
 struct NsgaDecoupled::Velocity final : Correction {
   using Correction::Correction;
   void rows(Out c) override {
-    if (system.bilateral() > 0) system.rates(m.q_, m.v_, m.t_, bilateral_rows, c);
+    if (system.bilateral() > 0) system.rates(m.q_, m.v_, m.t_, bilateral_rows, c, &m.step_);
     for (const int row : m.position_.active_rows())
-      c[at(row)] = system.row_rate(row, m.q_, m.v_, m.t_) + m.reflected_[at(row)];
+      c[at(row)] = system.row_rate(row, m.q_, m.v_, m.t_, &m.step_) + m.reflected_[at(row)];
   }
   // f_* vanishes as long as neither q nor, where forces depend on it, v has changed
   bool has_force() const {
@@ -124,6 +124,7 @@ bool NsgaDecoupled::initialise(State& state, double h, StepReport& report) {
 bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
   h_ = scales.h;
   t_ = scales.t;
+  step_ = scales.start;
   if (!smooth_.solve(scales.motion(options_.penalty), start, report)) return false;
   if (!correct_position(scales, start, report)) return false;
   if (!jump_velocity(scales, start, report)) return false;
@@ -151,7 +152,7 @@ bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, 
   set_zero(W_->x);
   for (const int row : position_.active_rows()) {
     const double e = system().contact_parameters(row).restitution;
-    reflected_[at(row)] = e == 0 ? 0.0 : e * system().row_rate(row, start.q, start.v, start.t);
+    reflected_[at(row)] = e == 0 ? 0.0 : e * system().row_rate(row, start.q, start.v, start.t, &step_);
   }
   if (!velocity_.solve(*W_, scales.momenta(options_.penalty), report)) return false;
   report.velocity_residual = velocity_.largest_row();

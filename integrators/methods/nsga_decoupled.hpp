@@ -29,6 +29,8 @@ struct NsgaOptions {
 class NsgaDecoupled final : public Integrator {
  public:
   NsgaDecoupled(const System& system, const NsgaOptions& options);
+  NsgaDecoupled(const NsgaDecoupled&) = delete;
+  NsgaDecoupled& operator=(const NsgaDecoupled&) = delete;
   ~NsgaDecoupled() override;
   static MethodInfo method_info(bool force_corrections = true);
   bool initialise(State& state, double h, StepReport& report) override;
@@ -52,6 +54,7 @@ class NsgaDecoupled final : public Integrator {
   std::unique_ptr<Position> U_;
   std::unique_ptr<Velocity> W_;
   double h_ = 0, t_ = 0;
+  StepStart step_;                       // for rows that refer to the start of the step
   bool correction_known_ = false;        // f_correction_ belongs to (q, v)
   const TangentOperators* T_ = nullptr;  // T(U)
   Vector q_, v_, reflected_, s_, f_correction_, Mx_, scratch_;

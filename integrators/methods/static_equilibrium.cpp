@@ -69,6 +69,7 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
   t_ = t;
   factor_ = factor;
   q_ = start.q;
+  step_ = {start.q.data(), start.v.data(), start.t};
   newton_.begin(report, {.multipliers = start.lambda, .held = &start.active});
   if (!newton_.solve(equilibrium_, problem_scales(start), report)) return false;
   report_gaps(newton_, report);
@@ -95,7 +96,7 @@ double StaticEquilibrium::Equilibrium::residual(In s, Out r) {
   m.system().forces(m.q_, m.rest_, m.t_, force_internal | force_damping | force_gyroscopic, m.f_);
   m.system().forces(m.q_, m.rest_, m.t_, force_external | force_gravity, m.loads_);
   set_zero(m.reaction_);
-  m.system().add_reactions(m.q_, m.t_, s, position_rows, m.reaction_);
+  m.system().add_reactions(m.q_, m.t_, s, position_rows, m.reaction_, &m.step_);
   combine(-1.0, m.f_, -m.factor_, m.loads_, r);
   axpy(-1.0, m.reaction_, r);
   return m.force_norm(m.f_) + m.factor_ * m.force_norm(m.loads_) + m.force_norm(m.reaction_);

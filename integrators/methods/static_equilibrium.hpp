@@ -45,7 +45,7 @@ class StaticEquilibrium final : public Integrator {
   class Equilibrium final : public MixedProblem {
    public:
     explicit Equilibrium(StaticEquilibrium& method) : m(method) {}
-    void rows(Out c) override { m.system().gaps(m.q_, m.t_, position_rows, c); }
+    void rows(Out c) override { m.system().gaps(m.q_, m.t_, position_rows, c, &m.step_); }
     double residual(In s, Out r) override;
     RowPoint row_point() override;
     void linearise(In s, Linearisation& S) override;
@@ -62,6 +62,7 @@ class StaticEquilibrium final : public Integrator {
   MixedNewton newton_;
   MixedNewton* solvers_[1] = {&newton_};
   Equilibrium equilibrium_{*this};
+  StepStart step_;                         // for rows that refer to the start of an increment
   double t_ = 0, factor_ = 1, share_ = 0;  // share of the correction made from q_base_
   Vector rest_, q_, q_base_, d_, f_, loads_, reaction_;
   Stage stage_;

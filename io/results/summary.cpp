@@ -208,8 +208,14 @@ std::string worst_row(const Model& model, const StepReport& r) {
                                  : "";
 }
 
-std::vector<std::string> step_remarks(const Model& model, const RunStatistics& s) {
+std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& s) {
   std::vector<std::string> remarks;
+  const double drift = s.position_residual / model.scales.length;
+  if (!method.exact_positions && drift > 1e-3)
+    remarks.push_back(
+        fmt::format("constraints are off by up to {:.2g} of the model's length: {} holds them at velocity "
+                    "level only; a smaller step reduces this, nsga_decoupled avoids it",
+                    drift, method.name));
   if (model.system.conditional() == 0) return remarks;
   // the impact law reflects the rate at the start of the step, which is inaccurate in a fast rotation
   if (s.largest_rotation > 0.3)
