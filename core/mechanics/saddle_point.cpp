@@ -27,14 +27,9 @@ constexpr double direct_operations_per_entry = 3000;
 }  // namespace
 
 void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length) {
-  n_ = system.size();
-  n_b_ = system.bilateral();
   system_ = &system;
   pattern_ = &system.saddle_pattern();
-  for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
-  diagonal_.clear();
-  for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
-  factorised_ = regularised_ = direct_known_ = direct_ = iterative_ = false;
+  resize(1);
 
   // worth iterating? the shortest row excludes small models at once
   const bool possible = scratch != nullptr && n_b_ == 0 && properties.positive_definite;
@@ -68,9 +63,21 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
     values_.assign(at(pattern_->nonzeros()), 0.0);
     analyse_direct();
   }
+}
+
+void SaddlePoint::resize(int parts) {
+  parts_ = parts;
+  n_ = parts * system_->size();
+  rows_of_part_ = system_->bilateral();
+  n_b_ = parts * rows_of_part_;
+  row_scale_.assign(at(parts), 1.0);
+  for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
+  diagonal_.clear();
+  for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
+  factorised_ = regularised_ = direct_known_ = direct_ = iterative_ = false;
 
   // room for a few active rows; more allocate when they become active for the first time
-  const std::size_t few = std::min<std::size_t>(16, at(system.conditional()));
+  const std::size_t few = std::min<std::size_t>(16, at(parts * system_->conditional()));
   active_.resize(few);
   for (ActiveRow& row : active_) {
     row.column.reserve(at(n_ + n_b_));
@@ -85,6 +92,58 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
   cg_rows_.reserve(few);
 }
 
+void SaddlePoint::analyse_coupled(const System& system, int parts) {
+  system_ = &system;
+  const SparsePattern& block = system.saddle_pattern();
+  const int n = system.size(), rows = system.bilateral(), all = parts * (n + rows);
+  const auto place = [&](int part, int i) { return i < n ? part * n + i : parts * n + part * rows + i - n; };
+  PatternBuilder builder(all, all);
+  const auto for_entries = [&](int p, int q, const auto& visit) {
+    for (int i = 0, k = 0; i < block.rows; ++i)
+      for (; k < block.row_start[at(i + 1)]; ++k) {
+        const int j = block.column[at(k)];
+        const bool inside = p == q || j < n;  // reactions and the diagonal of multipliers belong to one part
+        visit(inside ? place(p, i) : -1, place(q, j));
+      }
+  };
+  for (int p = 0; p < parts; ++p)
+    for (int q = 0; q < parts; ++q)
+      for_entries(p, q, [&](int i, int j) {
+        if (i >= 0) builder.add(i, j);
+      });
+  coupled_ = std::make_shared<const SparsePattern>(builder.build());
+  block_places_.assign(at(parts * parts), {});
+  for (int p = 0; p < parts; ++p)
+    for (int q = 0; q < parts; ++q)
+      for_entries(p, q, [&](int i, int j) {
+        block_places_[at(p * parts + q)].push_back(i < 0 ? -1 : coupled_->find(i, j));
+      });
+  pattern_ = coupled_.get();
+  properties_ = {};
+  resize(parts);
+  symmetrised_ = false;
+  cg_ = {};
+  scratch_ = nullptr;
+  block_values_.assign(at(block.nonzeros()), 0.0);
+  values_.assign(at(pattern_->nonzeros()), 0.0);
+  analyse_direct();
+}
+
+bool SaddlePoint::factorise(std::span<const Linearisation* const> blocks) {
+  set_zero(values_);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (blocks[b] == nullptr) continue;
+    system_->assemble(*blocks[b], block_values_);
+    const std::vector<int>& places = block_places_[b];
+    for (std::size_t k = 0; k < places.size(); ++k)
+      if (places[k] >= 0) values_[at(places[k])] += block_values_[k];
+  }
+  for (int p = 0; p < parts_; ++p) row_scale_[at(p)] = blocks[at(p * (parts_ + 1))]->row_scale;
+  for (ActiveRow& row : active_) row.kept = false;
+  delassus_known_ = projected_ = false;
+  return factorise_directly();
+}
+
 void SaddlePoint::analyse_direct() {
   if (direct_known_) return;
   // the system's pattern, which outlives this, is not copied
@@ -94,7 +153,7 @@ void SaddlePoint::analyse_direct() {
 
 bool SaddlePoint::factorise(const Linearisation& request) {
   assemble(request);
-  row_scale_ = request.row_scale;
+  row_scale_[0] = request.row_scale;
   for (ActiveRow& row : active_) row.kept = false;
   delassus_known_ = projected_ = false;
   if (!iterative_) return factorise_directly();
@@ -241,10 +300,14 @@ bool SaddlePoint::factorise_directly() {
 }
 
 void SaddlePoint::set_regularisation(bool on) {
-  double largest = 0;
-  if (on)
-    for (int i = 0; i < n_; ++i) largest = std::max(largest, std::abs(values_[at(pattern_->find(i, i))]));
-  for (int d : diagonal_) values_[at(d)] = on ? -proximal * largest : 0.0;
+  const int n = n_ / parts_;
+  for (int p = 0; p < parts_; ++p) {
+    double largest = 0;
+    if (on)
+      for (int i = p * n; i < (p + 1) * n; ++i) largest = std::max(largest, std::abs(values_[at(pattern_->find(i, i))]));
+    for (int row = p * rows_of_part_; row < (p + 1) * rows_of_part_; ++row)
+      values_[at(diagonal_[at(row)])] = on ? -proximal * largest : 0.0;
+  }
 }
 
 LinearCounters SaddlePoint::counters() const {
@@ -254,7 +317,9 @@ LinearCounters SaddlePoint::counters() const {
 
 void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool factors) const {
   const bool kept = factors && factorised_;
-  record.set(prefix + "saddle point", {kept ? 1.0 : 0.0, regularised_ ? 1.0 : 0.0, row_scale_});
+  Vector state = {kept ? 1.0 : 0.0, regularised_ ? 1.0 : 0.0};
+  state.insert(state.end(), row_scale_.begin(), row_scale_.end());
+  record.set(prefix + "saddle point", std::move(state));
   if (!iterative_) {
     record.set(prefix + "matrix", kept ? values_ : Vector());
     solver_.save(record, prefix);
@@ -273,13 +338,13 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
   const Vector* const state = record.find(prefix + "saddle point");
   const Vector* const matrix = record.find(prefix + "matrix");
   const Vector* const iteration = record.find(prefix + "conjugate gradients");
-  if (state == nullptr || state->size() != 3 || iterative_ != (iteration != nullptr) ||
+  if (state == nullptr || state->size() != 2 + row_scale_.size() || iterative_ != (iteration != nullptr) ||
       (iterative_ ? iteration->size() != 7
                   : matrix == nullptr || matrix->size() != ((*state)[0] != 0 ? at(pattern_->nonzeros()) : 0)))
     throw std::invalid_argument("SaddlePoint: the record does not fit");
   factorised_ = (*state)[0] != 0;
   regularised_ = (*state)[1] != 0;
-  row_scale_ = (*state)[2];
+  std::copy(state->begin() + 2, state->end(), row_scale_.begin());
   if (iterative_) {
     const Vector& x = *iteration;
     direct_ = x[0] != 0;
@@ -429,11 +494,11 @@ SaddlePoint::ActiveRow& SaddlePoint::place_row(std::size_t i, std::span<const in
 }
 
 // B^-1 [F^T; 0]
-void SaddlePoint::solve_column(ActiveRow& a) {
+void SaddlePoint::solve_column(ActiveRow& row) {
   delassus_known_ = false;
-  a.column.assign(at(n_ + n_b_), 0.0);
-  for (std::size_t k = 0; k < a.F.equation.size(); ++k) a.column[at(a.F.equation[k])] += a.F.value[k];
-  a.kept = base_solve(a.column);
+  row.column.assign(at(n_ + n_b_), 0.0);
+  for (std::size_t k = 0; k < row.F.equation.size(); ++k) row.column[at(row.F.equation[k])] += row.F.value[k];
+  row.kept = base_solve(row.column);
 }
 
 bool SaddlePoint::factorise_delassus() {
@@ -501,14 +566,14 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
     zero = zero && r[at(i)] == 0;
   }
   for (int i = 0; i < n_b_; ++i) {
-    rhs_[at(n_ + i)] = row_scale_ * c_b[at(i)];
+    rhs_[at(n_ + i)] = row_scale(i) * c_b[at(i)];
     zero = zero && c_b[at(i)] == 0;
   }
   constraint_inconsistency_ = 0;
   if (!zero && !base_solve(rhs_)) return false;
   if (!zero && regularised_)
     for (int i = 0; i < n_b_; ++i)
-      constraint_inconsistency_ = std::max(constraint_inconsistency_, std::abs(residual_[at(n_ + i)]) / row_scale_);
+      constraint_inconsistency_ = std::max(constraint_inconsistency_, std::abs(residual_[at(n_ + i)]) / row_scale(i));
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {
@@ -526,7 +591,7 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
     }
   }
   for (int i = 0; i < n_; ++i) dx[at(i)] = rhs_[at(i)];
-  for (int i = 0; i < n_b_; ++i) dl_b[at(i)] = row_scale_ * rhs_[at(n_ + i)];
+  for (int i = 0; i < n_b_; ++i) dl_b[at(i)] = row_scale(i) * rhs_[at(n_ + i)];
   return all_finite(rhs_);
 }
 

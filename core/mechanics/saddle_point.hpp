@@ -20,6 +20,7 @@
 // instead, so that the step is taken in halves. All this follows from counts.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "core/linear/dense_lu.hpp"
@@ -42,9 +43,15 @@ class SaddlePoint {
   /// saddle points. `length` divides torques in the norm of residuals.
   /// Without symmetry `positive_definite` is that of the symmetrised matrix.
   void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1);
+  /// Several parts, which all have the unknowns and bilateral rows of the system, as one saddle point: first the
+  /// unknowns of all parts, then their rows. Solved directly.
+  void analyse_coupled(const System& system, int parts);
 
   /// Assembles and factorises; false if the matrix is singular beyond repair.
   bool factorise(const Linearisation& request);
+  /// The same for coupled parts: blocks[i * parts + j] holds the derivatives of part i by the unknowns of part j; null:
+  /// zero. Rows act as reactions in their own part only.
+  bool factorise(std::span<const Linearisation* const> blocks);
   bool factorised() const { return factorised_; }
   void forget() { factorised_ = false; }
 
@@ -110,6 +117,8 @@ class SaddlePoint {
     void restore(const System& system, const NamedArrays& record, const std::string& prefix, bool arrays);
   };
 
+  void resize(int parts);
+  double row_scale(int row) const { return row_scale_[parts_ == 1 ? 0 : at(row / rows_of_part_)]; }
   Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
   void assemble(const Linearisation& request);
   void analyse_direct();
@@ -129,8 +138,10 @@ class SaddlePoint {
   const System* system_ = nullptr;
   const SparsePattern* pattern_ = nullptr;
   Vector values_, rhs_, residual_, correction_, previous_, rhs_scratch_;
-  int n_ = 0, n_b_ = 0, n_A_ = 0;
-  double row_scale_ = 1, constraint_inconsistency_ = 0;
+  int n_ = 0, n_b_ = 0, n_A_ = 0;  // of all parts
+  int parts_ = 1, rows_of_part_ = 0;
+  Vector row_scale_;  // of every part
+  double constraint_inconsistency_ = 0;
   bool factorised_ = false, regularised_ = false, delassus_regularised_ = false, delassus_known_ = false;
   std::vector<int> diagonal_;      // positions of the multiplier diagonal
   std::vector<ActiveRow> active_;  // the first n_A_ are in use
@@ -153,6 +164,12 @@ class SaddlePoint {
   ProjectedCg cg_;
   LinearCounters cg_counters_;
   std::vector<const SparseRow*> cg_rows_;
+
+  // coupled parts
+  std::shared_ptr<const SparsePattern> coupled_;
+  Vector block_values_;
+  std::vector<std::vector<int>> block_places_;  // of the entries of a block in the coupled matrix; -1: upper rows of
+                                                // another part
 };
 
 }  // namespace carom

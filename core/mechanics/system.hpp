@@ -35,7 +35,7 @@ struct TangentOperators {
 /// The linearisation of one sub-problem: the saddle-point matrix [[S, -k G_b^T], [-k G_b, 0]] of order size() +
 /// bilateral(),
 ///   S = c_M M(q_M) + c_C (-df/dv) + [c_K (D(M a) - Df) - c_s D(G^T s)] T      derivatives at (q, v, t)
-///   rows: G + c_rate D(G v + g_t) T, or G T if rows_through_T
+///   rows: c_row G + c_rate D(G v + g_t) T, with G T in place of G if rows_through_T
 /// Units: S x has the unit of the residual r for an unknown x. So c_M has the unit of r/(M x), c_C of r/(df/dv x), c_K
 /// of r/(Df x), and c_s s has the unit of c_K times a force. The position correction with step h has r in mass times
 /// length, x in length, c_M = 1, c_K = h^2, c_s = 1 and s in force times time^2. All pointers refer to arrays of the
@@ -50,6 +50,7 @@ struct Linearisation {
   const double* s = nullptr;            ///< multipliers in D(G^T s), rows() entries; null: no such term
   const TangentOperators* T = nullptr;  ///< null: identity
   double c_rate = 0;                    ///< dq/dx of rows at velocity level: a time if x is a velocity
+  double c_row = 1;    ///< factor of G in the rows; another one than 1 where x moves q by c_row x
   bool rows_through_T = false;
   double loads = 1;                      ///< factor of gravity and of blocks that only contain loads, within c_K
   MassKind mass = MassKind::consistent;  ///< the matrix M of c_M
@@ -177,6 +178,8 @@ class System {
   /// G of a row, or G T if T is not null; fixed components have no entry.
   void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G,
                     const StepStart* start = nullptr) const;
+  /// The derivative of a row of any kind as `request` says (above Linearisation).
+  void row_linearisation(int row, const Linearisation& request, SparseRow& derivative) const;
   /// Where the row acts and in which direction, in inertial axes.
   ConstraintBlock::Place row_contact_place(int row, In q, In v, double t) const;
 

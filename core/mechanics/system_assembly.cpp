@@ -260,7 +260,7 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
       }
       if (traits.kind != RowKind::bilateral) continue;
 
-      // add -k G^T to the columns of the multipliers, -k (G + c_rate D(G v + g_t) T) to the rows
+      // add -k G^T to the columns of the multipliers, -k (c_row G + c_rate D(G v + g_t) T) to the rows
       ConstraintValues wanted;
       wanted.gradient = A.data();
       double* rate_gradient = A.data() + rows * m;
@@ -280,7 +280,7 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
         apply_columns(tables.frames, static_cast<int>(m), item, *r.T, rate_gradient, block.rows());
       for (std::size_t k = 0; k < rows * m; ++k) {
         if (lower[k] < 0) continue;
-        values[at(lower[k])] -= r.row_scale * A[k];
+        values[at(lower[k])] -= r.row_scale * r.c_row * A[k];
         if (wanted.rate_gradient != nullptr) values[at(lower[k])] -= r.row_scale * r.c_rate * rate_gradient[k];
       }
     }

@@ -110,6 +110,31 @@ void System::row_gradient(int row, In q, double t, const TangentOperators* T, Sp
   sparse_row(p, wanted.gradient, G);
 }
 
+void System::row_linearisation(int row, const Linearisation& r, SparseRow& derivative) const {
+  const RowPlace p = row_place(row);
+  const ConstraintBlock& block = *constraints_[at(p.block)];
+  const ConstraintTables& tables = *constraint_tables_[at(p.block)];
+  const Range item{p.item, p.item + 1};
+  const int local_size = block.topology().local_size;
+  const std::size_t entries = at(block.rows() * local_size);
+  const bool rates = r.c_rate != 0 && !block.traits().linear;
+  ConstraintInput in{r.q, nullptr, r.t, r.start};
+  ConstraintValues wanted;
+  wanted.gradient = work_->constraint_matrix.data();
+  if (rates) {
+    gather(block.topology(), tables.equations, item, r.v, work_->constraint_v.data());
+    in.v = work_->constraint_v.data();
+    wanted.rate_gradient = wanted.gradient + entries;
+  }
+  block.evaluate(item, in, wanted);
+  if (r.T != nullptr && r.rows_through_T)
+    apply_columns(tables.frames, local_size, item, *r.T, wanted.gradient, block.rows());
+  if (r.T != nullptr && rates) apply_columns(tables.frames, local_size, item, *r.T, wanted.rate_gradient, block.rows());
+  for (std::size_t k = 0; k < entries; ++k)
+    wanted.gradient[k] = r.c_row * wanted.gradient[k] + (rates ? r.c_rate * wanted.rate_gradient[k] : 0.0);
+  sparse_row(p, wanted.gradient, derivative);
+}
+
 ConstraintBlock::Place System::row_contact_place(int row, In q, In v, double t) const {
   const RowPlace p = row_place(row);
   const ConstraintBlock& block = *constraints_[at(p.block)];

@@ -217,6 +217,13 @@ void MixedNewton::go_transient(const MixedProblem& problem, const SubproblemRepo
 
 bool MixedNewton::factorise(MixedProblem& problem, const ProblemScales& scales, double sigma) {
   Linearisation request;
+  linearise(problem, scales, request);
+  request.c_M += sigma;
+  factor_h_ = scales.h;
+  return current().factorise(request);
+}
+
+void MixedNewton::linearise(MixedProblem& problem, const ProblemScales& scales, Linearisation& request) {
   request.t = scales.t;
   request.row_scale = scales.row_scale;
   request.start = &scales.start;
@@ -230,9 +237,6 @@ bool MixedNewton::factorise(MixedProblem& problem, const ProblemScales& scales, 
   }
   if (n_b_ + n_c_ > 0) request.s = s_linearised_.data();
   problem.linearise(s_linearised_, request);
-  request.c_M += sigma;
-  factor_h_ = scales.h;
-  return current().factorise(request);
 }
 
 double MixedNewton::longest_step() const {

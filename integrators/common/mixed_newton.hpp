@@ -65,7 +65,7 @@ class MixedNewton {
   /// Iterates to the end; false if that fails, and the report says why.
   bool solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
 
-  // For methods that iterate several problems in turn: active set and residual, then one correction. A correction may
+  // For methods that iterate several problems in turn (as one system: monolithic_newton.hpp): active set and residual, then one correction. A correction may
   // do nothing but ask for another test, when the linear solver was changed.
   enum class Test { converged, open, failed };
   Test test(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
@@ -96,6 +96,7 @@ class MixedNewton {
   void restore(const NamedArrays& record);
 
  private:
+  friend class MonolithicNewton;
   SaddlePoint& current() { return transient_ ? *shifted_ : saddle_; }
   const SaddlePoint& current() const { return transient_ ? *shifted_ : saddle_; }
   SubproblemReport& sub(StepReport& report) const { return report.subproblems[at(index_)]; }
@@ -103,6 +104,7 @@ class MixedNewton {
   void gather_active();
   bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);
   bool factorise(MixedProblem& problem, const ProblemScales& scales, double sigma);
+  void linearise(MixedProblem& problem, const ProblemScales& scales, Linearisation& request);
   void go_transient(const MixedProblem& problem, const SubproblemReport& sub);
   double longest_step() const;
   bool search(MixedProblem& problem, double share);
