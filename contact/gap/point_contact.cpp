@@ -26,6 +26,11 @@ PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint>
       obstacle_(std::move(obstacle)),
       motion_(std::move(motion)) {}
 
+const PrescribedMotion::Pose& PointContactBlock::pose_at(double t, std::optional<PrescribedMotion::Pose>& moved) const {
+  static const PrescribedMotion::Pose at_rest;
+  return motion_ == nullptr ? at_rest : moved.emplace(motion_->at(t));
+}
+
 Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const Vec3& x) const {
   if (motion_ == nullptr) return obstacle_->evaluate(x);
   Distance d = obstacle_->evaluate(to_obstacle(pose, x));
@@ -35,7 +40,8 @@ Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const V
 }
 
 void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const {
-  const PrescribedMotion::Pose pose = motion_ == nullptr ? PrescribedMotion::Pose{} : motion_->at(in.t);
+  std::optional<PrescribedMotion::Pose> moved;
+  const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   const bool only_gap =
       values.rate == nullptr && values.bias == nullptr && values.gradient == nullptr && values.rate_gradient == nullptr;
   for (int i = range.first; i < range.last; ++i) {
@@ -77,7 +83,8 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
 }
 
 void PointContactBlock::add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const {
-  const PrescribedMotion::Pose pose = motion_ == nullptr ? PrescribedMotion::Pose{} : motion_->at(in.t);
+  std::optional<PrescribedMotion::Pose> moved;
+  const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   for (int i = range.first; i < range.last; ++i, ++s, f += 6) {
     if (*s == 0) continue;
     const PointState p = point(in, i);
@@ -87,7 +94,8 @@ void PointContactBlock::add_reaction(Range range, const ConstraintInput& in, con
 
 void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                                               double* A) const {
-  const PrescribedMotion::Pose pose = motion_ == nullptr ? PrescribedMotion::Pose{} : motion_->at(in.t);
+  std::optional<PrescribedMotion::Pose> moved;
+  const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   for (int i = range.first; i < range.last; ++i, ++s, A += 36) {
     if (*s == 0) continue;
     const Vec3& offset = points_[static_cast<std::size_t>(i)].offset;
@@ -107,7 +115,8 @@ ContactParameters PointContactBlock::law(int item, int) const {
 }
 
 ConstraintBlock::Place PointContactBlock::place(int item, int, const ConstraintInput& in) const {
-  const PrescribedMotion::Pose pose = motion_ == nullptr ? PrescribedMotion::Pose{} : motion_->at(in.t);
+  std::optional<PrescribedMotion::Pose> moved;
+  const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   const PointState p = point(in, item);
   const Distance d = distance(pose, p.x);
   return {p.x - points_[static_cast<std::size_t>(item)].radius * d.gradient, d.gradient};

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ class PointContactBlock final : public ConstraintBlock {
   PointState point(const ConstraintInput& in, int item) const {
     return point_state(configuration(in, item, 0), node_kind(item, 0), points_[static_cast<std::size_t>(item)].offset);
   }
+  const PrescribedMotion::Pose& pose_at(double t, std::optional<PrescribedMotion::Pose>& moved) const;
   Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x) const;  // in inertial axes
 
   std::vector<ContactPoint> points_;

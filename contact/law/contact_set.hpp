@@ -1,7 +1,7 @@
 // ContactSet: active set and multipliers of the unilateral rows of one sub-problem (Alart, Curnier 1991).
 //
 //   sigma_j = lambda_j - p c_j;   active: bilateral rows and every candidate with sigma_j > 0;
-//   c_j = 0 on active rows, lambda_j = 0 on the others                                     (THEORY section 4)
+//   c_j = 0 on active rows, lambda_j = 0 on the others
 //
 // c is the gap (position), the impact law (velocity) or another complementary quantity. The semi-smooth Newton method
 // evaluates the set anew at every iteration. Should sets repeat themselves (possible with several coupled contacts

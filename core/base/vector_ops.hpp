@@ -2,6 +2,8 @@
 // number of threads.
 #pragma once
 
+#include <algorithm>
+
 #include "core/base/types.hpp"
 
 namespace carom {
@@ -11,7 +13,12 @@ inline void set_zero(Out x) {
 }
 
 inline void copy(In x, Out y) {
-  for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i];
+  // the call of the library's function costs more than a few numbers
+  constexpr std::size_t few = 12;
+  if (x.size() > few)
+    std::copy(x.begin(), x.end(), y.begin());
+  else
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i];
 }
 
 /// y = c x

@@ -115,9 +115,8 @@ void SaddlePoint::analyse_coupled(const System& system, int parts) {
   block_places_.assign(at(parts * parts), {});
   for (int p = 0; p < parts; ++p)
     for (int q = 0; q < parts; ++q)
-      for_entries(p, q, [&](int i, int j) {
-        block_places_[at(p * parts + q)].push_back(i < 0 ? -1 : coupled_->find(i, j));
-      });
+      for_entries(p, q,
+                  [&](int i, int j) { block_places_[at(p * parts + q)].push_back(i < 0 ? -1 : coupled_->find(i, j)); });
   pattern_ = coupled_.get();
   properties_ = {};
   resize(parts);
@@ -304,7 +303,8 @@ void SaddlePoint::set_regularisation(bool on) {
   for (int p = 0; p < parts_; ++p) {
     double largest = 0;
     if (on)
-      for (int i = p * n; i < (p + 1) * n; ++i) largest = std::max(largest, std::abs(values_[at(pattern_->find(i, i))]));
+      for (int i = p * n; i < (p + 1) * n; ++i)
+        largest = std::max(largest, std::abs(values_[at(pattern_->find(i, i))]));
     for (int row = p * rows_of_part_; row < (p + 1) * rows_of_part_; ++row)
       values_[at(diagonal_[at(row)])] = on ? -proximal * largest : 0.0;
   }

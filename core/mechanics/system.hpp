@@ -50,7 +50,7 @@ struct Linearisation {
   const double* s = nullptr;            ///< multipliers in D(G^T s), rows() entries; null: no such term
   const TangentOperators* T = nullptr;  ///< null: identity
   double c_rate = 0;                    ///< dq/dx of rows at velocity level: a time if x is a velocity
-  double c_row = 1;    ///< factor of G in the rows; another one than 1 where x moves q by c_row x
+  double c_row = 1;                     ///< factor of G in the rows; another one than 1 where x moves q by c_row x
   bool rows_through_T = false;
   double loads = 1;                      ///< factor of gravity and of blocks that only contain loads, within c_K
   MassKind mass = MassKind::consistent;  ///< the matrix M of c_M

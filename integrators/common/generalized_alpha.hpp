@@ -1,5 +1,5 @@
-// The generalized-alpha predictor and corrector shared by the nonsmooth and classical methods (THEORY section 3;
-// Chung, Hulbert 1993; Arnold, Brüls 2007).
+// The generalized-alpha predictor and corrector shared by the nonsmooth and classical methods (Chung, Hulbert 1993;
+// Arnold, Brüls 2007).
 #pragma once
 
 #include "core/base/types.hpp"
@@ -39,7 +39,7 @@ struct GeneralizedAlpha {
     }
   }
 
-  /// a_n belongs to t_n + (alpha_m - alpha_f) h; after a change of the step it is moved there (THEORY section 3).
+  /// a_n belongs to t_n + (alpha_m - alpha_f) h; after a change of the step it is moved there.
   static void rescale_a(double h_old, double h_new, In vd_n, Out a_n) {
     const double c = h_new / h_old;
     for (std::size_t i = 0; i < a_n.size(); ++i) a_n[i] = vd_n[i] + c * (a_n[i] - vd_n[i]);

@@ -65,8 +65,8 @@ class MixedNewton {
   /// Iterates to the end; false if that fails, and the report says why.
   bool solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
 
-  // For methods that iterate several problems in turn (as one system: monolithic_newton.hpp): active set and residual, then one correction. A correction may
-  // do nothing but ask for another test, when the linear solver was changed.
+  // For methods that iterate several problems in turn (as one system: monolithic_newton.hpp): active set and residual,
+  // then one correction. A correction may do nothing but ask for another test, when the linear solver was changed.
   enum class Test { converged, open, failed };
   Test test(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
   bool correct(MixedProblem& problem, const ProblemScales& scales, StepReport& report);

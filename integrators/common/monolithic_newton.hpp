@@ -4,7 +4,8 @@
 // unknowns of all. Every iteration tests all problems (MixedNewton::test: active set, tolerances, floors, limits) and
 // solves, unless all have converged,
 //
-//   sum_j S_ij dx_j - G_i^T ds_i = -r_i,      sum_j G_ij dx_j = -c_i       for bilateral and active rows of every part i
+//   sum_j S_ij dx_j - G_i^T ds_i = -r_i,      sum_j G_ij dx_j = -c_i       for bilateral and active rows of every part
+//   i
 //
 // with all coupling terms. The matrix is new in every iteration. A correction to where forces are not finite is halved.
 #pragma once
@@ -57,7 +58,7 @@ class MonolithicNewton {
   SaddlePoint saddle_;
   std::vector<Linearisation> blocks_;  // row by row
   std::vector<const Linearisation*> given_;
-  std::vector<int> rows_;       // active rows of all parts, numbered part * rows() + row
+  std::vector<int> rows_;  // active rows of all parts, numbered part * rows() + row
   std::vector<SparseRow> G_, F_;
   SparseRow derivative_;
   Vector r_, c_b_, c_A_, dx_, ds_b_, ds_A_;

@@ -10,11 +10,6 @@
 namespace carom {
 
 namespace {
-using Clock = std::chrono::steady_clock;
-double seconds(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
 /// The duration in steps: full ones, what remains, and how many there are with a last, shorter one.
 struct Division {
   long full_steps;
@@ -47,6 +42,7 @@ RunStatus Simulation::run() {
   const StepView view{system_, integrator_, state_, *report_, h, true};
   for (Observer* o : observers_) o->start(view);
 
+  lap();
   RunStatus status = RunStatus::completed;
   while (grid_.steps < total) {
     const long k = grid_.steps;
@@ -64,25 +60,31 @@ RunStatus Simulation::run() {
   return status;
 }
 
+// Seconds since the last call.
+double Simulation::lap() {
+  const auto now = std::chrono::steady_clock::now(), last = lap_;
+  lap_ = now;
+  return std::chrono::duration<double>(now - last).count();
+}
+
 // One nominal step, in 2^level parts where it must be.
 Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, double h) {
   const long units = 1L << options_.max_subdivisions;
   bool subdivided = grid_.part > 0 || grid_.level > 0;  // counted already: a restart inside the step
   for (bool ended = false; !ended;) {
     const long length = units >> grid_.level;
-    const auto begin = Clock::now();
     const double size = h * static_cast<double>(length) / static_cast<double>(units);
     system_.find_candidates(state_.q, state_.v, state_.t, size);
     const StepReport& report = integrator_.step(state_, size);
     report_ = &report;
-    const auto end = Clock::now();
-    statistics_.step_seconds += seconds(begin, end);
+    statistics_.step_seconds += lap();
 
     if (!report.converged) {
       ++statistics_.rejected;
       if (!subdivided) ++statistics_.subdivided_steps;
       subdivided = true;
       for (Observer* o : observers_) o->rejected({system_, integrator_, state_, report, h, false});
+      if (!observers_.empty()) statistics_.observer_seconds += lap();
       if (grid_.level == options_.max_subdivisions) return Outcome::failed;
       ++grid_.level;
       continue;
@@ -102,7 +104,7 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
     record(report);
     if (!observers_.empty()) {
       for (Observer* o : observers_) o->after_step({system_, integrator_, state_, report, h, ended});
-      statistics_.observer_seconds += seconds(end, Clock::now());
+      statistics_.observer_seconds += lap();
     }
     if (!ended && stopped()) return Outcome::interrupted;
   }

@@ -2,6 +2,7 @@
 // step grows back on a binary grid, so that the multiples of the nominal step are hit again.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <vector>
 
@@ -82,6 +83,7 @@ class Simulation {
   Outcome nominal_step(double t_start, double t_end, double h);
   bool stopped() const { return stop_ != nullptr && *stop_ != 0; }
   void record(const StepReport& report);
+  double lap();
 
   System& system_;
   Integrator& integrator_;
@@ -93,6 +95,7 @@ class Simulation {
   const StepReport* report_ = &start_report_;
   Grid grid_;
   bool restored_ = false;
+  std::chrono::steady_clock::time_point lap_;
   const volatile std::sig_atomic_t* stop_ = nullptr;
 };
 

@@ -4,10 +4,12 @@
 //   q = q_n o exp(h (theta v + (1 - theta) v_n))
 //   G_b(q) v + g_t = 0,     0 <= G_u(q_m) v + g_t + e (G_u(q_m) v_n + g_t,n)  perp  P_u >= 0
 //
-// for the contacts whose gap at q_m = q_n o exp(h/2 v_n) is not positive. THEORY section 7; Acary, Brémond, Huber,
-// Roger, "An introduction to Moreau's sweeping process" (2016); [BENCH19]. Impulses P, no forces: what users see is
-// P/h. Joints hold at velocity level at the end of a step and drift at position level; contacts penetrate by up to h
-// |v|/2. Order 1; 2 on smooth motions without joints at theta = 1/2, where free vibrations keep their energy.
+// for the contacts whose gap at q_m = q_n o exp(h/2 v_n) is not positive. Jean, "The non-smooth contact dynamics
+// method" (1999); Di Stasio, Dureisseix, Gravouil et al. (2019), [BENCH19].
+//
+// P are impulses; the force of a row is P/h. Joints hold at velocity level at the end of a step and drift at position
+// level. Contacts penetrate by up to h |v|/2. The method has order 1, and order 2 on smooth motions without joints at
+// theta = 1/2, where free vibrations keep their energy.
 #pragma once
 
 #include "integrators/common/integrator.hpp"

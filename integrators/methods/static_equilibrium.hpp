@@ -7,9 +7,9 @@
 // the time loop is an increment of load; one that does not converge is halved there and grows back.
 //
 // Each equilibrium is found by MixedNewton on the saddle point [[K - D(G^T lambda), -G_A^T], [-G_A, 0]] with the
-// augmented Lagrangian of Alart and Curnier for the set A of contacts (THEORY sections 2 and 4), damped by the
-// monotonicity test, which does not see the stiff membrane forces that make a test on residuals so slow for slender
-// bodies, and with pseudo-transient continuation, which moves as little as possible along what nothing holds.
+// augmented Lagrangian of Alart and Curnier for the set A of contacts. The monotonicity test damps the iteration: it
+// measures corrections, in which stiff membrane forces have no weight, whereas a test on residuals makes slow progress
+// for slender bodies. Pseudo-transient continuation moves as little as possible along motions that nothing holds.
 //
 // Limits: equilibria are followed by load, so that the path ends where the load has a maximum (limit point); whether an
 // equilibrium is stable is not asked. No friction. Forces that depend on velocities are those at rest.

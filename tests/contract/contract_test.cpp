@@ -1,5 +1,5 @@
-// The contracts of elements, constraints and integrators, for every one there is. A new element, joint, obstacle or
-// integrator: one line in one of the lists below.
+// The contracts of elements and constraints, for every one there is. A new element, joint or obstacle: one line in one
+// of the lists below.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -21,7 +21,6 @@
 #include "elements/solid/solid.hpp"
 #include "tests/contract/constraint_contract.hpp"
 #include "tests/contract/element_contract.hpp"
-#include "tests/contract/integrator_contract.hpp"
 #include "tests/support/polar_mass.hpp"
 
 namespace {
@@ -547,31 +546,6 @@ std::vector<ConstraintCase> constraints() {
   return list;
 }
 
-// ---- integrators
-
-std::vector<MethodCase> methods() {
-  return {
-      {"decoupled", R"({"type": "nsga_decoupled"})"},
-      {"decoupled, spectral radius 1", R"({"type": "nsga_decoupled", "rho_infinity": 1})"},
-      {"decoupled, spectral radius 0", R"({"type": "nsga_decoupled", "rho_infinity": 0})"},
-      {"decoupled without force corrections", R"({"type": "nsga_decoupled", "force_corrections": false})"},
-      {.name = "decoupled, modified Newton",
-       .keys = R"({"type": "nsga_decoupled", "newton": {"method": "modified"}})",
-       .keeps_matrices = true},
-      {.name = "Moreau-Jean",
-       .keys = R"({"type": "moreau_jean"})",
-       .order = 1,
-       .multiplier_order = 0,
-       .position_level = false,
-       .contacts_at_end = false},
-      {.name = "static", .keys = R"({"type": "static"})", .dynamic = false},
-  };
-}
-
-template <class Check>
-void for_methods(const Check& check) {
-  for (const MethodCase& c : methods()) check(c);
-}
 template <class Check>
 void for_elements(const Check& check) {
   for (const ElementCase& c : elements()) check(c);
@@ -630,12 +604,3 @@ TEST_CASE("every constraint: values are overwritten and reactions are added") {
 }
 TEST_CASE("every constraint: each value can be asked for alone") { for_constraints(check_single_values); }
 TEST_CASE("every constraint: no call allocates") { for_constraints(check_constraint_no_allocation); }
-
-TEST_CASE("every integrator: errors in a smooth motion fall with the order of its paper") { for_methods(check_order); }
-TEST_CASE("every integrator: joints and contacts hold at the end of a step at the levels it claims") {
-  for_methods(check_levels);
-}
-TEST_CASE("every integrator: a restart from a record goes on to the last bit") { for_methods(check_restart); }
-TEST_CASE("every integrator: a rejected step leaves no trace") { for_methods(check_rejected_step); }
-TEST_CASE("every integrator: once contacts were met no step allocates") { for_methods(check_steps_without_allocation); }
-TEST_CASE("every integrator: free bodies keep their momentum") { for_methods(check_momentum); }

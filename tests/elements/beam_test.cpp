@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
+
 #include "tests/support/beam_line.hpp"
 
 namespace {
@@ -169,6 +171,35 @@ TEST_CASE("beam: rigid rotations have the mass, angular momentum and energy of t
   CHECK(relative_error(p.linear, Vec3(m * Omega.cross(Vec3(L / 2, 0, 0)))) < 1e-13);
   CHECK(relative_error(p.angular, Vec3(J * Omega)) < 1e-13);
   CHECK(s.energies(s.initial_configuration(), v, 0).kinetic == doctest::Approx(0.5 * Omega.dot(J * Omega)));
+}
+
+TEST_CASE("beam: the energy of a spin does not depend on the axes of the nodes") {
+  // two beams at one place, whose nodes have the axes of the section, or others
+  const BeamSection section = steel();
+  Random random(8);
+  const Vec3 spin = random.in_box(3);
+  double energy[2];
+  for (const bool turned : {false, true}) {
+    Beam beam;
+    set_reference(beam, {Mat3::Identity(), Vec3::Zero()}, {Mat3::Identity(), Vec3(0.4, 0, 0)});
+    if (turned) {
+      beam.R_a = random.rotation_matrix();
+      beam.R_b = random.rotation_matrix();
+    }
+    System s;
+    Vector v;
+    for (const Mat3& R : {beam.R_a, beam.R_b}) {
+      const Mat3 axes = R.transpose();  // of the node, in inertial axes, since those of the section are inertial
+      const Vec3 x(v.empty() ? 0.0 : beam.length, 0, 0), x_rate = spin.cross(x), body_spin = axes.transpose() * spin;
+      (v.empty() ? beam.node_a : beam.node_b) = s.add_node(NodeKind::frame, node_configuration({axes, x}), "node");
+      v.insert(v.end(), x_rate.begin(), x_rate.end());
+      v.insert(v.end(), body_spin.begin(), body_spin.end());
+    }
+    s.add(std::make_unique<BeamBlock>("beam", std::vector<BeamSection>{section}, std::vector<Beam>{beam}));
+    s.finalize();
+    energy[turned ? 1 : 0] = s.energies(s.initial_configuration(), v, 0).kinetic;
+  }
+  CHECK(energy[1] == doctest::Approx(energy[0]).epsilon(1e-13));
 }
 
 TEST_CASE("beam: damping takes the power tau L eps' . K eps'") {

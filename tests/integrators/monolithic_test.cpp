@@ -86,8 +86,8 @@ struct Chain {
     }
     system.add(std::make_unique<PointMassBlock>("masses", masses));
     system.add(std::make_unique<Rods>(rods, rod));
-    system.add(std::make_unique<PointContactBlock>("ball", points, make_sphere(Vec3(0.1, 0, -1.02), 1.0, false), nullptr,
-                                                   false));
+    system.add(std::make_unique<PointContactBlock>("ball", points, make_sphere(Vec3(0.1, 0, -1.02), 1.0, false),
+                                                   nullptr, false));
     system.set_gravity(Vec3(0.3, 0, -gravity));
     system.finalize();
   }
