@@ -227,7 +227,7 @@ class Run final : public Command {
       throw;
     }
 
-    if (!quiet_) fmt::print("{}\n{}", closing_line(account, directory), closing_table(model, account));
+    if (!quiet_) fmt::print("{}\n{}", closing_line(account, directory), closing_table(model, account, verbose_));
     if (account.status == RunStatus::failed) {
       print_failure(model, account);
       for (const std::string& hint : postmortem->hints()) fmt::print(stderr, "carom: hint: {}\n", hint);

@@ -26,10 +26,64 @@ constexpr double direct_operations_per_entry = 3000;
 
 }  // namespace
 
-void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length) {
+Vector row_weights(const System& system, double length) {
+  // of every equation: its vector, which is the translation or the rotation of a node, and its unit
+  const int n = system.size();
+  std::vector<int> vector_of(at(n));
+  Vector unit(at(n), 1.0), weights(at(system.bilateral()), 1.0);
+  for (int i = 0; i < n; ++i) vector_of[at(i)] = 2 * system.equation_node(i);
+  for (const DofMap::Frame& f : system.dofs().rotating_frames())
+    for (int c = 0; c < 3; ++c) {
+      unit[at(f.equation + c)] = 1 / length;
+      ++vector_of[at(f.equation + c)];
+    }
+  SparseRow G;
+  for (int i = 0; i < system.bilateral(); ++i) {
+    system.row_gradient(i, system.initial_configuration(), 0.0, nullptr, G);
+    double largest = 0;
+    for (std::size_t k = 0; k < G.equation.size(); ++k) {
+      double sum = 0;
+      for (std::size_t l = 0; l < G.equation.size(); ++l) {
+        const double x = G.value[l] * unit[at(G.equation[l])];
+        if (vector_of[at(G.equation[l])] == vector_of[at(G.equation[k])]) sum += x * x;
+      }
+      largest = std::max(largest, std::sqrt(sum));
+    }
+    if (largest > 0 && std::isfinite(largest)) weights[at(i)] = largest;
+  }
+  return weights;
+}
+
+void SaddlePoint::set_units(double length) {
+  const auto power = [](double x) { return std::exp2(std::round(std::log2(x))); };
+  const Vector weights = row_weights(*system_, length);
+  const int n = n_ / parts_;
+  unit_.assign(at(n_ + n_b_), 1.0);
+  for (int p = 0; p < parts_; ++p) {
+    for (const DofMap::Frame& f : system_->dofs().rotating_frames())
+      for (int c = 0; c < 3; ++c) unit_[at(p * n + f.equation + c)] = power(1 / length);
+    for (int i = 0; i < rows_of_part_; ++i) unit_[at(n_ + p * rows_of_part_ + i)] = power(1 / weights[at(i)]);
+  }
+  if (std::all_of(unit_.begin(), unit_.end(), [](double u) { return u == 1; })) unit_.clear();
+}
+
+void SaddlePoint::to_units(Vector& values) const {
+  if (unit_.empty()) return;
+  for (int i = 0; i < n_ + n_b_; ++i)
+    for (int k = pattern_->row_start[at(i)]; k < pattern_->row_start[at(i + 1)]; ++k)
+      values[at(k)] *= unit_[at(i)] * unit_[at(pattern_->column[at(k)])];
+}
+
+void SaddlePoint::turn(Vector& b) const {
+  for (std::size_t i = 0; i < unit_.size(); ++i) b[i] *= unit_[i];
+}
+
+void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length,
+                          bool scaled) {
   system_ = &system;
   pattern_ = &system.saddle_pattern();
   resize(1);
+  if (scaled && n_b_ > 0) set_units(length);
 
   // worth iterating? the shortest row excludes small models at once
   const bool possible = scratch != nullptr && n_b_ == 0 && properties.positive_definite;
@@ -71,6 +125,7 @@ void SaddlePoint::resize(int parts) {
   rows_of_part_ = system_->bilateral();
   n_b_ = parts * rows_of_part_;
   row_scale_.assign(at(parts), 1.0);
+  unit_.clear();
   for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
   diagonal_.clear();
   for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
@@ -92,7 +147,7 @@ void SaddlePoint::resize(int parts) {
   cg_rows_.reserve(few);
 }
 
-void SaddlePoint::analyse_coupled(const System& system, int parts) {
+void SaddlePoint::analyse_coupled(const System& system, int parts, double length, bool scaled) {
   system_ = &system;
   const SparsePattern& block = system.saddle_pattern();
   const int n = system.size(), rows = system.bilateral(), all = parts * (n + rows);
@@ -120,6 +175,7 @@ void SaddlePoint::analyse_coupled(const System& system, int parts) {
   pattern_ = coupled_.get();
   properties_ = {};
   resize(parts);
+  if (scaled && n_b_ > 0) set_units(length);
   symmetrised_ = false;
   cg_ = {};
   scratch_ = nullptr;
@@ -137,6 +193,7 @@ bool SaddlePoint::factorise(std::span<const Linearisation* const> blocks) {
     for (std::size_t k = 0; k < places.size(); ++k)
       if (places[k] >= 0) values_[at(places[k])] += block_values_[k];
   }
+  to_units(values_);
   for (int p = 0; p < parts_; ++p) row_scale_[at(p)] = blocks[at(p * (parts_ + 1))]->row_scale;
   for (ActiveRow& row : active_) row.kept = false;
   delassus_known_ = projected_ = false;
@@ -275,13 +332,17 @@ void SaddlePoint::assemble(const Linearisation& request) {
   Linearisation wanted = request;
   wanted.symmetrised = symmetrised_;
   system_->assemble(wanted, values);
-  if (request.frame_blocks.empty()) return;
+  if (request.frame_blocks.empty()) {
+    to_units(values);
+    return;
+  }
   std::size_t entry = 0;
   for (const DofMap::Frame& f : system_->dofs().rotating_frames())
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j, ++entry)
         if (const int k = pattern_->find(f.equation + i, f.equation + j); k >= 0)
           values[at(k)] += request.frame_blocks[entry];
+  to_units(values);
 }
 
 bool SaddlePoint::factorise_directly() {
@@ -375,8 +436,10 @@ bool SaddlePoint::base_solve(Vector& b) {
     if (!cg_.set_rows({})) return false;
     return run_cg(residual_, {}, {}, b, {}) == ProjectedCg::Status::converged;
   }
+  turn(b);
   if (!regularised_) {
     solver_.solve(b);
+    turn(b);
     return true;
   }
   // proximal point: refine against the matrix without the regularisation
@@ -397,10 +460,13 @@ bool SaddlePoint::base_solve(Vector& b) {
     size += correction_[i] * correction_[i];
     change += (correction_[i] - previous_[i]) * (correction_[i] - previous_[i]);
   }
-  if (change >= 0.01 * size) return true;
-  axpy(-refinements, correction_, b);
-  multiply(*pattern_, values_, correction_, rhs_scratch_);
-  axpy(refinements, rhs_scratch_, residual_);
+  if (change < 0.01 * size) {
+    axpy(-refinements, correction_, b);
+    multiply(*pattern_, values_, correction_, rhs_scratch_);
+    axpy(refinements, rhs_scratch_, residual_);
+  }
+  turn(b);
+  for (std::size_t i = 0; i < unit_.size(); ++i) residual_[i] /= unit_[i];
   return true;
 }
 
@@ -573,7 +639,8 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
   if (!zero && !base_solve(rhs_)) return false;
   if (!zero && regularised_)
     for (int i = 0; i < n_b_; ++i)
-      constraint_inconsistency_ = std::max(constraint_inconsistency_, std::abs(residual_[at(n_ + i)]) / row_scale(i));
+      constraint_inconsistency_ = std::max(constraint_inconsistency_, std::abs(residual_[at(n_ + i)]) / row_scale(i) *
+                                                                          (unit_.empty() ? 1.0 : unit_[at(n_ + i)]));
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {

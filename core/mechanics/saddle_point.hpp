@@ -36,16 +36,24 @@ struct Accuracy {
   double enough = 0;
 };
 
+/// What bilateral rows measure, one weight per row: the largest part of its gradient at the start that belongs to the
+/// translation or, over `length`, to the rotation of a node. A row over its weight is a length, whether it holds places
+/// or angles, in any axes.
+Vector row_weights(const System& system, double length);
+
 class SaddlePoint {
  public:
   /// Symbolic analysis, once per system, which outlives this. `scratch`, if given, says that solutions are corrected,
   /// so that conjugate gradients may be chosen; it holds the matrix while it is assembled and may be shared with other
   /// saddle points. `length` divides torques in the norm of residuals.
-  /// Without symmetry `positive_definite` is that of the symmetrised matrix.
-  void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1);
+  /// Without symmetry `positive_definite` is that of the symmetrised matrix. With `scaled`, rotations are multiplied by
+  /// the length and rows divided by their weights inside the matrix, so that rank and regularisation do not depend on
+  /// the unit of length; all factors are powers of two, which round nothing.
+  void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1,
+               bool scaled = false);
   /// Several parts, which all have the unknowns and bilateral rows of the system, as one saddle point: first the
   /// unknowns of all parts, then their rows. Solved directly.
-  void analyse_coupled(const System& system, int parts);
+  void analyse_coupled(const System& system, int parts, double length = 1, bool scaled = false);
 
   /// Assembles and factorises; false if the matrix is singular beyond repair.
   bool factorise(const Linearisation& request);
@@ -75,8 +83,9 @@ class SaddlePoint {
   bool iterative() const { return iterative_ && !direct_; }
 
   LinearCounters counters() const;
-  /// What the last solve left of G_b dx + c_b: redundant rows contradict each other a little where positions fit only
-  /// nearly, and are then solved in the sense of least squares, with multipliers of no part that does nothing.
+  /// What the last solve left of G_b dx + c_b, over the weights of the rows where they are scaled: redundant rows
+  /// contradict each other a little where positions fit only nearly, and are then solved in the sense of least squares,
+  /// with multipliers of no part that does nothing.
   double constraint_inconsistency() const { return constraint_inconsistency_; }
   /// Bilateral rows are known to be redundant, although a state nearby may hide it.
   void expect_redundant() { regularised_ = true; }
@@ -118,6 +127,9 @@ class SaddlePoint {
   };
 
   void resize(int parts);
+  void set_units(double length);
+  void to_units(Vector& values) const;
+  void turn(Vector& b) const;
   double row_scale(int row) const { return row_scale_[parts_ == 1 ? 0 : at(row / rows_of_part_)]; }
   Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
   void assemble(const Linearisation& request);
@@ -137,6 +149,7 @@ class SaddlePoint {
   LinearSolver solver_;
   const System* system_ = nullptr;
   const SparsePattern* pattern_ = nullptr;
+  Vector unit_;  // of equations and rows of the matrix, powers of two; empty: all are 1
   Vector values_, rhs_, residual_, correction_, previous_, rhs_scratch_;
   int n_ = 0, n_b_ = 0, n_A_ = 0;  // of all parts
   int parts_ = 1, rows_of_part_ = 0;

@@ -1,4 +1,5 @@
 #include "core/mechanics/system.hpp"
+#include "core/formula/pole.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -326,10 +327,11 @@ void System::watch(TimeFunction formula, bool with_rate, std::string name) {
   watched_.push_back({std::move(formula), with_rate, std::move(name)});
 }
 
-std::string System::undefined_formula(double t) const {
+std::string System::undefined_formula(double from, double to) const {
   for (const WatchedFormula& w : watched_) {
-    const TimeValue x = w.formula.evaluate(t);
-    if (!std::isfinite(x.value) || (w.with_rate && !std::isfinite(x.rate))) return w.name;
+    const TimeValue x = w.formula.evaluate(to);
+    if (!std::isfinite(x.value) || (w.with_rate && !std::isfinite(x.rate)) || has_pole(w.formula, from, to))
+      return w.name;
   }
   return {};
 }

@@ -145,11 +145,14 @@ class System {
   double largest_angular_velocity(In v) const;
   /// Largest |coordinate| of all free translational and scalar components.
   double largest_position(In q) const;
-  /// The name of a watched formula whose value (or rate, if a block uses the rate) is not finite at t; empty if all are
-  /// finite.
-  std::string undefined_formula(double t) const;
+  /// The name of a watched formula whose value (or rate, if a block uses the rate) is not finite at the end of a step,
+  /// or that has a pole within; empty if all are finite.
+  std::string undefined_formula(double from, double to) const;
   /// The name of an element that is inverted at q; empty if no element is inverted. with_forces: forces at q are
   /// finite, so only elements with a finite force when inverted are checked.
+  /// The element that gains most energy from (q_0, v_0) to (q_1, v_1), with the remark that the element makes there;
+  /// empty if none gains any.
+  std::string element_of_largest_gain(In q_0, In v_0, In q_1, In v_1, double t) const;
   std::string inverted_element(In q, double t, bool with_forces) const;
   /// Euclidean norm of a force vector of size() entries; torques are divided by length.
   double force_norm(In f, double length) const;

@@ -35,6 +35,35 @@ Energies System::energies(In q, In v, double t) const {
   return sum;
 }
 
+std::string System::element_of_largest_gain(In q_0, In v_0, In q_1, In v_1, double t) const {
+  double largest = 0;
+  std::string name;
+  for (std::size_t b = 0; b < elements_.size(); ++b) {
+    const ElementBlock& block = *elements_[b];
+    const auto energy = [&](int item, In q, In v) {
+      ThreadScratch& scratch = work_->thread_scratch[0];
+      const Range range{item, item + 1};
+      gather(block.topology(), element_tables_[b]->equations, range, v.data(), scratch.v.data());
+      const ElementInput in{q.data(), scratch.v.data(), t};
+      double sum = block.energies(range, in).elastic;
+      if (!block.traits().has_mass) return sum;
+      const std::size_t count = at(block.topology().local_size);
+      double* momentum = work_->local_out.data();
+      std::fill_n(momentum, count, 0.0);
+      block.add_mass_times(range, in, scratch.v.data(), MassKind::consistent, momentum);
+      return sum + 0.5 * dot({scratch.v.data(), count}, {momentum, count});
+    };
+    for (int item = 0; item < block.topology().items; ++item) {
+      const double gain = energy(item, q_1, v_1) - energy(item, q_0, v_0);
+      if (!(gain > largest)) continue;
+      largest = gain;
+      const std::string remark = block.remark(item, {q_1.data(), nullptr, t});
+      name = block.item_name(item) + (remark.empty() ? "" : ", " + remark);
+    }
+  }
+  return name;
+}
+
 Vec3 System::first_moment(std::size_t b, Range range, In q) const {
   // translations are interpolated linearly, so M applied to the node positions is the mass-weighted position
   const Topology& topology = elements_[b]->topology();

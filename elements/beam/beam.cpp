@@ -148,6 +148,14 @@ BeamBlock::Ends BeamBlock::ends(const ElementInput& in, int e) const {
   return ends;
 }
 
+// Beyond pi the strain jumps, because it is the logarithm of the relative rotation.
+std::string BeamBlock::remark(int item, const ElementInput& in) const {
+  const double angle = ends(in, item).w.norm();
+  if (!(angle > 2.8)) return {};
+  return "whose ends are turned by " + std::to_string(angle).substr(0, 4) +
+         " rad against each other: the beam has too few elements";
+}
+
 Vec6 BeamBlock::strain(const ElementInput& in, int e) const {
   const Ends x = ends(in, e);
   Vec6 d;

@@ -61,6 +61,7 @@ class BeamBlock final : public ElementBlock {
   double length(int e) const { return element(e).length; }
   /// Rotation from section axes to node axes at end 0 or 1 of element e.
   Mat3 section_axes(int e, int end) const;
+  std::string remark(int item, const ElementInput& in) const override;
   std::string item_name(int item) const override { return name() + ".element." + std::to_string(item); }
 
  private:

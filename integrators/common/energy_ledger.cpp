@@ -8,10 +8,6 @@
 
 namespace carom {
 
-namespace {
-double sum(const Energies& e) { return e.kinetic + e.elastic + e.potential; }
-}  // namespace
-
 void EnergyLedger::Sum::add(double x) {
   const double s = value + x;
   rest += std::abs(value) >= std::abs(x) ? (value - s) + x : (x - s) + value;
@@ -20,10 +16,10 @@ void EnergyLedger::Sum::add(double x) {
 
 void EnergyLedger::start(const StepView& view) {
   const System& system = view.system;
-  for (Vector* x : {&f_, &zero_}) x->assign(at(system.size()), 0.0);
-  for (Vector* x : {&rates_, &rates_smooth_, &rates_at_rest_}) x->assign(at(system.rows()), 0.0);
+  meter_.emplace(system);
+  for (Vector* x : {&rates_, &rates_smooth_}) x->assign(at(system.rows()), 0.0);
   const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
-  powers_ = powers(system, view.state.q, view.state.v, view.state.t, view.state.lambda);
+  powers_ = meter_->powers(view.state.q, view.state.v, view.state.t, view.state.lambda);
   if (restored_) {
     // nothing, unless the model is another one
     initial_.kinetic += now.kinetic - energy_.kinetic;
@@ -38,25 +34,6 @@ void EnergyLedger::start(const StepView& view) {
   sum_up();
 }
 
-EnergyLedger::Powers EnergyLedger::powers(const System& system, In q, In v, double t, In multipliers) {
-  Powers p;
-  if (system.has_forces(force_external)) {
-    system.forces(q, v, t, force_external, f_);
-    p.loads = dot(f_, v);
-  }
-  if (system.has_forces(force_damping)) {
-    system.forces(q, v, t, force_damping, f_);
-    p.damping = dot(f_, v);
-  }
-  if (system.driven()) {
-    // the reaction's power on the model, of G v = -g_t
-    system.rates(q, zero_, t, bilateral_rows, rates_at_rest_);
-    const std::size_t n = at(system.bilateral());
-    p.drivers = -dot(multipliers.first(n), In(rates_at_rest_).first(n));
-  }
-  return p;
-}
-
 void EnergyLedger::after_step(const StepView& view) {
   const System& system = view.system;
   In forces;  // multipliers of the last motion
@@ -65,12 +42,16 @@ void EnergyLedger::after_step(const StepView& view) {
     // the end of the step lies on the grid of time, to the last bit
     if (stage.t_1 == view.report.t + view.report.h) stage.t_1 = view.state.t;
     const Energies before = energy_;
-    energy_ = system.energies(stage.q_1, stage.v_1, stage.t_1);
+    EnergyPoint now;
+    now.energies = stage.end != nullptr ? stage.end->energies : system.energies(stage.q_1, stage.v_1, stage.t_1);
+    energy_ = now.energies;
     switch (stage.kind) {
       case Stage::Kind::motion:
-        if (!powers_known) powers_ = powers(system, stage.q_0, stage.v_0, stage.t_0, forces);
+        if (!powers_known) powers_ = meter_->powers(stage.q_0, stage.v_0, stage.t_0, forces);
         forces = stage.multipliers;
-        add_motion(view.system, stage, before, energy_);
+        now.powers = stage.end != nullptr ? stage.end->powers
+                                          : meter_->powers(stage.q_1, stage.v_1, stage.t_1, stage.multipliers);
+        add_motion(stage, before, now);
         powers_known = true;
         break;
       case Stage::Kind::correction:
@@ -85,14 +66,25 @@ void EnergyLedger::after_step(const StepView& view) {
     }
     if (!stage.closed.empty()) closed_.assign(stage.closed.begin(), stage.closed.end());
   }
-  if (!powers_known) powers_ = powers(system, view.state.q, view.state.v, view.state.t, forces);
+  if (powers_known) {
+    sum_up();
+    return;
+  }
+  const EnergyPoint* const end = view.integrator.step_end();
+  const double damping = powers_.damping;
+  powers_ = end != nullptr ? end->powers : meter_->powers(view.state.q, view.state.v, view.state.t, forces);
+  // dampers dissipate with the velocities at the end of the step, not with those before corrections and jumps
+  const double difference = 0.5 * last_duration_ * (powers_.damping - damping);
+  damping_.add(difference);
+  corrections_.add(-difference);
   sum_up();
 }
 
-void EnergyLedger::add_motion(const System& system, const Stage& stage, const Energies& before, const Energies& after) {
+void EnergyLedger::add_motion(const Stage& stage, const Energies& before, const EnergyPoint& end) {
+  const Energies& after = end.energies;
   const Powers start = powers_;
-  powers_ = powers(system, stage.q_1, stage.v_1, stage.t_1, stage.multipliers);
-  const double h = stage.duration;
+  powers_ = end.powers;
+  const double h = last_duration_ = stage.duration;
   const double loads = h * 0.5 * (start.loads + powers_.loads), drivers = h * 0.5 * (start.drivers + powers_.drivers),
                damping = h * 0.5 * (start.damping + powers_.damping);
   loads_.add(loads);
@@ -111,11 +103,11 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage) {
   if (n_b > 0) {
     system.rates(q, stage.v_1, t, bilateral_rows, rates_);
     system.rates(q, stage.v_0, t, bilateral_rows, rates_smooth_);
-    if (system.driven()) system.rates(q, zero_, t, bilateral_rows, rates_at_rest_);
+    const In at_rest = system.driven() ? meter_->rates_at_rest(q, t) : In();
     double work = 0, driven = 0;
     for (std::size_t i = 0; i < at(n_b); ++i) {
       work += 0.5 * stage.multipliers[i] * (rates_smooth_[i] + rates_[i]);
-      if (system.driven()) driven -= stage.multipliers[i] * rates_at_rest_[i];
+      if (!at_rest.empty()) driven -= stage.multipliers[i] * at_rest[i];
     }
     constraints_.add(work);
     drivers_.add(driven);
@@ -130,7 +122,7 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage) {
     const double rate_smooth = system.row_rate(row, q_u, stage.v_0, t);
     (closed_[at(row - n_b)] != 0 ? contacts_ : impacts_).add(0.5 * impulse * (rate_smooth + rate));
     if (system.constraints()[at(system.row_place(row).block)]->traits().moving)
-      drivers_.add(-impulse * system.row_rate(row, q_u, zero_, t));
+      drivers_.add(-impulse * meter_->rate_at_rest(row, q_u, t));
   }
 
   if (!stage.force.empty())

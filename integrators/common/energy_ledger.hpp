@@ -18,9 +18,11 @@
 // energy that the new model has.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "integrators/common/energy_meter.hpp"
 #include "integrators/common/observer.hpp"
 
 namespace carom {
@@ -30,13 +32,13 @@ struct EnergyBalance {
   Energies energy;             ///< at the present state
   double loads = 0;            ///< work of loads
   double drivers = 0;          ///< work of moving obstacles and driven joints
-  double damping = 0;          ///< work of dampers
+  double damping = 0;          ///< work of dampers at the velocities at which steps begin and end
   double numerical = 0;        ///< of the smooth motion beyond the work of its forces
   double position = 0;         ///< of the position corrections
   double impacts = 0;          ///< of the impulses by which contacts close, without what moving obstacles give
   double contacts = 0;         ///< the same of contacts that were closed before
   double constraints = 0;      ///< of the joints' impulses, without what drivers give
-  double corrections = 0;      ///< of the force corrections in the jumps
+  double corrections = 0;      ///< of the force corrections in the jumps, without what they change in the dampers' work
   double closure = 0;          ///< energy - initial energy - all of the above
   double scale = 0;            ///< largest sum of |kinetic|, |elastic| and the change of the potential energy so far
   double largest_closure = 0;  ///< |closure| at most
@@ -63,21 +65,17 @@ class EnergyLedger final : public Observer {
     void add(double x);
     double total() const { return value + rest; }
   };
-  struct Powers {
-    double loads = 0, drivers = 0, damping = 0;
-  };
-
-  Powers powers(const System& system, In q, In v, double t, In multipliers);
-  void add_motion(const System& system, const Stage& stage, const Energies& before, const Energies& after);
+  void add_motion(const Stage& stage, const Energies& before, const EnergyPoint& end);
   void add_jump(const System& system, const Stage& stage);
   void sum_up();
 
   EnergyBalance balance_;
-  double largest_ = 0;
+  double largest_ = 0, last_duration_ = 0;
   Energies initial_, energy_;
   Powers powers_;
+  std::optional<EnergyMeter> meter_;
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, constraints_, corrections_;
-  Vector f_, rates_, rates_smooth_, rates_at_rest_, zero_;
+  Vector rates_, rates_smooth_;
   std::vector<std::uint8_t> closed_;  // contacts before the step
   bool restored_ = false;
 };

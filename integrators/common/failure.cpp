@@ -44,6 +44,10 @@ const char* text_of(FailureReason reason) {
       return "a formula has no finite value";
     case FailureReason::inverted_element:
       return "an element is inverted";
+    case FailureReason::unexplained_energy:
+      return "the energy grows without cause";
+    case FailureReason::too_many_subdivisions:
+      return "too many steps in a row were subdivided";
   }
   return "";
 }
@@ -58,6 +62,7 @@ void reset(StepReport& report, const std::vector<const char*>& subproblems) {
     SubproblemReport& s = report.subproblems[i];
     s.name = subproblems[i];
     s.converged = true;
+    s.stalled = false;
     s.iterations = s.attempt_start = s.set_changes = 0;
     s.residual = s.constraint = s.seconds = 0;
   }
@@ -75,6 +80,7 @@ void forget_failure(StepReport& report) {
   report.converged = true;
   report.failed = report.worst_equation = report.worst_row = -1;
   report.reason = FailureReason::none;
+  report.failed_item.clear();
 }
 
 void name_worst(StepReport& report, In equations, In rows) {

@@ -39,6 +39,14 @@ struct GeneralizedAlpha {
     }
   }
 
+  /// v'_{n+1} for d = 0.
+  void accelerate(double h, In v_n, In a_n, In a_star, Out vd) const {
+    for (std::size_t i = 0; i < vd.size(); ++i) {
+      const double a = -(v_n[i] / h + (0.5 - beta) * a_n[i]) / beta;
+      vd[i] = (a - a_star[i]) / c_v();
+    }
+  }
+
   /// a_n belongs to t_n + (alpha_m - alpha_f) h; after a change of the step it is moved there.
   static void rescale_a(double h_old, double h_new, In vd_n, Out a_n) {
     const double c = h_new / h_old;

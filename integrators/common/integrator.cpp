@@ -28,7 +28,8 @@ Integrator::Integrator(const System& system, MethodInfo info, const Scales& scal
       info_(std::move(info)),
       scales_(scales),
       newton_(newton),
-      roundoff_(system.roundoff_force(1.0)) {
+      roundoff_(system.roundoff_force(1.0)),
+      guard_(system, scales, info_.dynamic) {
   if (!info_.rows.covers(system.row_kinds()))
     throw std::invalid_argument(info_.name +
                                 ": the system has constraint rows of a kind that this method does not take");
@@ -39,12 +40,14 @@ const StepReport& Integrator::step(State& state, double h) {
   report_.t = state.t;
   report_.h = h;
   const auto all = solvers();
-  const bool accepted = guarded(state, h);
+  const bool accepted =
+      guarded(state, h) && (guard_.accept(state, other_) || refuse(FailureReason::unexplained_energy));
   // a sub-problem that solved nothing in this step met no redundant rows
   for (std::size_t i = 0; i < all.size(); ++i)
     if (report_.subproblems[i].iterations > 0 && all[i]->redundant()) report_.redundant = true;
   if (accepted) {
     count_events(state, other_);
+    report_.growth = guard_.growth();
     state.swap(other_);
   }
   return report_;
@@ -54,10 +57,11 @@ bool Integrator::guarded(State& state, double h) {
   if (!same_sizes(state, other_)) other_ = state;
   const StepScales scales = measure(state, h, report_);
   if (!std::isfinite(scales.speed) || !std::isfinite(scales.place)) return refuse(FailureReason::state_not_finite);
-  if (std::string formula = system_->undefined_formula(state.t + h); !formula.empty())
+  if (std::string formula = system_->undefined_formula(state.t, state.t + h); !formula.empty())
     return refuse(FailureReason::undefined_formula, std::move(formula));
   report_.timed = system_->size() > large_model || steps_++ % timed_step == 0;
 
+  guard_.begin(state);
   if (!advance(scales, state, other_, report_)) return false;
   other_.t = state.t + h;
   other_.last_h = h;
@@ -114,7 +118,8 @@ void Integrator::report_gaps(const MixedNewton& position, StepReport& report) co
     report.smallest_gap = std::min(report.smallest_gap, position.row_values()[at(row)]);
 }
 
-void Integrator::clear(State& state, double h) const {
+void Integrator::clear(State& state, double h) {
+  guard_.forget();
   state.acceleration.assign(at(system_->size()), 0.0);
   for (Vector* x : {&state.lambda, &state.nu, &state.impulse}) x->assign(at(system_->rows()), 0.0);
   state.active.assign(at(system_->conditional()), 0);
@@ -144,19 +149,23 @@ LinearCounters Integrator::linear_counters() {
 
 void Integrator::save(NamedArrays& record) {
   record.set_number("steps", static_cast<double>(steps_));
+  guard_.save(record);
   for (const MixedNewton* solver : solvers()) solver->save(record);
 }
 
 void Integrator::restore(const NamedArrays& record) {
   steps_ = static_cast<long>(record.number("steps"));
+  guard_.restore(record);
   for (MixedNewton* solver : solvers()) solver->restore(record);
 }
 
 bool consistent_acceleration(const System& system, SaddlePoint& saddle, double mass_scale, In q, In v, double t,
-                             Vector& acceleration, Vector& multipliers, StepReport& report) {
+                             Vector& acceleration, Vector& multipliers, StepReport& report, double c_C, double c_K) {
   const std::size_t n = at(system.size());
   Linearisation request;
   request.c_M = 1;
+  request.c_C = c_C;
+  request.c_K = c_K;
   request.q_M = request.q = q.data();
   request.v = v.data();
   request.t = t;
@@ -173,8 +182,8 @@ bool consistent_acceleration(const System& system, SaddlePoint& saddle, double m
   system.biases(q, v, t, bilateral_rows, bias);
   saddle.set_active({}, q, t, nullptr);
   const In c_b = In(bias).first(multipliers.size());
-  if (!saddle.iterative()) {
-    if (saddle.solve(r, c_b, {}, acceleration, multipliers, {})) return true;
+  if (!saddle.iterative() || c_K != 0) {
+    if (saddle.solve(r, c_b, {}, acceleration, multipliers, {}, {1e-9, 0})) return true;
     mark_failed(report, -1, FailureReason::not_finite);
     return false;
   }

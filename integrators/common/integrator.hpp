@@ -6,6 +6,7 @@
 // says by stages() what happened in between.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "core/linear/linear_solver.hpp"
 #include "core/mechanics/state.hpp"
 #include "core/mechanics/system.hpp"
+#include "integrators/common/energy_guard.hpp"
 #include "integrators/common/mixed_newton.hpp"
 #include "integrators/common/step_report.hpp"
 #include "integrators/common/step_scales.hpp"
@@ -46,7 +48,8 @@ struct Stage {
   double duration = 0;  ///< of a motion: t_1 - t_0 without rounding
   /// Of a jump: an impulse beside that of the rows, force * duration (the force correction f_* of DS). Empty: none.
   In force = {};
-  In row_q = {};         ///< of a jump: where its conditional rows are taken; empty: at q_1
+  In row_q = {};                     ///< of a jump: where its conditional rows are taken; empty: at q_1
+  const EnergyPoint* end = nullptr;  ///< energies and powers at (q_1, v_1), where the guard has measured them
   bool located = false;  ///< t_1 is the time of the event itself; otherwise the event lies in the motion before
   /// Which conditional rows are closed after the stage; empty: as before.
   std::span<const std::uint8_t> closed = {};
@@ -67,12 +70,17 @@ class Integrator {
   /// lives until the next step.
   const StepReport& step(State& state, double h);
 
+  /// The time loop ends the run after a step that was rejected: the report of that step gets the reason.
+  void give_up(FailureReason reason) { report_.reason = reason; }
+
   /// Of the last accepted step; valid until the next one.
   virtual std::span<const Stage> stages() = 0;
   /// The force that users are shown for a row: of a nonsmooth method the smooth multiplier and the impulse over h.
   virtual double row_force(const State& state, int row) const {
     return state.lambda[at(row)] + state.impulse[at(row)] / state.last_h;
   }
+  /// Energies and powers at the end of the last accepted step, where the guard has measured them; null: not measured.
+  const EnergyPoint* step_end() const { return guard_.step_end(); }
   /// All solvers, in the order of the sub-problems.
   virtual std::span<MixedNewton* const> solvers() = 0;
 
@@ -95,6 +103,8 @@ class Integrator {
   /// the sizes of `start`. On failure `end` may be anything.
   virtual bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) = 0;
 
+  /// A dynamic method lets the guard judge its motion and close the step.
+  EnergyGuard& guard() { return guard_; }
   const Scales& scales() const { return scales_; }
   const NewtonOptions& newton() const { return newton_; }
   /// After a step: the state that it began with.
@@ -102,11 +112,18 @@ class Integrator {
   double force_norm(In f) const { return system_->force_norm(f, scales_.length); }
   /// T(d) where it enters some matrix, null otherwise; valid until the next call.
   const TangentOperators* tangent_operators(In d);
+  /// e g'_n, which the impact law of a row reflects. A contact that moves apart at the start and closes within the step
+  /// stays closed: reflecting its rate would leave it approaching.
+  double reflected_rate(int row, In q, const State& start) const {
+    const double e = system_->contact_parameters(row).restitution;
+    const StepStart from{start.q.data(), start.v.data(), start.t};
+    return e == 0 ? 0.0 : e * std::min(0.0, system_->row_rate(row, q, start.v, start.t, &from));
+  }
   StepScales measure(const State& state, double h, StepReport& report) const;
   /// Position residual and smallest gap of the end of a step, from the last test of a problem in gaps.
   void report_gaps(const MixedNewton& position, StepReport& report) const;
-  /// Zero accelerations and multipliers; no row active or closed.
-  void clear(State& state, double h) const;
+  /// Zero accelerations and multipliers; no row active or closed. A run begins.
+  void clear(State& state, double h);
   /// Marks contacts that touch at rest as active: they are known to the first step.
   void mark_touching(State& state) const;
 
@@ -122,15 +139,18 @@ class Integrator {
   NewtonOptions newton_;
   TangentOperators T_;
   double roundoff_;  // System::roundoff_force per length
+  EnergyGuard guard_;
   StepReport report_;
   State other_;  // the state to come; after a step the one before
   long steps_ = 0;
 };
 
 /// v' and the multipliers of bilateral rows (bilateral() entries) from M v' - G_b^T lambda = f, G_b v' + h_b = 0 at
-/// (q, v, t). False with a report if the matrix is singular. `saddle` is analysed for M and forgets the matrix.
+/// (q, v, t). c_C and c_K filter what a step does not resolve: M + c_C C + c_K K in place of M. False with a report if
+/// the matrix is singular. `saddle` is analysed for M and forgets the matrix.
 bool consistent_acceleration(const System& system, SaddlePoint& saddle, double mass_scale, In q, In v, double t,
-                             Vector& acceleration, Vector& multipliers, StepReport& report);
+                             Vector& acceleration, Vector& multipliers, StepReport& report, double c_C = 0,
+                             double c_K = 0);
 
 /// The rows of contacts do not bend: their part of a tangent is constant.
 bool contacts_linear(const System& system);

@@ -21,6 +21,13 @@ constexpr double first_shift = 10;                            // sigma times mas
 constexpr int transient_patience = 4;                         // iterations with sigma, times those without
 constexpr int most_extra_iterations = 400000;                 // for finding a set row by row
 constexpr double stalled_gain = 0.9;
+// of the expected rounding, for the first test of a solve: nothing passes that a correction would improve
+constexpr double first_floor = 0.05;
+// a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
+// tolerance it may then stay
+constexpr double stalling = 0.5;
+constexpr int stalled_early = 2, stalled_late = 3;
+constexpr double late_excess = 3;
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
   switch (failure) {
@@ -53,7 +60,9 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   }
   set_.resize(system, setup.rows);
   // where one solve is the solution, the solve has to be exact
-  saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length);
+  saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, setup.scaled);
+  if (setup.scaled) weights_ = row_weights(system, scales.length);
+  if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   control_ = {options, scales.force, setup.linear || setup.constant_matrix};
 }
 
@@ -62,6 +71,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   if (n_c_ > 0) set_.reset();
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
   held_ = start.held;
+  most_ = start.max_iterations > 0 ? std::min(start.max_iterations, options_.max_iterations) : options_.max_iterations;
   if (start.multipliers.empty()) {
     set_zero(s_);
   } else {
@@ -87,6 +97,7 @@ bool MixedNewton::solve(MixedProblem& problem, const ProblemScales& scales, Step
 void MixedNewton::gather_active() {
   if (n_b_ + n_c_ == 0) return;
   std::copy_n(c_.begin(), n_b_, rows_.begin());
+  for (std::size_t i = 0; i < weights_.size(); ++i) rows_[i] /= weights_[i];
   const auto rows = set_.active_rows();
   for (std::size_t k = 0; k < rows.size(); ++k) rows_[n_b_ + k] = c_A_[k] = c_[at(rows[k])];
   largest_row_ = max_abs(In(rows_).first(n_b_ + rows.size()));
@@ -116,13 +127,20 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   terms_ = problem.residual(s_, r_);
   norm_ = system_->force_norm(r_, scales_.length);
   const double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
-  const bool small = control_.test(sub, norm_, terms_, scales.floor, scales.unit, scales.row_scale,
+  const bool first = iterations == 0 && options_.test == ConvergenceTest::scaled;
+  const double floor =
+      first ? std::min(scales.floor, first_floor * std::max(scales.rounding, scales.floor)) : scales.floor;
+  const bool small = control_.test(sub, norm_, terms_, floor, scales.unit, scales.row_scale,
                                    In(rows_).first(n_b_ + active()), scales.row_tolerance + slack);
   if (!std::isfinite(norm_) || !std::isfinite(largest_row_)) {
     fail(report, FailureReason::not_finite);
     return Test::failed;
   }
   if (small && settled) return Test::converged;
+  if (settled && changes == 0 && stalls(sub, scales)) {
+    sub.stalled = true;
+    return Test::converged;
+  }
   if (scales.stalled_rows > 0 && settled && changes == 0) {
     const double now = largest_row_ + norm_ / scales.row_scale;
     const bool stalls = iterations > 0 && now > stalled_gain * before_;
@@ -132,13 +150,22 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   }
 
   // iterations count from the last change of the active set, which may have to be found row by row
-  const int limit = options_.max_iterations * (transient_ ? transient_patience : 1),
+  const int limit = most_ * (transient_ ? transient_patience : 1),
             extra = static_cast<int>(std::min<std::size_t>(4 * n_c_, most_extra_iterations)),
-            most = options_.max_iterations * (setup_.transient ? transient_patience : 1) + extra;
+            most = most_ * (setup_.transient ? transient_patience : 1) + extra;
   if (iterations - std::max(last_change_, transient_start_) < limit && iterations < most + transient_start_)
     return Test::open;
   fail(report, wish_ >= 0.5 ? FailureReason::nothing_holds_the_loads : FailureReason::no_convergence);
   return Test::failed;
+}
+
+// Residuals that corrections no longer reduce are rounding, if they are near their tolerance.
+bool MixedNewton::stalls(const SubproblemReport& sub, const ProblemScales& scales) const {
+  const int iterations = sub.attempt_iterations();
+  if (iterations < stalled_early || options_.test != ConvergenceTest::scaled) return false;
+  if (!(sub.history_at(sub.iterations) > stalling * sub.history_at(sub.iterations - 1))) return false;
+  const double residual = norm_ / (options_.tolerance * terms_ + std::max(scales.rounding, scales.floor));
+  return std::max(residual, sub.constraint) <= (iterations >= stalled_late ? late_excess : 1.0);
 }
 
 bool MixedNewton::correct(MixedProblem& problem, const ProblemScales& scales, StepReport& report) {
@@ -212,7 +239,7 @@ void MixedNewton::go_transient(const MixedProblem& problem, const SubproblemRepo
   sigma_ = std::max(first_shift * norm_ / (scales_.mass * scales_.length), problem.smallest_shift());
   if (shifted_) return;
   shifted_ = std::make_unique<SaddlePoint>();
-  shifted_->analyse(*system_, {setup_.matrix.symmetric, false});
+  shifted_->analyse(*system_, {setup_.matrix.symmetric, false}, nullptr, scales_.length, setup_.scaled);
 }
 
 bool MixedNewton::factorise(MixedProblem& problem, const ProblemScales& scales, double sigma) {
@@ -331,7 +358,7 @@ void MixedNewton::restore(const NamedArrays& record) {
   saddle_.restore(record, name + " ");
   if ((*x)[1] == 0) return;
   shifted_ = std::make_unique<SaddlePoint>();
-  shifted_->analyse(*system_, {setup_.matrix.symmetric, false});
+  shifted_->analyse(*system_, {setup_.matrix.symmetric, false}, nullptr, scales_.length, setup_.scaled);
   shifted_->restore(record, name + " shifted ");
 }
 

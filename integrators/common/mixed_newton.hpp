@@ -40,6 +40,7 @@ struct MixedSetup {
   bool constant_matrix = false;        ///< S alone is constant
   bool solved_at_rest = false;         ///< without bilateral and active rows the first x is the solution
   bool keep_old_matrix = false;        ///< the first iteration may use the matrix of the step before
+  bool scaled = true;                  ///< bilateral rows are measured as lengths (row_weights), in matrix and tests
   bool augmented_tangent = true;       ///< D(F^T s) with s - p c in place of s
   StepLength step_length = StepLength::full;
   double largest_move = std::numeric_limits<double>::infinity();  ///< of a node in an iteration, times the length scale
@@ -60,6 +61,7 @@ class MixedNewton {
     In multipliers = {};                                    ///< rows() entries; empty: zero
     const std::vector<std::uint8_t>* held = nullptr;        ///< conditional rows that were closed before; null: none
     const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
+    int max_iterations = 0;  ///< of this solve, if fewer than the options allow; 0: as these
   };
   void begin(StepReport& report, const Start& start);
   /// Iterates to the end; false if that fails, and the report says why.
@@ -76,7 +78,10 @@ class MixedNewton {
   std::span<const int> active_rows() const { return set_.active_rows(); }
   const std::vector<std::uint8_t>& flags() const { return set_.flags(); }  ///< per conditional row: active
   In row_values() const { return c_; }                                     ///< of the last test
-  double largest_row() const { return largest_row_; }                      ///< |c| over bilateral and active rows
+  double terms() const { return terms_; }  ///< of the last test (MixedProblem::residual)
+  double largest_row() const {
+    return largest_row_;
+  }  ///< |c| over bilateral rows, divided by their weights, and active
 
   /// After a failure: r, and the rows that were to hold (zero elsewhere).
   In residual() const { return r_; }
@@ -102,6 +107,7 @@ class MixedNewton {
   SubproblemReport& sub(StepReport& report) const { return report.subproblems[at(index_)]; }
   std::size_t active() const { return set_.active_rows().size(); }
   void gather_active();
+  bool stalls(const SubproblemReport& sub, const ProblemScales& scales) const;
   bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);
   bool factorise(MixedProblem& problem, const ProblemScales& scales, double sigma);
   void linearise(MixedProblem& problem, const ProblemScales& scales, Linearisation& request);
@@ -121,6 +127,7 @@ class MixedNewton {
   std::unique_ptr<SaddlePoint> shifted_;  // with sigma M; analysed when first needed
   ContactSet set_;
   const std::vector<std::uint8_t>* held_ = nullptr;
+  int most_ = 0;                   // iterations of this solve
   std::size_t n_b_ = 0, n_c_ = 0;  // bilateral rows, conditional rows that take part
   double factor_h_ = 0;            // of the present matrix
   int last_change_ = 0, transient_start_ = 0;
@@ -128,6 +135,7 @@ class MixedNewton {
   double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
   double norm_ = 0, terms_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
 
+  Vector weights_;  // of bilateral rows; empty: 1
   Vector s_, s_linearised_, s_base_, c_, c_A_, rows_, r_, dx_, dx_next_;
   Vector ds_b_, ds_A_, ds_b_next_, ds_A_next_, row_residual_;
 };

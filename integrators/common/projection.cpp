@@ -223,8 +223,11 @@ ProjectionReport project_positions(const System& system, const Scales& scales, d
   measure(q);
   if (report.residual <= accepted * scales.length + rounding) return report;
 
-  const MixedSetup setup{
-      .name = "projection", .rows = position_rows, .augmented_tangent = false, .largest_turn = largest_turn};
+  const MixedSetup setup{.name = "projection",
+                         .rows = position_rows,
+                         .scaled = false,
+                         .augmented_tangent = false,
+                         .largest_turn = largest_turn};
   std::optional<PositionProjection> projection;
   for (const bool curvature : {true, false}) {
     projection.emplace(system, scales, t, q, curvature);
@@ -252,8 +255,11 @@ ProjectionReport project_velocities(const System& system, const Scales& scales, 
   if (report.residual <= accepted * scales.speed + rounding) return report;
 
   // linear: one solve, and the refinement that redundant rows need
-  const MixedSetup setup{
-      .name = "projection", .matrix = {system.symmetric(), false}, .constant_matrix = true, .augmented_tangent = false};
+  const MixedSetup setup{.name = "projection",
+                         .matrix = {system.symmetric(), false},
+                         .constant_matrix = true,
+                         .scaled = false,
+                         .augmented_tangent = false};
   VelocityProjection projection(system, scales.length, q, t, v);
   MixedNewton newton(system, options, setup, scales, 0, nullptr);
   run(newton, projection, problem_scales(scales.mass, scales.speed, rounding, t), report);

@@ -10,6 +10,9 @@
 namespace carom {
 
 namespace {
+// Rejected trials without a nominal step in between that needed no halving: the run makes no progress.
+constexpr long most_rejected = 1000;
+
 /// The duration in steps: full ones, what remains, and how many there are with a last, shorter one.
 struct Division {
   long full_steps;
@@ -33,7 +36,7 @@ Simulation::Simulation(System& system, Integrator& integrator, State& state, Sim
 }
 
 RunStatus Simulation::run() {
-  if (!restored_) grid_ = {state_.t, 0, 0, 0};
+  if (!restored_) grid_ = {.origin = state_.t};
   const double h = options_.step, origin = grid_.origin;
   const auto [full_steps, rest, total] = divide(options_);
 
@@ -86,6 +89,10 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
       for (Observer* o : observers_) o->rejected({system_, integrator_, state_, report, h, false});
       if (!observers_.empty()) statistics_.observer_seconds += lap();
       if (grid_.level == options_.max_subdivisions) return Outcome::failed;
+      if (++grid_.rejected > most_rejected) {
+        integrator_.give_up(FailureReason::too_many_subdivisions);
+        return Outcome::failed;
+      }
       ++grid_.level;
       continue;
     }
@@ -100,6 +107,7 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
       ++grid_.steps;
       ++statistics_.nominal_steps;
       grid_.part = 0;
+      if (!subdivided) grid_.rejected = 0;
     }
     record(report);
     if (!observers_.empty()) {
@@ -119,7 +127,7 @@ void visit_statistics(Statistics& s, const Visit& visit) {
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
   for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
-                  &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
+                  &s.growth, &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
     visit(*x);
   for (auto& x : s.sampled_seconds) visit(x);
 }
@@ -127,7 +135,8 @@ void visit_statistics(Statistics& s, const Visit& visit) {
 
 void Simulation::save(NamedArrays& record) const {
   record.set("grid", {grid_.origin, static_cast<double>(grid_.steps), static_cast<double>(grid_.part),
-                      static_cast<double>(grid_.level), static_cast<double>(options_.max_subdivisions)});
+                      static_cast<double>(grid_.level), static_cast<double>(options_.max_subdivisions),
+                      static_cast<double>(grid_.rejected)});
   Vector values;
   visit_statistics(statistics_, [&](const auto& x) { values.push_back(static_cast<double>(x)); });
   record.set("statistics", std::move(values));
@@ -137,13 +146,14 @@ void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end
   const Vector *const grid = record.find("grid"), *const statistics = record.find("statistics");
   std::size_t count = 0;
   visit_statistics(statistics_, [&](const auto&) { ++count; });
-  if (grid == nullptr || grid->size() != 5 || statistics == nullptr || statistics->size() != count)
+  if (grid == nullptr || grid->size() != 6 || statistics == nullptr || statistics->size() != count)
     throw std::invalid_argument("Simulation: the record does not fit");
   std::size_t i = 0;
   visit_statistics(statistics_, [&](auto& x) { x = static_cast<std::decay_t<decltype(x)>>((*statistics)[i++]); });
   statistics_.earlier_seconds = statistics_.step_seconds + statistics_.observer_seconds;
 
-  grid_ = {(*grid)[0], static_cast<long>((*grid)[1]), static_cast<long>((*grid)[2]), static_cast<int>((*grid)[3])};
+  grid_ = {(*grid)[0], static_cast<long>((*grid)[1]), static_cast<long>((*grid)[2]), static_cast<int>((*grid)[3]),
+           static_cast<long>((*grid)[5])};
   // a grid that began at an earlier restart ends at the same time as one that began at the start
   if (grid_.origin + options_.duration != t_end) options_.duration = std::max(0.0, t_end - grid_.origin);
   const Division division = divide(options_);
@@ -158,7 +168,7 @@ void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end
   same_grid = same_grid && std::abs(t - state_.t) <= 1e-9 * options_.step && part == std::floor(part);
   grid_.level = std::min(grid_.level, options_.max_subdivisions);
   if (!same_grid) {
-    grid_ = {state_.t, 0, 0, 0};
+    grid_ = {.origin = state_.t, .rejected = grid_.rejected};
     options_.duration = std::max(0.0, t_end - state_.t);
   }
   restored_ = true;
@@ -172,6 +182,7 @@ void Simulation::record(const StepReport& report) {
   statistics_.velocity_residual = std::max(statistics_.velocity_residual, report.velocity_residual);
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
   statistics_.impacts += report.impacts;
+  statistics_.growth = std::max(statistics_.growth, report.growth);
   statistics_.redundant_steps += report.redundant ? 1 : 0;
   statistics_.largest_speed = std::max(statistics_.largest_speed, report.speed);
   statistics_.largest_rotation = std::max(statistics_.largest_rotation, report.rotation);

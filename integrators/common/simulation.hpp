@@ -42,6 +42,7 @@ struct RunStatistics {
   double subproblem_seconds(std::size_t i) const {
     return sampled_total > 0 ? step_seconds * sampled_seconds[i] / sampled_total : 0.0;
   }
+  double growth = 0;  ///< largest growth of the energy without cause, over the energies
   double observer_seconds = 0;
   double earlier_seconds = 0;  ///< step_seconds + observer_seconds of the runs before a restart
   double mean_iterations(std::size_t subproblem) const {
@@ -77,6 +78,7 @@ class Simulation {
     long steps = 0;
     long part = 0;
     int level = 0;
+    long rejected = 0;  // trials since the last nominal step that was not subdivided
   };
 
   enum class Outcome { done, failed, interrupted };

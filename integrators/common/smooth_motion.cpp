@@ -1,10 +1,22 @@
 #include "integrators/common/smooth_motion.hpp"
 
+#include <numeric>
+#include <vector>
+
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/row_rank.hpp"
 #include "integrators/common/failure.hpp"
 #include "integrators/common/integrator.hpp"
 
 namespace carom {
+
+namespace {
+
+constexpr int few_iterations = 10;       // of an attempt
+constexpr int patient_iterations = 25;   // of an attempt with kept matrices or conjugate gradients
+constexpr double unresolved_turn = 0.1;  // rad
+
+}  // namespace
 
 MatrixProperties tangent_properties(const System& system, NewtonMethod method) {
   const bool quasi = system.symmetrisable() && method == NewtonMethod::automatic;
@@ -36,9 +48,12 @@ SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const New
       length_(scales.length),
       mass_(scales.mass),
       predictor_(newton.predictor),
+      index_(index),
+      iterations_(newton.method == NewtonMethod::modified ? patient_iterations : few_iterations),
       alpha_(rho_infinity),
       newton_(system, newton, {.name = "smooth", .matrix = matrix, .linear = system.linear(), .keep_old_matrix = true},
               scales, index, scratch) {
+  if (newton_.saddle().iterative()) iterations_ = patient_iterations;
   for (Vector* x : {&a_star_, &a_n_, &vd_, &v_, &d_, &f_, &reaction_, &Mx_, &dv_}) x->assign(at(system.size()), 0.0);
   q_.assign(at(system.dofs().configuration_size()), 0.0);
 }
@@ -46,13 +61,22 @@ SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const New
 bool SmoothMotion::initialise(State& state, double h, InitialAcceleration kind, SaddlePoint& mass,
                               std::span<MixedNewton* const> solvers, StepReport& report) {
   Vector vd(v_.size()), lambda(at(system_->bilateral()));
-  const auto acceleration = [&](In q, In v, double t, Vector& a) {
-    return consistent_acceleration(*system_, mass, mass_, q, v, t, a, lambda, report);
+  // Whether joints are redundant is a matter of the rank of their rows. Pivots may hide it, by rounding.
+  std::vector<int> joints(lambda.size());
+  std::iota(joints.begin(), joints.end(), 0);
+  if (!joints.empty() && !row_rank(*system_, state.q, state.t, joints).redundant.empty()) mass.expect_redundant();
+  const auto acceleration = [&](In q, In v, double t, Vector& a, double c_C, double c_K) {
+    return consistent_acceleration(*system_, mass, mass_, q, v, t, a, lambda, report, c_C, c_K);
   };
-  if (!acceleration(state.q, state.v, state.t, vd)) return false;
+  if (!acceleration(state.q, state.v, state.t, vd, 0, 0)) return false;
   // Rows redundant at a consistent configuration stay redundant; small errors of the joints can hide it later.
   if (mass.redundant())
     for (MixedNewton* solver : solvers) solver->saddle().expect_redundant();
+  // Where the acceleration turns a node by a large angle within a step, as a moment on a tiny rotary inertia does, the
+  // step does not resolve that motion: take the acceleration of the first iteration of the smooth motion.
+  if (h * h * system_->largest_angular_velocity(vd) > unresolved_turn &&
+      !acceleration(state.q, state.v, state.t, vd, 1 / alpha_.c_a(h), alpha_.c_q(h) / alpha_.c_a(h)))
+    return false;
   state.acceleration = vd;
   copy(lambda, Out(state.lambda).first(lambda.size()));
   state.history = {{"a", vd}};
@@ -63,38 +87,45 @@ bool SmoothMotion::initialise(State& state, double h, InitialAcceleration kind, 
   combine(tau, state.v, 0.5 * tau * tau, vd, d);
   system_->retract(state.q, d, q);
   axpy(tau, vd, v);
-  return acceleration(q, v, state.t + tau, state.history[0].values);
+  if (!acceleration(q, v, state.t + tau, state.history[0].values, 0, 0)) return false;
+  if (h * h * system_->largest_angular_velocity(state.history[0].values) <= unresolved_turn) return true;
+  return acceleration(q, v, state.t + tau, state.history[0].values, 1 / alpha_.c_a(h), alpha_.c_q(h) / alpha_.c_a(h));
 }
 
-bool SmoothMotion::solve(const ProblemScales& scales, const State& start, StepReport& report) {
+bool SmoothMotion::solve(const ProblemScales& scales, const State& start, EnergyGuard& guard, StepReport& report) {
   start_ = &start;
   step_ = scales.start;
   h_ = scales.h;
   t_ = scales.t;
-  if (attempt(predictor_, scales, report)) return true;
-  const bool same = predictor_ == Predictor::zero && !newton_.began_with_old_matrix();
-  if (newton_.setup().linear || same) return false;
+  if (attempt(predictor_ == Predictor::previous ? First::previous : First::zero, scales, guard, report)) return true;
+  if (newton_.setup().linear) return false;
   forget_failure(report);
   newton_.forget_matrix();
-  return attempt(Predictor::zero, scales, report);
+  return attempt(First::at_rest, scales, guard, report);
 }
 
-bool SmoothMotion::attempt(Predictor predictor, const ProblemScales& scales, StepReport& report) {
-  const bool previous = predictor == Predictor::previous;
+bool SmoothMotion::attempt(First first, const ProblemScales& scales, EnergyGuard& guard, StepReport& report) {
   copy(start_->history[0].values, a_n_);
   if (start_->last_h != h_) GeneralizedAlpha::rescale_a(start_->last_h, h_, start_->acceleration, a_n_);
   alpha_.predict_a(start_->acceleration, a_n_, a_star_);
-  if (previous)
+  if (first == First::previous)
     copy(start_->acceleration, vd_);
-  else
+  else if (first == First::zero)
     set_zero(vd_);
+  else
+    alpha_.accelerate(h_, start_->v, a_n_, a_star_, vd_);
   alpha_.advance(h_, start_->v, a_n_, a_star_, vd_, d_, v_);
   // a predicted motion to where forces are not finite is halved
   bool finite = evaluate();
   if (!finite) scale_into(1 / alpha_.c_q(h_), d_, dv_);
   for (double share = 0.5; !finite && share >= 1.0 / 256; share *= 0.5) finite = move(-share, dv_);
-  newton_.begin(report, {.multipliers = previous ? In(start_->lambda) : In()});
-  return newton_.solve(*this, scales, report);
+  newton_.begin(report, {.multipliers = first == First::zero ? In() : In(start_->lambda),
+                         .max_iterations = newton_.setup().linear ? 0 : iterations_});
+  if (!newton_.solve(*this, scales, report)) return false;
+  if (guard.explains(*start_, q_, v_, h_, multipliers(), 0, newton_.terms())) return true;
+  mark_failed(report, index_, FailureReason::unexplained_energy);
+  report.failed_item = system_->element_of_largest_gain(start_->q, start_->v, q_, v_, t_);
+  return false;
 }
 
 void SmoothMotion::rows(Out c) {

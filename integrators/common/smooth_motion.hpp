@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/mechanics/state.hpp"
+#include "integrators/common/energy_guard.hpp"
 #include "integrators/common/generalized_alpha.hpp"
 #include "integrators/common/mixed_newton.hpp"
 
@@ -26,8 +27,10 @@ class SmoothMotion final : public MixedProblem {
   bool initialise(State& state, double h, InitialAcceleration kind, SaddlePoint& mass,
                   std::span<MixedNewton* const> solvers, StepReport& report);
   /// From `start`, whose history begins with a_n. Where Newton's method fails from the acceleration and the matrix of
-  /// the step before, it tries again from zero acceleration with a new matrix.
-  bool solve(const ProblemScales& scales, const State& start, StepReport& report);
+  /// the step before, or leads to a motion that the guard refuses, it tries again from d = 0, the configuration at the
+  /// start, with a new matrix: the first iteration is then the step of a linearly implicit method. Few iterations are
+  /// allowed for each attempt, because an iteration that wanders ends at a wrong root, if at all.
+  bool solve(const ProblemScales& scales, const State& start, EnergyGuard& guard, StepReport& report);
   /// The end of a nonsmooth step: v', a and lambda of this motion, corrected q and v, and multipliers and active sets
   /// of position correction and velocity jump.
   void write(State& end, const Vector& q, const Vector& v, const MixedNewton& position,
@@ -49,7 +52,8 @@ class SmoothMotion final : public MixedProblem {
   bool move(double share, In dv) override;
 
  private:
-  bool attempt(Predictor predictor, const ProblemScales& scales, StepReport& report);
+  enum class First { previous, zero, at_rest };  // v~' of the step before, v~' = 0, d = 0
+  bool attempt(First first, const ProblemScales& scales, EnergyGuard& guard, StepReport& report);
   bool evaluate();  // q~ and the forces there; false if they are not finite
   void evaluate_forces();
   void evaluate_constraint_forces();
@@ -57,6 +61,7 @@ class SmoothMotion final : public MixedProblem {
   const System* system_;
   double length_, mass_;
   Predictor predictor_;
+  int index_, iterations_;  // of an attempt, at most
   GeneralizedAlpha alpha_;
   MixedNewton newton_;
   const State* start_ = nullptr;

@@ -18,7 +18,9 @@ enum class FailureReason {
   nothing_holds_the_loads,
   state_not_finite,
   undefined_formula,
-  inverted_element
+  inverted_element,
+  unexplained_energy,
+  too_many_subdivisions
 };
 
 /// In words, for messages: "no convergence".
@@ -32,6 +34,7 @@ struct SubproblemReport {
   bool converged = true;
   int iterations = 0;     ///< linear systems solved; residuals are tested first, so 0 is possible
   int attempt_start = 0;  ///< the iteration with which the last attempt began
+  bool stalled = false;   ///< accepted where rounding let the residuals fall no further
   double residual = 0;    ///< last dynamics residual over its tolerance
   double constraint = 0;  ///< last constraint residual over its tolerance
   int set_changes = 0;    ///< rows that entered or left the active set
@@ -59,6 +62,7 @@ struct StepFigures {
   bool redundant = false;        ///< redundant rows were met: multipliers are those of least norm
   double speed = 0;              ///< largest speed at the start of the step, rotations times the length scale
   double rotation = 0;           ///< largest rotation of a frame in the step by its angular velocity at the start, rad
+  double growth = 0;             ///< of the energy without cause, in the run so far, over the energies (EnergyGuard)
   int closed = 0;                ///< conditional rows that are closed at the end
   int impacts = 0;               ///< rows that closed in this step and were open before
   int releases = 0;              ///< rows that opened in this step and were closed before

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
 #include "integrators/common/smooth_motion.hpp"
 
 namespace carom {
@@ -66,7 +67,26 @@ bool MoreauJean::advance(const StepScales& scales, const State& start, State& en
   combine(1 / h_, v_, -1 / h_, start.v, end.acceleration);
   copy(newton_.multipliers(), end.impulse);
   end.active = end.closed = newton_.flags();
-  return true;
+  return explained(start, report);
+}
+
+// The guard sees impulses as forces of one motion: M (v - v_n) . (v_n + v)/2 is the change of the kinetic energy.
+bool MoreauJean::explained(const State& start, StepReport& report) {
+  if (!guard().on()) return true;
+  scale_into(1 / h_, newton_.multipliers(), forces_);
+  double work = 0;
+  set_zero(w_);
+  for (const int row : newton_.active_rows()) {
+    const double at_rest = system().row_rate(row, q_middle_, w_, t_, &step_),
+                 rate_n = system().row_rate(row, q_middle_, start.v, start.t, &step_),
+                 rate = system().row_rate(row, q_middle_, v_, t_, &step_);
+    work += newton_.multipliers()[at(row)] * (0.5 * (rate_n + rate) - at_rest);
+  }
+  guard().close(false, forces_, {});
+  if (guard().explains(start, q_, v_, h_, forces_, work, newton_.terms() / h_)) return true;
+  mark_failed(report, 0, FailureReason::unexplained_energy);
+  report.failed_item = system().element_of_largest_gain(start.q, start.v, q_, v_, t_);
+  return false;
 }
 
 // Candidates are the contacts that are closed half a step ahead; their law reflects the rate at t_n.
@@ -77,9 +97,7 @@ void MoreauJean::predict_contacts(const State& start) {
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const int row = system().bilateral() + static_cast<int>(i);
     candidates_[i] = gaps_[at(row)] <= 0 ? 1 : 0;
-    if (candidates_[i] == 0) continue;
-    const double e = system().contact_parameters(row).restitution;
-    reflected_[at(row)] = e == 0 ? 0.0 : e * system().row_rate(row, q_middle_, start.v, start.t, &step_);
+    if (candidates_[i] != 0) reflected_[at(row)] = reflected_rate(row, q_middle_, start);
   }
 }
 

@@ -125,10 +125,11 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
   h_ = scales.h;
   t_ = scales.t;
   step_ = scales.start;
-  if (!smooth_.solve(scales.motion(options_.penalty), start, report)) return false;
+  if (!smooth_.solve(scales.motion(options_.penalty), start, guard(), report)) return false;
   if (!correct_position(scales, start, report)) return false;
   if (!jump_velocity(scales, start, report)) return false;
   smooth_.write(end, q_, v_, position_, velocity_);
+  guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? velocity_.multipliers() : In(), smooth_.v());
   return true;
 }
 
@@ -150,10 +151,7 @@ bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, 
   velocity_.begin(report, {.held = &start.active, .candidates = &position_.flags()});
   if (system().bilateral() == 0 && position_.active_rows().empty()) return true;
   set_zero(W_->x);
-  for (const int row : position_.active_rows()) {
-    const double e = system().contact_parameters(row).restitution;
-    reflected_[at(row)] = e == 0 ? 0.0 : e * system().row_rate(row, start.q, start.v, start.t, &step_);
-  }
+  for (const int row : position_.active_rows()) reflected_[at(row)] = reflected_rate(row, start.q, start);
   if (!velocity_.solve(*W_, scales.momenta(options_.penalty), report)) return false;
   report.velocity_residual = velocity_.largest_row();
   return true;
@@ -176,11 +174,13 @@ std::span<const Stage> NsgaDecoupled::stages() {
   using Kind = Stage::Kind;
   const Vector &q = smooth_.q(), &v = smooth_.v();
   stages_ = {{Kind::motion, start().t, t_, start().q, start().v, q, v, smooth_.multipliers(), h_}};
+  stages_[0].end = guard().motion_end();
   if (U_->moved) stages_.push_back({Kind::correction, t_, t_, q, v, q_, v, position_.multipliers()});
   if (W_->moved) {
     stages_.push_back({Kind::jump, t_, t_, q_, v, q_, v_, velocity_.multipliers(), h_});
     if (W_->has_force()) stages_.back().force = force_correction(v_, !system().constant_mass());
   }
+  if (stages_.size() > 1) stages_.back().end = step_end();
   stages_.back().closed = velocity_.flags();
   return stages_;
 }

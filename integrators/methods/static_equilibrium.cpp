@@ -85,7 +85,8 @@ ProblemScales StaticEquilibrium::problem_scales(const State& start) const {
   ProblemScales s = step.positions(0);
   s.t = t_;
   s.h = 1;  // the matrix knows no step
-  s.floor = 1e-14 * step.root_size * system().roundoff_force(step.place);
+  s.rounding = 1e-14 * step.root_size * system().roundoff_force(step.place);
+  s.floor = 0.01 * s.rounding;
   s.unit = 1;
   s.row_scale = stiffness_;
   s.penalty = 1e-3 * stiffness_;

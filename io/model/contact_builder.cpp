@@ -90,8 +90,10 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   std::map<std::array<double, 4>, std::pair<std::string, bool>> known;
   for (std::size_t i = 0; i < on.size(); ++i) {
     const std::string here = pointer + "/on/" + std::to_string(i);
-    const bool of_set = context_.point_set(text(on[i])) != nullptr;
-    for (TouchingPoint& p : touching_points(text(on[i]), here)) {
+    const std::string reference = text(on[i]);
+    const BodyInfo* const body = context_.model.find_body(reference);
+    const bool of_set = context_.point_set(reference) != nullptr || (body != nullptr && !body->shape_points.empty());
+    for (TouchingPoint& p : touching_points(reference, here)) {
       const Vec3& x = p.at.offset;
       if (on.size() > 1) {
         const auto [first, is_new] =
@@ -138,12 +140,15 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   context_.model.obstacles.push_back(std::move(info));
 }
 
-// The points of a reference: a point, a set of points, or a body, which means its sphere or its centre.
+// The points of a reference: a point, a set of points, or a body, which means the points of its shape, its sphere, or
+// its centre.
 std::vector<ContactBuilder::TouchingPoint> ContactBuilder::touching_points(const std::string& reference,
                                                                            const std::string& pointer) const {
   const std::size_t dot = reference.find('.');
   const BodyInfo* body = context_.model.find_body(reference.substr(0, dot));
-  const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
+  const std::string part = dot != std::string::npos ? reference.substr(dot + 1)
+                           : body != nullptr        ? body->shape_points
+                                                    : "";
   std::vector<TouchingPoint> points;
   if (body != nullptr && body->sets.contains(part)) {
     const PointSet& set = body->sets.at(part);

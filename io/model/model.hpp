@@ -55,8 +55,9 @@ struct BodyInfo {
   bool is_line = false;                         ///< the body is a line through its nodes and has a length
   std::map<std::string, AttachedPoint> points;  ///< by name
   std::map<std::string, PointSet> sets;         ///< by name
-  double radius = 0;                            ///< for spheres and point masses
-  SurfaceMesh mesh;                             ///< the drawn mesh, in axes of the nodes to which its points belong
+  std::string shape_points;            ///< the set with which the body touches obstacles; empty: its sphere or centre
+  double radius = 0;                   ///< for spheres and point masses
+  SurfaceMesh mesh;                    ///< the drawn mesh, in axes of the nodes to which its points belong
   std::vector<int> mesh_nodes;         ///< the node of each point of the mesh; empty: the body has only one node
   std::vector<BodyElements> elements;  ///< of a flexible body, numbered through: "element.K"
   /// Faces of the surface by group: 3 or 4 nodes each (-1: no fourth node), counter-clockwise seen from outside.

@@ -184,8 +184,9 @@ Node contacts_spec() {
           {
               required("name", name(), "name of the contact"),
               optional("on", one_or_list("points", reference("point or body", Target::point_or_points)).unique(),
-                       "what touches the obstacle: points, all nodes of a bar (\"arm.nodes\"), all vertices of a box "
-                       "(\"box.vertices\"), or a body: its sphere, or its centre"),
+                       "what touches the obstacle: points, all nodes of a bar (\"arm.nodes\"), or a body: the vertices "
+                       "of its box or mesh (\"box.vertices\"), the rims of its cylinder (\"wheel.rims\", 24 points "
+                       "each), its sphere, or else its centre (\"box.center\")"),
               optional("between", list("bodies", reference("sphere", Target::sphere)).at_least_items(2).unique(),
                        "spheres that touch each other, in all pairs"),
               optional("radius", number("length").at_least(0),

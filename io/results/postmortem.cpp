@@ -208,6 +208,18 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back(
         "numbers overflow: a formula, a stiffness or a mass is out of range, or the step is far too large");
 
+  if (reason == FailureReason::unexplained_energy) {
+    const bool ends = last.failed_item.find("too few elements") != std::string::npos;
+    hints_.emplace_back(fmt::format(
+        "at every step size that was tried the motion gains energy that no force gives{}: {}",
+        last.failed_item.empty() ? "" : ", most of it in " + last.failed_item,
+        ends ? "use more elements" : "use a smaller step, more elements, or /integrator/rho_infinity below 1"));
+  }
+  if (reason == FailureReason::too_many_subdivisions)
+    hints_.emplace_back(
+        "step after step had to be halved again and again, with little progress: use a smaller step, and look at the "
+        "parts that move fastest");
+
   if (reason == FailureReason::inverted_element)
     hints_.emplace_back(
         "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "

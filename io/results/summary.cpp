@@ -216,6 +216,11 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         fmt::format("constraints are off by up to {:.2g} of the model's length: {} holds them at velocity "
                     "level only; a smaller step reduces this, nsga_decoupled avoids it",
                     drift, method.name));
+  if (s.growth > 0.25)
+    remarks.push_back(
+        fmt::format("the energy grew without cause by up to {:.2g} of the energies in the model: use a smaller "
+                    "step, more elements, or more numerical damping",
+                    s.growth));
   if (model.system.conditional() == 0) return remarks;
   // the impact law reflects the rate at the start of the step, which is inaccurate in a fast rotation
   if (s.largest_rotation > 0.3)
@@ -231,7 +236,7 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
   return remarks;
 }
 
-std::string closing_table(const Model& model, const RunAccount& account) {
+std::string closing_table(const Model& model, const RunAccount& account, bool verbose) {
   const RunStatistics& s = account.statistics;
   const Scales& scales = model.scales;
   const double steps = std::max(1.0, static_cast<double>(s.steps));
@@ -271,20 +276,27 @@ std::string closing_table(const Model& model, const RunAccount& account) {
                             account.energy_final, account.energy_max));
   if (account.ledger) {
     const EnergyBalance& b = *account.ledger;
-    const std::pair<const char*, double> parts[] = {{"loads", b.loads},
-                                                    {"drivers", b.drivers},
-                                                    {"damping", b.damping},
-                                                    {"numerical", b.numerical},
-                                                    {"impacts", b.impacts},
-                                                    {"contacts", b.contacts},
-                                                    {"position_correction", b.position},
-                                                    {"constraints", b.constraints},
-                                                    {"force_correction", b.corrections}};
-    std::string words;
-    for (const auto& [name, work] : parts)
-      if (std::abs(work) > 1e-12 * b.scale) words += fmt::format("{}{} {:.4g}", words.empty() ? "" : ", ", name, work);
-    row("  work of", words.empty() ? "nothing" : words);
-    row("  closure", fmt::format("{:.2g} of {:.3g}", b.scale > 0 ? b.largest_closure / b.scale : 0.0, b.scale));
+    using Parts = std::vector<std::pair<const char*, double>>;
+    const auto words = [&](const Parts& parts) {
+      std::string text;
+      for (const auto& [name, work] : parts)
+        if (std::abs(work) > 1e-12 * b.scale) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, work);
+      return text.empty() ? "nothing" : text;
+    };
+    const Parts errors = {{"numerical", b.numerical},
+                          {"contacts", b.contacts},
+                          {"position_correction", b.position},
+                          {"constraints", b.constraints},
+                          {"force_correction", b.corrections}};
+    double error = 0;
+    for (const auto& [name, work] : errors) error += work;
+    row("  work of",
+        words({{"loads", b.loads}, {"drivers", b.drivers}, {"damping", b.damping}, {"impacts", b.impacts}}));
+    row("  error of the method",
+        fmt::format("{:.4g}, {:.2g} of the largest energies", error, b.scale > 0 ? std::abs(error) / b.scale : 0.0));
+    if (verbose) row("    of", words(errors));
+    row("  closure", fmt::format("{:.2g} of the largest energies, left by the tolerances of the iterations",
+                                 b.scale > 0 ? b.largest_closure / b.scale : 0.0));
   }
   if (!account.expectations.empty()) {
     const auto& all = account.expectations;

@@ -92,6 +92,6 @@ std::string worst_row(const Model& model, const StepReport& report);
 /// Remarks about a finished run that needs a smaller step: large rotations, obstacles that bodies may cross undetected.
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& statistics);
 /// The table at the end of a run.
-std::string closing_table(const Model& model, const RunAccount& account);
+std::string closing_table(const Model& model, const RunAccount& account, bool verbose);
 
 }  // namespace carom

@@ -242,11 +242,12 @@ class ModelInspection {
       parameter = fmt::format(" (theta = {:.3g})", theta);
       damps = theta > 0.5;
     }
-    const std::string damped =
-        damps ? "damps them numerically" + parameter
-              : "does not damp them" + parameter + ": they go on as noise when something excites them";
+    std::string damped = damps ? "damps them numerically" + parameter
+                               : "does not damp them" + parameter + ": they go on as noise when something excites them";
     if (f.steps >= 5) return period + "; vibrations that fast are resolved coarsely, and the implicit method " + damped;
-    return period + "; the step does not resolve vibrations that fast: the implicit method stays stable and " + damped;
+    return period +
+           fmt::format("; the step resolves vibrations with periods from {:.3g} on, 20 steps; the implicit method {}",
+                       20 * f.period / f.steps, std::string(damped).replace(damped.find("them"), 4, "faster ones"));
   }
 
   // Components without mass are allowed if joints hold them; otherwise the initial acceleration does not exist.

@@ -90,8 +90,8 @@ TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
     CHECK(!contains(text, "max_iterations"));
     // the residuals belong to the second attempt at the smooth motion; none was small enough
     const nlohmann::json trial = read_json(directory / "r/postmortem/report.json")["trials"][0];
-    CHECK(trial["residuals"].size() == 16);
-    CHECK(trial["iterations"] > 50);
+    CHECK(trial["residuals"].size() == 11);
+    CHECK(trial["iterations"] == 20);
     for (const nlohmann::json& residual : trial["residuals"])
       CHECK((residual.is_string() || residual.get<double>() > 1));
   }
@@ -99,8 +99,7 @@ TEST_CASE("post-mortem: its hints blame what is at fault, and only that") {
   CHECK(!fs::exists(directory / "r/postmortem"));
 
   // one iteration is not enough for a rotating body, whatever its start
-  const std::string deep = hints("brick", {"--set", "/bodies/0/position/2=-0.3", "--set",
-                                           "/integrator/newton/max_iterations=1", "--until", "0.01"});
+  const std::string deep = hints("brick", {"--set", "/integrator/newton/max_iterations=1", "--until", "0.3"});
   CHECK(contains(deep, "raise /integrator/newton/max_iterations"));
   CHECK(!contains(deep, "penetrat"));
 }
@@ -149,7 +148,7 @@ TEST_CASE("post-mortem: an element that would be turned inside out is named") {
   const TemporaryDirectory directory;
   const Outcome outcome =
       run_carom(directory, {"run", model_path("cube"), "-o", "r", "--set", "/expect=[]", "--set",
-                            "/integrator/step=1e-2", "--set", "/integrator/max_subdivisions=0", "--until", "0.3"});
+                            "/integrator/step=2e-2", "--set", "/integrator/max_subdivisions=0", "--until", "0.3"});
   CHECK(outcome.code == 4);
   CHECK(contains(outcome.err, "an element is inverted, worst: cube.element."));
   CHECK(contains(outcome.err, "hint: an element would be turned inside out"));

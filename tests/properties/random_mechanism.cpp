@@ -1,6 +1,10 @@
 #include "tests/properties/random_mechanism.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -13,6 +17,13 @@ using nlohmann::json;
 namespace {
 
 json array_of(const Vec3& x) { return json::array({x[0], x[1], x[2]}); }
+
+// Rotation vector that turns the x axis to a direction.
+Vec3 turn_of_x_to(const Vec3& direction) {
+  const Vec3 axis = Vec3::UnitX().cross(direction);
+  const double sine = axis.norm();
+  return sine < 1e-9 ? Vec3(Vec3::Zero()) : Vec3(axis / sine * std::atan2(sine, direction[0]));
+}
 
 struct Box {
   std::string name;
@@ -105,6 +116,145 @@ json random_mechanism(unsigned seed) {
     bodies[static_cast<std::size_t>(i)]["points"] = boxes[static_cast<std::size_t>(i)].points;
   model["bodies"] = bodies;
   model["integrator"] = {{"type", "nsga_decoupled"}, {"step", 2e-3}, {"duration", 0.6}};
+  return model;
+}
+
+json random_flexible_mechanism(unsigned seed) {
+  test::Random random(seed);
+  const auto one_of = [&](int n) { return static_cast<int>(random.between(0, n)); };
+  const auto chance = [&](double share) { return random.between(0, 1) < share; };
+  const auto of_any_size = [&](double least, double most) {
+    return least * std::pow(most / least, random.between(0, 1));
+  };
+  const double size = of_any_size(0.02, 2);
+  json model = {
+      {"format", 1},
+      {"materials",
+       {{{"name", "material"},
+         {"type", "linear_elastic"},
+         {"young", of_any_size(1e6, 2e11)},
+         {"poisson", random.between(0, 0.4)},
+         {"density", of_any_size(300, 9000)}}}},
+      {"sections",
+       {{{"name", "section"},
+         {"type", "rectangle"},
+         {"width", size * of_any_size(0.01, 0.15)},
+         {"height", size * of_any_size(0.01, 0.15)}}}},
+      {"ground", {{{"name", "hook"}, {"at", {0, 0, 0}}}}},
+  };
+  const bool falls = chance(0.7);
+  if (falls) model["gravity"] = array_of(9.81 * random.direction());
+
+  json bodies = json::array(), joints = json::array(), contacts = json::array();
+  std::string last = chance(0.8) ? "ground.hook" : "";  // where the next part hangs
+  bool last_turns = true;
+  Vec3 x = Vec3::Zero();
+  const int count = 1 + one_of(4);
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "part_" + std::to_string(i);
+    const double length = size * random.between(0.3, 1);
+    const Vec3 along = random.direction(), end = x + length * along, middle = 0.5 * (x + end);
+    const int kind = one_of(4);
+    json body = {{"name", name}};
+    std::string from = name + ".start", to = name + ".end", touching = to;
+    bool turns = true;
+    if (kind == 0) {
+      body["type"] = "rigid";
+      body["density"] = of_any_size(300, 9000);
+      body["shape"] = {{"type", "box"}, {"size", {length, 0.2 * length, 0.3 * length}}};
+      body["position"] = array_of(middle);
+      body["orientation"] = {{"rotation_vector", array_of(turn_of_x_to(along))}};
+      body["points"] = {{{"name", "start"}, {"at", {-length / 2, 0, 0}}},
+                        {{"name", "end"}, {"at", {length / 2, 0, 0}}}};
+      if (!falls || chance(0.3)) body["angular_velocity"] = array_of(Vec3(20 * random.direction()));
+      touching = name;
+    } else if (kind == 3) {
+      body["type"] = "solid";
+      body["material"] = "material";
+      constexpr std::array laws = {"saint_venant_kirchhoff", "neo_hookean", "corotational"};
+      body["law"] = laws[static_cast<std::size_t>(one_of(3))];
+      body["mesh"] = {{"type", "box"},
+                      {"size", {length, 0.3 * length, 0.3 * length}},
+                      {"divisions", {1 + one_of(3), 1, 1 + one_of(2)}}};
+      body["position"] = array_of(middle);
+      body["orientation"] = {{"rotation_vector", array_of(turn_of_x_to(along))}};
+      from = name + ".left";
+      touching = to = name + ".right";
+    } else {
+      const bool beam = kind == 1;
+      body["type"] = beam ? "beam" : "bar";
+      body["material"] = "material";
+      body["section"] = "section";
+      body["from"] = array_of(x);
+      body["to"] = array_of(end);
+      body["elements"] = 1 + one_of(beam ? 8 : 4);
+      if (beam && chance(0.3)) body["damping"] = of_any_size(1e-6, 1e-2);
+      turns = beam;
+    }
+    bodies.push_back(body);
+
+    if (!last.empty()) {
+      json joint = {{"name", "joint_" + std::to_string(i)}, {"of", {last, from}}};
+      const int type = turns && last_turns && kind != 3 ? one_of(4) : 0;
+      if (type <= 1) {
+        joint["type"] = "spherical";
+      } else {
+        joint["type"] = type == 2 ? "revolute" : "fixed";
+        if (type == 2) {
+          joint["axis"] = array_of(random.direction());
+          const double w = of_any_size(1, 30);
+          if (chance(0.2))
+            joint["driver"] = {{"angle", fmt::format("{}*(cos({}*t) - 1)", random.between(0.1, 1), w)}};
+          else if (chance(0.4))
+            joint["spring"] = {{"stiffness", of_any_size(0.1, 1e4) * size * size * size},
+                               {"damping", chance(0.5) ? of_any_size(1e-4, 1) * size * size * size : 0.0},
+                               {"rest", random.between(-1, 1)}};
+          if (!joint.contains("driver") && chance(0.3))
+            joint["stops"] = {{"lower", -random.between(0.1, 0.5)}, {"upper", random.between(0.1, 0.5)}};
+        }
+      }
+      joints.push_back(joint);
+    }
+    if (chance(0.6)) {
+      const Vec3 up = random.direction();
+      // under the whole part
+      const double low = std::min({0.0, up.dot(x - middle), up.dot(end - middle)}) - 0.36 * length;
+      contacts.push_back({{"name", "floor_" + std::to_string(i)},
+                          {"on", touching},
+                          {"restitution", 0.5 * one_of(3)},
+                          {"obstacle",
+                           {{"type", "plane"},
+                            {"point", array_of(Vec3(middle + (low - random.between(0, 0.1) * size) * up))},
+                            {"normal", array_of(up)}}}});
+    }
+    last = to;
+    last_turns = turns && kind != 3;
+    x = end;
+  }
+  if (!falls)
+    model["loads"] = {{{"name", "pull"},
+                       {"type", "force"},
+                       {"on", last},
+                       {"value", array_of(of_any_size(0.01, 10) * size * size * size * random.direction())}}};
+  // what no body uses is an error
+  const auto used = [&](const char* key) {
+    return std::any_of(bodies.begin(), bodies.end(), [&](const json& body) { return body.contains(key); });
+  };
+  if (!used("material")) model.erase("materials");
+  if (!used("section")) model.erase("sections");
+  if (joints.empty()) model.erase("ground");
+  model["bodies"] = bodies;
+  model["joints"] = joints;
+  model["contacts"] = contacts;
+  constexpr std::array radii = {0.0, 0.5, 0.8, 1.0};
+  const double step = of_any_size(1e-4, 2e-2);
+  model["integrator"] = {{"type", "nsga_decoupled"},
+                         {"step", step},
+                         {"duration", 120 * step},
+                         {"rho_infinity", radii[static_cast<std::size_t>(one_of(4))]}};
+  if (chance(0.1)) model["integrator"]["initial_acceleration"] = "shifted";
+  if (chance(0.1)) model["integrator"]["force_corrections"] = false;
+  if (chance(0.1)) model["integrator"]["newton"] = {{"method", "modified"}};
   return model;
 }
 

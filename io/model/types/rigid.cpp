@@ -1,8 +1,10 @@
 // Rigid bodies: keys, shapes, mass properties.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "elements/bodies/rigid_body.hpp"
 #include "io/model/types/registry.hpp"
@@ -99,7 +101,7 @@ std::string check_rigid(const json& body, std::string& where) {
     return "expected the key \"inertia\" or \"shape\": a body that rotates needs an inertia";
   const json& points = body["points"];
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i]["name"] != "center" && points[i]["name"] != "vertices") continue;
+    if (points[i]["name"] != "center" && points[i]["name"] != "vertices" && points[i]["name"] != "rims") continue;
     where = "/points/" + std::to_string(i) + "/name";
     return "the name " + brief(points[i]["name"]) + " has a meaning of its own; choose another";
   }
@@ -160,6 +162,7 @@ struct ShapeData {
 
 ShapeData box_shape(const json& shape, BodyInfo& info) {
   const Vec3 a = vec3(shape["size"]), s = a.cwiseProduct(a) / 12;
+  info.shape_points = "vertices";
   for (int v = 0; v < 8; ++v) {
     const Vec3 sign((v & 1) != 0 ? 0.5 : -0.5, (v & 2) != 0 ? 0.5 : -0.5, (v & 4) != 0 ? 0.5 : -0.5);
     info.sets["vertices"].points.push_back({-1, sign.cwiseProduct(a)});
@@ -175,11 +178,27 @@ ShapeData sphere_shape(const json& shape, BodyInfo& info) {
   return {make_sphere(r), 4.0 / 3.0 * M_PI * r * r * r, 0.4 * r * r * Mat3::Identity()};
 }
 
-ShapeData cylinder_shape(const json& shape) {
+// Points of the rims in body axes, evenly spaced.
+constexpr int points_of_rim = 24;
+
+ShapeData cylinder_shape(const json& shape, BodyInfo& info) {
   const double r = shape["radius"].get<double>(), l = shape["length"].get<double>();
   const int axis = text(shape["axis"])[0] - 'x';
   Vec3 J = Vec3::Constant(r * r / 4 + l * l / 12);
   J[axis] = r * r / 2;
+  info.shape_points = "rims";
+  PointSet& rims = info.sets["rims"];
+  for (const double end : {-0.5, 0.5})
+    for (int k = 0; k < points_of_rim; ++k) {
+      const double phi = 2 * M_PI * k / points_of_rim;
+      Vec3 x;
+      x[axis] = end * l;
+      x[(axis + 1) % 3] = r * std::cos(phi);
+      x[(axis + 2) % 3] = r * std::sin(phi);
+      rims.points.push_back({-1, x});
+      rims.labels.push_back("rim." + std::to_string(rims.labels.size()));
+      rims.shares.push_back(0.5 / points_of_rim);
+    }
   return {make_cylinder(r, l, static_cast<Axis>(axis)), M_PI * r * r * l, J.asDiagonal()};
 }
 
@@ -205,8 +224,22 @@ ShapeData read_shape(BuildContext& context, const json& body, const std::string&
   const std::string type = text(shape["type"]);
   if (type == "box") return box_shape(shape, info);
   if (type == "sphere") return sphere_shape(shape, info);
-  if (type == "cylinder") return cylinder_shape(shape);
+  if (type == "cylinder") return cylinder_shape(shape, info);
   return mesh_shape(context, shape, pointer + "/shape", body.contains("density") || !body.contains("inertia"));
+}
+
+// All places where triangles of the surface meet, each once.
+void add_vertices(BodyInfo& info) {
+  info.shape_points = "vertices";
+  PointSet& vertices = info.sets["vertices"];
+  std::set<std::array<double, 3>> known;
+  for (const Vec3& x : info.mesh.points) {
+    if (!known.insert({x[0], x[1], x[2]}).second) continue;
+    vertices.points.push_back({-1, x});
+    vertices.labels.push_back("vertex." + std::to_string(vertices.labels.size()));
+  }
+  vertices.shares.assign(vertices.points.size(),
+                         1.0 / static_cast<double>(std::max<std::size_t>(1, vertices.points.size())));
 }
 
 void fix_components(System& system, int node, const json& fixed) {
@@ -233,6 +266,7 @@ RigidBody build_one(BuildContext& context, const BodySource& source) {
   // the frame is at the centre of mass: move the mesh there
   for (Vec3& p : shape.mesh.points) p -= shape.center;
   info.mesh = std::move(shape.mesh);
+  if (body.contains("shape") && text(body["shape"]["type"]) == "mesh") add_vertices(info);
 
   const Vec3 x = vec3(body["position"]);
   const Quaternion p = orientation(body);
@@ -268,12 +302,13 @@ std::string point_error(const json& body, const std::string* point, PointUse use
   if (std::find(points.begin(), points.end(), "center") == points.end()) points.emplace_back("center");
   // an unknown shape may be a box
   const std::string shape = body.contains("shape") ? text_of(body["shape"], "type") : "none";
-  const bool is_box = shape != "none" && shape != "sphere" && shape != "cylinder" && shape != "mesh";
-  if (*point == "vertices" && is_box) {
+  const std::string set = shape == "cylinder" ? "rims" : shape != "none" && shape != "sphere" ? "vertices" : "";
+  const bool has_set = !set.empty();
+  if (has_set && *point == set) {
     if (several) return {};
-    return "expected one point, got " + in_quotes(name + ".vertices") + ", which is several";
+    return "expected one point, got " + in_quotes(name + "." + set) + ", which is several";
   }
-  if (several && is_box) points.emplace_back("vertices");
+  if (several && has_set) points.push_back(set);
   if (std::find(points.begin(), points.end(), *point) != points.end()) return {};
   return "body " + in_quotes(name) + " has no point " + in_quotes(*point) + suggestion(*point, points);
 }

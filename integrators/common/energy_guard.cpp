@@ -1,0 +1,140 @@
+#include "integrators/common/energy_guard.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+constexpr double largest_share = 0.1;  // of the energies, in one motion
+constexpr double budget = 0.5;         // of the energies, in a run
+constexpr double step_budget = 1;      // the same after corrections and jumps, which may give back in the next motion
+constexpr double fading = 0.98;        // of recent work, per step
+constexpr double slow = 1e-6;          // kinetic energy of the model's mass and speed: less is rest
+constexpr double rounding = 1e-9;      // of forces times length
+
+}  // namespace
+
+EnergyGuard::EnergyGuard(const System& system, const Scales& scales, bool on)
+    : system_(&system), scales_(scales), on_(on && !system.linear()), meter_(system) {}
+
+double EnergyGuard::size(const Energies& e) const {
+  return std::abs(e.kinetic) + std::abs(e.elastic) + std::abs(e.potential - potential_0_);
+}
+
+void EnergyGuard::begin(const State& start) {
+  if (!on_) return;
+  // the state that the last step has left; the time loop rounds its time to the grid
+  if (known_ && std::abs(t_ - start.t) <= 1e-6 * start.last_h && start.q == q_ && start.v == v_) return;
+  const EnergyPoint before = now_;
+  now_ = meter_.measure(start.q, start.v, start.t, start.lambda);
+  const double change = std::abs(sum(now_.energies) - sum(before.energies));
+  // a restart of the same model goes on with the same bits
+  if (restored_ && change <= 1e-9 * std::max(scale_, size(before.energies))) now_ = before;
+  drivers_unknown_ = system_->driven() && !restored_ && max_abs(In(start.lambda).first(at(system_->bilateral()))) == 0;
+  if (!known_) {
+    potential_0_ = now_.energies.potential;
+    scale_ = work_ = recent_ = unexplained_ = lowest_ = growth_ = 0;
+    begun_ = false;
+  }
+  known_ = true;
+  restored_ = false;
+  q_ = start.q;
+  v_ = start.v;
+  t_ = start.t;
+  scale_ = std::max(scale_, size(now_.energies));
+}
+
+bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms) {
+  if (!on_) return true;
+  motion_ = meter_.measure(q, v, start.t + h, multipliers);
+  // methods without multipliers at the start: the drivers' power is that at the end
+  if (drivers_unknown_) now_.powers.drivers = motion_.powers.drivers;
+  const double work = 0.5 * h * (now_.powers.given() + motion_.powers.given()) + row_work;
+  const auto size_of = [](const Powers& p) { return std::abs(p.loads) + std::abs(p.drivers); };
+  trial_work_ = 0.5 * h * (size_of(now_.powers) + size_of(motion_.powers)) + std::abs(row_work);
+  row_work_ = row_work;
+  trial_gain_ = (motion_.energies.kinetic - now_.energies.kinetic) +
+                (motion_.energies.elastic - now_.energies.elastic) +
+                (motion_.energies.potential - now_.energies.potential) - work;
+  const double floor = std::max(slow * scales_.mass * scales_.speed * scales_.speed, rounding * scales_.length * terms);
+  energies_ = std::max({scale_, size(motion_.energies) - std::max(0.0, trial_gain_), floor});
+  share_ = trial_gain_ / std::max(energies_, recent_ + trial_work_);
+  if (!(share_ <= largest_share)) return false;
+  return trial_gain_ <= 0 || unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, work_ + trial_work_);
+}
+
+void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before) {
+  moved_ = moved;
+  multipliers_ = multipliers;
+  impulses_ = impulses;
+  v_before_ = v_before;
+}
+
+bool EnergyGuard::accept(const State& start, const State& end) {
+  if (!on_) return true;
+  const EnergyPoint after = moved_ ? meter_.measure(end.q, end.v, end.t, multipliers_) : motion_;
+  double work = 0.5 * end.last_h * (now_.powers.given() + after.powers.given()) + row_work_, impacts = 0;
+  for (int row = 0; row < system_->rows() && !impulses_.empty(); ++row) {
+    const double impulse = impulses_[at(row)];
+    if (impulse == 0) continue;
+    // moving obstacles and driven joints give the impulses of their rows the power -g_t
+    const System::RowPlace place = system_->row_place(row);
+    const int contact = row - system_->bilateral();
+    if (contact < 0 ? system_->driven() : system_->constraints()[at(place.block)]->traits().moving)
+      work -= impulse * meter_.rate_at_rest(row, end.q, end.t);
+    if (contact >= 0 && start.closed[at(contact)] == 0)
+      impacts += 0.5 * impulse *
+                 (system_->row_rate(row, end.q, v_before_, end.t) + system_->row_rate(row, end.q, end.v, end.t));
+  }
+  // what impacts gain follows from the impact law at a large step, not from a wrong root
+  work += std::max(0.0, impacts);
+  const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) - work);
+  const double before = std::max({energies_, work_ + trial_work_});
+  // the first step may lift bodies out of obstacles that they penetrate at the start
+  if (begun_ && !(unexplained - lowest_ <= step_budget * before)) {
+    share_ = (unexplained - lowest_) / before;
+    return false;
+  }
+  unexplained_ = unexplained;
+  lowest_ = begun_ ? std::min(lowest_, unexplained_) : unexplained_;
+  begun_ = true;
+  now_ = after;
+  drivers_unknown_ = false;
+  scale_ = std::max(scale_, size(now_.energies));
+  work_ += trial_work_;
+  recent_ = fading * recent_ + trial_work_;
+  growth_ = std::max(growth_, (unexplained_ - lowest_) / std::max({scale_, work_, energies_}));
+  q_ = end.q;
+  v_ = end.v;
+  t_ = end.t;
+  return true;
+}
+
+void EnergyGuard::save(NamedArrays& record) const {
+  if (!on_ || !known_) return;
+  const Energies& e = now_.energies;
+  const Powers& p = now_.powers;
+  record.set("energy guard", {e.kinetic, e.elastic, e.potential, p.loads, p.drivers, p.damping, potential_0_, scale_,
+                              work_, recent_, unexplained_, lowest_, growth_, begun_ ? 1.0 : 0.0});
+}
+
+void EnergyGuard::restore(const NamedArrays& record) {
+  const Vector* const x = record.find("energy guard");
+  known_ = restored_ = on_ && x != nullptr;
+  if (!known_) return;
+  if (x->size() != 14) throw std::invalid_argument("EnergyGuard: the record does not fit");
+  const double* p = x->data();
+  for (double* value : {&now_.energies.kinetic, &now_.energies.elastic, &now_.energies.potential, &now_.powers.loads,
+                        &now_.powers.drivers, &now_.powers.damping, &potential_0_, &scale_, &work_, &recent_,
+                        &unexplained_, &lowest_, &growth_})
+    *value = *p++;
+  begun_ = *p != 0;
+  t_ = NAN;
+}
+
+}  // namespace carom

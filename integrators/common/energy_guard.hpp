@@ -1,0 +1,76 @@
+// EnergyGuard: whether the motion of a step is explained by the work of its forces.
+//
+// A large step may lead Newton's iteration to another root of the equations of a step, in which nodes have turned many
+// times or elements are stretched without cause. Residuals and tolerances do not tell such a root from the right one;
+// energy does. The guard compares, for the motion of a step,
+//
+//   N = E(q, v) - E(q_n, v_n) - h/2 (P_n + P) - work of the rows         E = T + V; P: powers of loads and drivers
+//
+// with the energies of the run. Dampers are left out, because they never raise the energy, while the work of a stiff
+// damper in a large step is known badly. The motion is refused if
+//
+//   N > 0.1 S_1,  or  N > 0 and U + N - U_low > 0.5 S
+//
+// U sums the unexplained work of whole steps, with corrections and the losses in impacts, and U_low is the lowest value
+// that U had: the budget bounds a growth of few per cent per step, which no single step shows. A step after whose
+// corrections U - U_low exceeds S is refused too. S is the largest of |T| + |V| + |change of the potential energy| so
+// far, the work done so far, and floors below which energies are rounding; in S_1 work counts that was done lately. In
+// sound runs the largest N is 0.07 S; blow-ups begin at 0.3 S.
+#pragma once
+
+#include "core/base/named_arrays.hpp"
+#include "core/mechanics/scales.hpp"
+#include "core/mechanics/state.hpp"
+#include "integrators/common/energy_meter.hpp"
+
+namespace carom {
+
+class EnergyGuard {
+ public:
+  /// Off for statics and for linear systems, whose motion is the solution of a linear equation.
+  EnergyGuard(const System& system, const Scales& scales, bool on);
+  bool on() const { return on_; }
+
+  /// A step begins at this state.
+  void begin(const State& start);
+  /// Judges a motion from the start of the step to (q, v) at t_n + h. `multipliers` are forces; `row_work`: what
+  /// impulses of rows do, if they belong to this motion; `terms`: the size of the forces. False: the motion is refused.
+  bool explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms);
+  /// N of the last motion judged over the energies of the run.
+  double share() const { return share_; }
+  /// How the step goes on from the motion: `moved` by corrections or jumps, with the multipliers of the motion, the
+  /// impulses of the rows and the velocity before these. The arrays must live until accept().
+  void close(bool moved, In multipliers, In impulses, In v_before = {});
+  /// The end of a step whose motion explains() has judged. False: the step is refused.
+  bool accept(const State& start, const State& end);
+  /// The largest U - U_low of the run over its energies.
+  double growth() const { return growth_; }
+  /// The next step begins a run.
+  void forget() { known_ = restored_ = false; }
+
+  /// At the end of the motion, and of the last accepted step; null if the guard is off.
+  const EnergyPoint* motion_end() const { return on_ ? &motion_ : nullptr; }
+  const EnergyPoint* step_end() const { return on_ && known_ ? &now_ : nullptr; }
+
+  void save(NamedArrays& record) const;
+  void restore(const NamedArrays& record);
+
+ private:
+  double size(const Energies& e) const;
+
+  const System* system_;
+  Scales scales_;
+  bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
+  EnergyMeter meter_;
+  Vector q_, v_;  // of now_
+  double t_ = 0;
+  EnergyPoint now_, motion_;
+  double potential_0_ = 0;                    // the potential energy at the start of the run
+  double scale_ = 0, work_ = 0, recent_ = 0;  // S without work, sum of |work|, the same fading
+  double unexplained_ = 0, lowest_ = 0;       // U, U_low
+  double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, share_ = 0;
+  double energies_ = 0, growth_ = 0;
+  In multipliers_, impulses_, v_before_;
+};
+
+}  // namespace carom

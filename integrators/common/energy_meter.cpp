@@ -1,0 +1,33 @@
+#include "integrators/common/energy_meter.hpp"
+
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+EnergyMeter::EnergyMeter(const System& system)
+    : system_(&system), f_(at(system.size()), 0.0), rates_(at(system.rows()), 0.0), zero_(f_) {}
+
+Powers EnergyMeter::powers(In q, In v, double t, In multipliers) {
+  Powers p;
+  if (system_->has_forces(force_external)) {
+    system_->forces(q, v, t, force_external, f_);
+    p.loads = dot(f_, v);
+  }
+  if (system_->has_forces(force_damping)) {
+    system_->forces(q, v, t, force_damping, f_);
+    p.damping = dot(f_, v);
+  }
+  if (system_->driven()) {
+    // the power of the reactions on the model, of G v = -g_t
+    const std::size_t n = at(system_->bilateral());
+    p.drivers = -dot(multipliers.first(n), rates_at_rest(q, t).first(n));
+  }
+  return p;
+}
+
+In EnergyMeter::rates_at_rest(In q, double t) {
+  system_->rates(q, zero_, t, bilateral_rows, rates_);
+  return rates_;
+}
+
+}  // namespace carom

@@ -1,0 +1,42 @@
+// Energies and powers at a state: the numbers that the ledger of a run and the guard of a step share.
+#pragma once
+
+#include <cmath>
+
+#include "core/mechanics/system.hpp"
+
+namespace carom {
+
+/// Of the forces that give or take energy, positive powers raise the energy of the model.
+struct Powers {
+  double loads = 0, drivers = 0, damping = 0;
+  double given() const { return loads + drivers; }  ///< without dampers, which never give energy
+};
+
+struct EnergyPoint {
+  Energies energies;
+  Powers powers;
+};
+
+inline double sum(const Energies& e) { return e.kinetic + e.elastic + e.potential; }
+
+class EnergyMeter {
+ public:
+  /// The system outlives this.
+  explicit EnergyMeter(const System& system);
+  /// `multipliers`: forces of the bilateral rows, which give the power of drivers.
+  Powers powers(In q, In v, double t, In multipliers);
+  EnergyPoint measure(In q, In v, double t, In multipliers) {
+    return {system_->energies(q, v, t), powers(q, v, t, multipliers)};
+  }
+  /// Rates of bilateral rows at rest, g_t: what drivers prescribe. rows() entries.
+  In rates_at_rest(In q, double t);
+  /// The same of one row.
+  double rate_at_rest(int row, In q, double t) const { return system_->row_rate(row, q, zero_, t); }
+
+ private:
+  const System* system_;
+  Vector f_, rates_, zero_;
+};
+
+}  // namespace carom
