@@ -128,8 +128,9 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   norm_ = system_->force_norm(r_, scales_.length);
   const double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
   const bool first = iterations == 0 && options_.test == ConvergenceTest::scaled;
-  const double floor =
-      first ? std::min(scales.floor, first_floor * std::max(scales.rounding, scales.floor)) : scales.floor;
+  // where the floor is only reached by residuals that stall, the first test has none: loads are never left untouched
+  const double first_share = scales.rounding > 0 ? 0.0 : first_floor;
+  const double floor = first ? first_share * scales.floor : scales.floor;
   const bool small = control_.test(sub, norm_, terms_, floor, scales.unit, scales.row_scale,
                                    In(rows_).first(n_b_ + active()), scales.row_tolerance + slack);
   if (!std::isfinite(norm_) || !std::isfinite(largest_row_)) {
