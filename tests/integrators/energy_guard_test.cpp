@@ -1,0 +1,109 @@
+// EnergyGuard by itself: which gains of energy it takes and which it refuses.
+#include "integrators/common/energy_guard.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "tests/support/polar_mass.hpp"
+
+using namespace carom;
+using carom::test::PolarMass;
+using carom::test::PolarMassBlock;
+
+namespace {
+
+constexpr double h = 1e-3;
+
+// A particle on a spring, in polar coordinates: a nonlinear system.
+struct Particle {
+  Particle() {
+    const double start[3] = {0.5, 0.3, 0.1};
+    const int node = system.add_node(NodeKind::point, start, "particle");
+    system.add(std::make_unique<PolarMassBlock>("particle",
+                                                std::vector<PolarMass>{{.node = node, .mass = 1.7, .stiffness = 12}}));
+    system.finalize();
+    state.q = system.initial_configuration();
+    state.v = {1.2, 2.0, -0.4};
+    state.last_h = h;
+  }
+  double energy(const Vector& v) const { return sum(system.energies(state.q, v, 0)); }
+  // The velocity with which the energy is (1 + gain) times the present one.
+  Vector faster(double gain) const {
+    const double kinetic = system.energies(state.q, state.v, 0).kinetic;
+    Vector v = state.v;
+    for (double& x : v) x *= std::sqrt(1 + gain * energy(state.v) / kinetic);
+    return v;
+  }
+  // A step with that gain; false if the guard refuses it.
+  bool step(EnergyGuard& guard, double gain) {
+    guard.begin(state);
+    State end = state;
+    end.v = faster(gain);
+    if (!guard.explains(state, end.q, end.v, h, {}, 0, 1)) return false;
+    guard.close(false, {}, {});
+    end.t = state.t + h;
+    if (!guard.accept(state, end)) return false;
+    state = end;
+    return true;
+  }
+  System system;
+  State state;
+};
+
+}  // namespace
+
+TEST_CASE("energy guard: a motion may gain less than a tenth of the energies, and lose any") {
+  for (const double gain : {-0.3, 0.0, 0.05, 0.09, 0.11, 0.3, 1e6}) {
+    CAPTURE(gain);
+    Particle particle;
+    EnergyGuard guard(particle.system, {}, true);
+    CHECK(particle.step(guard, gain) == (gain < 0.1));
+    CHECK(guard.share() == doctest::Approx(gain).epsilon(1e-6));
+    // off: statics
+    EnergyGuard off(particle.system, {}, false);
+    CHECK(particle.step(off, gain));
+  }
+}
+
+TEST_CASE("energy guard: small gains that add up to half of the energies are refused, until energy is lost") {
+  Particle particle;
+  EnergyGuard guard(particle.system, {}, true);
+  const double start = particle.energy(particle.state.v);
+  REQUIRE(particle.step(guard, 0));
+  int steps = 0;
+  while (steps < 100 && particle.step(guard, 0.04)) ++steps;
+  // the budget counts the gain over the energy with it: half of it is the energy at the start
+  CHECK(particle.energy(particle.state.v) <= 2.001 * start);
+  CHECK(particle.energy(particle.state.v) > 1.85 * start);
+  CHECK(guard.growth() == doctest::Approx(1 - start / particle.energy(particle.state.v)).epsilon(1e-6));
+  CHECK_FALSE(particle.step(guard, 1e-3 + 0.04));
+  CHECK(particle.step(guard, -0.1));
+  CHECK(particle.step(guard, 0.04));
+}
+
+TEST_CASE("energy guard: a restored guard judges as the first one, and loads explain what they give") {
+  Particle particle;
+  EnergyGuard guard(particle.system, {}, true);
+  REQUIRE(particle.step(guard, 0));
+  for (int k = 0; k < 10; ++k) REQUIRE(particle.step(guard, 0.04));
+  NamedArrays record;
+  guard.save(record);
+  EnergyGuard second(particle.system, {}, true);
+  second.restore(record);
+  Particle copy;
+  copy.state = particle.state;
+  for (int k = 0; k < 20; ++k) {
+    CHECK(particle.step(guard, 0.04) == copy.step(second, 0.04));
+    CHECK(guard.growth() == second.growth());
+  }
+  // work of rows that gives as much as the motion gains
+  Particle pushed;
+  EnergyGuard third(pushed.system, {}, true);
+  third.begin(pushed.state);
+  const double given = 0.5 * pushed.energy(pushed.state.v);
+  CHECK(third.explains(pushed.state, pushed.state.q, pushed.faster(0.5), h, {}, given, 1));
+  CHECK_FALSE(third.explains(pushed.state, pushed.state.q, pushed.faster(0.5), h, {}, 0.5 * given, 1));
+}
