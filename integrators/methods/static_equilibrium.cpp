@@ -10,6 +10,7 @@ namespace carom {
 
 namespace {
 
+constexpr int mixed_iterations = 20;                   // of an attempt with mixed tangents
 constexpr double smallest_shift_of_stiffness = 1e-12;  // sigma times mass over the stiffness
 constexpr double smallest_shift_of_loads = 1e-4;       // sigma times mass and length over the loads
 
@@ -27,11 +28,17 @@ MixedSetup setup_of(const System& system) {
                    .matrix = {symmetric, symmetric && system.bilateral() == 0},
                    .constant_matrix = system.linear() && flat,
                    .augmented_tangent = false,
-                   .transient = true};
+                   .transient = true,
+                   .floor_when_settled = true};
   if (setup.constant_matrix) return setup;
   setup.step_length = StepLength::monotone;
   setup.largest_move = setup.largest_turn = 1;
   return setup;
+}
+
+bool has_mixed_tangent(const System& system) {
+  return std::any_of(system.elements().begin(), system.elements().end(),
+                     [](const auto& block) { return block->traits().mixed_tangent; });
 }
 
 double stiffness_of(const System& system, const Scales& scales) {
@@ -49,9 +56,10 @@ StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& 
     : Integrator(system, method_info(), options.scales, newton_options(options)),
       options_(options),
       stiffness_(stiffness_of(system, options.scales)),
+      mixed_tangent_(has_mixed_tangent(system)),
       newton_(system, newton_options(options), setup_of(system), options.scales, 0, nullptr) {
-  for (Vector* x : {&rest_, &d_, &f_, &loads_, &reaction_}) x->assign(at(system.size()), 0.0);
-  for (Vector* x : {&q_, &q_base_}) x->assign(at(system.dofs().configuration_size()), 0.0);
+  for (Vector* x : {&rest_, &d_, &d_mixed_, &f_, &loads_, &reaction_}) x->assign(at(system.size()), 0.0);
+  for (Vector* x : {&q_, &q_base_, &q_mixed_}) x->assign(at(system.dofs().configuration_size()), 0.0);
 }
 
 bool StaticEquilibrium::initialise(State& state, double h, StepReport&) {
@@ -68,15 +76,31 @@ bool StaticEquilibrium::advance(const StepScales& scales, const State& start, St
 bool StaticEquilibrium::solve(const State& start, double t, double factor, State& end, StepReport& report) {
   t_ = t;
   factor_ = factor;
-  q_ = start.q;
   step_ = {start.q.data(), start.v.data(), start.t};
-  newton_.begin(report, {.multipliers = start.lambda, .held = &start.active});
-  if (!newton_.solve(equilibrium_, problem_scales(start), report)) return false;
+  const ProblemScales scales = problem_scales(start);
+  bool found = mixed_tangent_ && attempt(true, scales, start, report);
+  if (!found) {
+    forget_failure(report);
+    found = attempt(false, scales, start, report);
+  }
+  if (!found) return false;
   report_gaps(newton_, report);
   end.q = q_;
   copy(newton_.multipliers(), end.lambda);
   end.active = end.closed = newton_.flags();
   return true;
+}
+
+bool StaticEquilibrium::attempt(bool mixed, const ProblemScales& scales, const State& start, StepReport& report) {
+  q_ = start.q;
+  share_ = 0;
+  mixed_ = mixed;
+  mixed_known_ = false;
+  newton_.begin(report, {.multipliers = start.lambda,
+                         .held = &start.active,
+                         .max_iterations = mixed ? mixed_iterations : 0,
+                         .full_steps = mixed});
+  return newton_.solve(equilibrium_, scales, report);
 }
 
 ProblemScales StaticEquilibrium::problem_scales(const State& start) const {
@@ -85,8 +109,7 @@ ProblemScales StaticEquilibrium::problem_scales(const State& start) const {
   ProblemScales s = step.positions(0);
   s.t = t_;
   s.h = 1;  // the matrix knows no step
-  s.rounding = 1e-14 * step.root_size * system().roundoff_force(step.place);
-  s.floor = 0.01 * s.rounding;
+  s.floor = 1e-14 * step.root_size * system().roundoff_force(step.place);
   s.unit = 1;
   s.row_scale = stiffness_;
   s.penalty = 1e-3 * stiffness_;
@@ -104,6 +127,11 @@ double StaticEquilibrium::Equilibrium::residual(In s, Out r) {
 }
 
 RowPoint StaticEquilibrium::Equilibrium::row_point() {
+  if (m.share_ > 0) {
+    std::swap(m.q_mixed_, m.q_base_);
+    std::swap(m.d_mixed_, m.d_);
+    m.mixed_known_ = true;
+  }
   m.q_base_ = m.q_;
   m.share_ = 0;
   return {m.q_base_};
@@ -114,6 +142,9 @@ void StaticEquilibrium::Equilibrium::linearise(In, Linearisation& S) {
   S.q_M = S.q = m.q_.data();
   S.v = m.rest_.data();
   S.loads = m.factor_;
+  if (!m.mixed_ || !m.mixed_known_) return;
+  S.mixed_q = m.q_mixed_.data();
+  S.mixed_d = m.d_mixed_.data();
 }
 
 bool StaticEquilibrium::Equilibrium::move(double share, In dq) {

@@ -55,16 +55,19 @@ class StaticEquilibrium final : public Integrator {
   };
 
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
+  bool attempt(bool mixed, const ProblemScales& scales, const State& start, StepReport& report);
   ProblemScales problem_scales(const State& start) const;
 
   StaticOptions options_;
   double stiffness_;
+  bool mixed_tangent_;  // some block has one
   MixedNewton newton_;
   MixedNewton* solvers_[1] = {&newton_};
   Equilibrium equilibrium_{*this};
   StepStart step_;                         // for rows that refer to the start of an increment
   double t_ = 0, factor_ = 1, share_ = 0;  // share of the correction made from q_base_
-  Vector rest_, q_, q_base_, d_, f_, loads_, reaction_;
+  bool mixed_ = false, mixed_known_ = false;  // in this attempt; the correction d_mixed_ was made from q_mixed_
+  Vector rest_, q_, q_base_, q_mixed_, d_, d_mixed_, f_, loads_, reaction_;
   Stage stage_;
 };
 
