@@ -55,7 +55,8 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   for (Vector* x : {&r_, &dx_}) x->assign(n, 0.0);
   for (Vector* x : {&s_, &s_linearised_, &c_, &c_A_, &rows_, &ds_A_, &row_residual_}) x->assign(rows, 0.0);
   ds_b_.assign(n_b_, 0.0);
-  if (setup.step_length == StepLength::monotone) {
+  if (setup.step_length == StepLength::monotone || setup.follows_path) {
+    no_rows_.assign(rows, 0.0);
     dx_next_.assign(n, 0.0);
     s_base_.assign(rows, 0.0);
     ds_b_next_.assign(n_b_, 0.0);
@@ -140,9 +141,11 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     fail(report, FailureReason::not_finite);
     return Test::failed;
   }
-  if (small && settled) return Test::converged;
+  const bool begins_path = setup_.follows_path && iterations == 0;
+  if (small && settled && !begins_path) return Test::converged;
   if (settled && changes == 0 && stalls(sub, scales)) {
     sub.stalled = true;
+    sub.attained = norm_ / terms_;
     return Test::converged;
   }
 
@@ -218,12 +221,14 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     }
     if (found) {
       current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start);
+      const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, scales.floor);
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
-                              control_.accuracy(sub, set_changed, terms_, scales.floor));
+                              accuracy) &&
+              (!setup_.follows_path || follow(problem, accuracy));
       if (!found && saddle.gave_up()) return false;
       if (!found) reason = reason_of(saddle.failure());
     }
-    if (found && (setup_.transient || setup_.largest_turn < HUGE_VAL)) {
+    if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL)) {
       moved_ = system_->speed(dx_, scales_.length) / scales_.length;
       turned_ = system_->largest_angular_velocity(dx_);
       correction_before_ = std::exchange(correction_, std::max(moved_, turned_));
@@ -236,6 +241,19 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     }
     go_transient(problem, sub);
   }
+}
+
+// Bordering: the correction of the residuals plus the change of the load's factor times that of a unit of the load.
+bool MixedNewton::follow(MixedProblem& problem, const Accuracy& accuracy) {
+  const Out ds_A = Out(ds_A_next_).first(active());
+  if (!current().solve(problem.path_load(), In(no_rows_).first(n_b_), In(no_rows_).first(active()), dx_next_,
+                       ds_b_next_, ds_A, accuracy))
+    return false;
+  const double change = problem.path_change(dx_, dx_next_);
+  axpy(change, dx_next_, dx_);
+  axpy(change, ds_b_next_, ds_b_);
+  axpy(change, ds_A, Out(ds_A_).first(active()));
+  return std::isfinite(change);
 }
 
 // The matrix was singular, if only but for rounding: goes on with S + sigma M.

@@ -49,6 +49,8 @@ struct MixedSetup {
   /// The floor of r is rounding of stiff forces that loads may be far below: it only counts where the last correction
   /// was rounding too.
   bool floor_when_settled = false;
+  /// The factor of a load is an unknown too, and a solve makes at least one correction (MixedProblem::path_load).
+  bool follows_path = false;
 };
 
 class MixedNewton {
@@ -115,6 +117,7 @@ class MixedNewton {
   bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);
   bool factorise(MixedProblem& problem, const ProblemScales& scales, double sigma);
   void linearise(MixedProblem& problem, const ProblemScales& scales, Linearisation& request);
+  bool follow(MixedProblem& problem, const Accuracy& accuracy);
   void go_transient(const MixedProblem& problem, const SubproblemReport& sub);
   double longest_step() const;
   bool search(MixedProblem& problem, double share);
@@ -141,6 +144,7 @@ class MixedNewton {
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad
 
   Vector weights_;  // of bilateral rows; empty: 1
+  Vector no_rows_;  // zeros
   Vector s_, s_linearised_, s_base_, c_, c_A_, rows_, r_, dx_, dx_next_;
   Vector ds_b_, ds_A_, ds_b_next_, ds_A_next_, row_residual_;
 };

@@ -1,6 +1,7 @@
 #include "integrators/methods/static_equilibrium.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/base/vector_ops.hpp"
@@ -21,15 +22,16 @@ NewtonOptions newton_options(const StaticOptions& options) {
           .constraint_tolerance = options.constraint_tolerance};
 }
 
-MixedSetup setup_of(const System& system) {
+MixedSetup setup_of(const System& system, bool follows_path) {
   const bool flat = contacts_linear(system), symmetric = system.symmetric() && flat;
   MixedSetup setup{.name = "equilibrium",
                    .rows = position_rows,
                    .matrix = {symmetric, symmetric && system.bilateral() == 0},
                    .constant_matrix = system.linear() && flat,
                    .augmented_tangent = false,
-                   .transient = true,
-                   .floor_when_settled = true};
+                   .transient = !follows_path,
+                   .floor_when_settled = true,
+                   .follows_path = follows_path};
   if (setup.constant_matrix) return setup;
   setup.step_length = StepLength::monotone;
   setup.largest_move = setup.largest_turn = 1;
@@ -57,31 +59,58 @@ StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& 
       options_(options),
       stiffness_(stiffness_of(system, options.scales)),
       mixed_tangent_(has_mixed_tangent(system)),
-      newton_(system, newton_options(options), setup_of(system), options.scales, 0, nullptr) {
+      newton_(system, newton_options(options), setup_of(system, options.control == PathControl::arc_length),
+              options.scales, 0, nullptr) {
   for (Vector* x : {&rest_, &d_, &d_mixed_, &f_, &loads_, &reaction_}) x->assign(at(system.size()), 0.0);
   for (Vector* x : {&q_, &q_base_, &q_mixed_}) x->assign(at(system.dofs().configuration_size()), 0.0);
+  if (options.control == PathControl::load) return;
+  for (Vector* x : {&path_direction_, &path_load_, &path_}) x->assign(at(system.size()), 0.0);
+  path_weights_.assign(at(system.size()), 1.0);
+  for (const DofMap::Frame& f : system.dofs().rotating_frames())
+    for (int i = 0; i < 3; ++i) path_weights_[at(f.equation + i)] = options.scales.length * options.scales.length;
 }
 
 bool StaticEquilibrium::initialise(State& state, double h, StepReport&) {
   state.v.assign(at(system().size()), 0.0);
   clear(state, h);
+  if (options_.control == PathControl::arc_length)
+    state.history = {{"path", Vector(at(system().size()) + 2, 0.0)}};  // increment, factor, length per time
   return true;
 }
 
+double StaticEquilibrium::load_factor(const State& state) const {
+  if (options_.control == PathControl::arc_length) return state.history[0].values[at(system().size())];
+  const double ramp = options_.ramp_duration;
+  return std::clamp(ramp > 0 ? (state.t - options_.ramp_start) / ramp : 1, 0.0, 1.0);
+}
+
 bool StaticEquilibrium::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
-  const double ramp = options_.ramp_duration, s = ramp > 0 ? (scales.t - options_.ramp_start) / ramp : 1;
-  return solve(start, scales.t, std::clamp(s, 0.0, 1.0), end, report);
+  const std::size_t n = at(system().size());
+  if (options_.control == PathControl::load) {
+    end.t = scales.t;
+    return solve(start, scales.t, load_factor(end), end, report);
+  }
+  const Vector& before = start.history[0].values;
+  path_before_ = In(before).first(n);
+  path_rate_ = before[n + 1];
+  path_wanted_ = path_rate_ * scales.h;
+  increment_ = scales.h;
+  if (!solve(start, scales.t, before[n], end, report)) return false;
+  Vector& after = end.history[0].values;
+  copy(path_, Out(after).first(n));
+  after[n] = factor_;
+  after[n + 1] = path_rate_;
+  return true;
 }
 
 bool StaticEquilibrium::solve(const State& start, double t, double factor, State& end, StepReport& report) {
   t_ = t;
-  factor_ = factor;
   step_ = {start.q.data(), start.v.data(), start.t};
   const ProblemScales scales = problem_scales(start);
-  bool found = mixed_tangent_ && attempt(true, scales, start, report);
+  bool found = mixed_tangent_ && attempt(true, factor, scales, start, report);
   if (!found) {
     forget_failure(report);
-    found = attempt(false, scales, start, report);
+    found = attempt(false, factor, scales, start, report);
   }
   if (!found) return false;
   report_gaps(newton_, report);
@@ -91,15 +120,20 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
   return true;
 }
 
-bool StaticEquilibrium::attempt(bool mixed, const ProblemScales& scales, const State& start, StepReport& report) {
+bool StaticEquilibrium::attempt(bool mixed, double factor, const ProblemScales& scales, const State& start,
+                                StepReport& report) {
   q_ = start.q;
+  factor_ = factor;
+  path_begun_ = false;
+  path_made_ = 0;
+  set_zero(path_);
   share_ = 0;
   mixed_ = mixed;
   mixed_known_ = false;
   newton_.begin(report, {.multipliers = start.lambda,
                          .held = &start.active,
                          .max_iterations = mixed ? mixed_iterations : 0,
-                         .full_steps = mixed});
+                         .full_steps = mixed || newton_.setup().follows_path});
   return newton_.solve(equilibrium_, scales, report);
 }
 
@@ -149,9 +183,42 @@ void StaticEquilibrium::Equilibrium::linearise(In, Linearisation& S) {
 
 bool StaticEquilibrium::Equilibrium::move(double share, In dq) {
   m.share_ += share;
+  if (!m.path_.empty()) {
+    m.factor_ += share * m.factor_change_;
+    m.path_made_ += share * dot(m.path_direction_, dq);
+    axpy(share, dq, m.path_);
+  }
   scale_into(m.share_, dq, m.d_);
   m.system().retract(m.q_base_, m.d_, m.q_);
   return true;
+}
+
+In StaticEquilibrium::Equilibrium::path_load() {
+  scale_into(-1.0, m.loads_, m.path_load_);
+  return m.path_load_;
+}
+
+// The first correction goes along the path, in the sense of the increment before; all others stay in the plane across
+// that direction which lies the wanted length ahead.
+double StaticEquilibrium::Equilibrium::path_change(In dq_r, In dq_load) {
+  if (!m.path_begun_) {
+    double square = 0, sense = 0;
+    for (std::size_t i = 0; i < dq_load.size(); ++i) {
+      m.path_direction_[i] = m.path_weights_[i] * dq_load[i];
+      square += m.path_direction_[i] * dq_load[i];
+      sense += m.path_direction_[i] * m.path_before_[i];
+    }
+    const double length = std::sqrt(square);
+    scale_into(std::copysign(1.0, sense) / length, m.path_direction_, m.path_direction_);
+    if (m.path_rate_ == 0) {
+      m.path_rate_ = length / m.options_.ramp_duration;
+      m.path_wanted_ = m.path_rate_ * m.increment_;
+    }
+    m.path_begun_ = true;
+  }
+  m.factor_change_ =
+      (m.path_wanted_ - m.path_made_ - dot(m.path_direction_, dq_r)) / dot(m.path_direction_, dq_load);
+  return m.factor_change_;
 }
 
 double StaticEquilibrium::Equilibrium::smallest_shift() const {
