@@ -62,7 +62,10 @@ std::optional<std::size_t> Samples::find(const std::string& name) const {
 Samples read_samples(const std::filesystem::path& file) {
   const std::string failure = "cannot read " + file.string() + ": ";
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw FileError(failure + "it is a directory");
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (std::filesystem::is_directory(status)) throw FileError(failure + "it is a directory");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw FileError(failure + "it is no regular file");
   errno = 0;
   std::ifstream in(file);
   if (!in) throw FileError(failure + (errno != 0 ? std::strerror(errno) : "unknown reason"));
