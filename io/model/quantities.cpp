@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -221,6 +222,11 @@ Quantity of_joint(std::string name, int components, std::string unit, std::strin
       }};
 }
 
+Quantity with_period(double period, Quantity quantity) {
+  quantity.period = period;
+  return quantity;
+}
+
 // The reaction of a joint's rows, drivers and stops among them, on its second point: force and moment, inertial. Where
 // that point is the ground's, the reaction on the first side is turned around.
 std::pair<Vec3, Vec3> joint_reaction(const StepView& v, const JointInfo& joint) {
@@ -392,10 +398,11 @@ std::vector<Quantity> make_table() {
                "driver of that kind", driver_force),
       of_joint("driver_torque", 1, "N m", "torque of a joint's driver about its axis", "driver of that kind",
                driver_torque),
-      of_joint("joint_angle", 1, "rad",
-               "angle of a revolute or cylindrical joint, in (-2 pi, 2 pi]: full turns are not counted; "
-               "numpy.unwrap(angle, period=4*pi) counts them if the joint turns less than 2 pi between two rows",
-               "angle", joint_angle),
+      with_period(
+          4 * M_PI,
+          of_joint("joint_angle", 1, "rad",
+                   "angle of a revolute or cylindrical joint; full turns are counted from the start of the run on",
+                   "angle", joint_angle)),
       of_joint("joint_angle_rate", 1, "rad/s", "its rate", "angle", joint_angle_rate),
       of_joint(
           "joint_displacement", 1, "m",

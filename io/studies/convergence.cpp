@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "core/base/errors.hpp"
+#include "io/model/quantities.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -110,7 +111,7 @@ void Recorder::take(const StepView& view) {
   samples_.t.push_back(view.state.t);
   std::size_t column = 0;
   for (const Probe& p : probes_) {
-    double values[3] = {0, 0, 0};
+    double values[Quantity::most_components] = {};
     p.evaluate(view, values);
     for (std::size_t i = 0; i < p.columns.size(); ++i) samples_.columns[column++].push_back(values[i]);
   }

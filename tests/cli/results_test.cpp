@@ -207,11 +207,12 @@ TEST_CASE("run.json: the values of all parameters can be read from it, also of t
 
 TEST_CASE("probes: a quaternion turns continuously through full turns") {
   const TemporaryDirectory directory;
-  write(directory / "m.json", R"({"format": 1,
+  write(directory / "m.json", R"_({"format": 1,
     "bodies": [{"name": "top", "type": "rigid", "mass": 1, "inertia": [1, 2, 3], "angular_velocity": [0, 0, 10]}],
     "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1.5},
     "output": {"probes": [{"name": "q", "of": "top", "quantity": "quaternion"},
-                          {"name": "w", "of": "top", "quantity": "quaternion.w"}]}})");
+                          {"name": "w", "of": "top", "quantity": "quaternion.w"}]},
+    "expect": [{"probe": "q.z", "value": "=sin(7.5)", "tolerance": 1e-9}]})_");
   REQUIRE(run_carom(directory, {"run", "m.json", "-q", "-o", "r"}).code == 0);
   const Table table = read_csv(directory / "r/probes.csv");
   CHECK(table.names == Words{"t", "q.w", "q.x", "q.y", "q.z", "w"});
@@ -222,6 +223,37 @@ TEST_CASE("probes: a quaternion turns continuously through full turns") {
     CHECK(row[4] == doctest::Approx(std::sin(5 * row[0])).epsilon(1e-9));
     CHECK(row[5] == row[1]);
   }
+}
+
+TEST_CASE("probes: joint_angle counts full turns at every step, also over restarts") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"_({"format": 1,
+    "scales": {"length": 1, "speed": 10, "mass": 1},
+    "bodies": [{"name": "wheel", "type": "rigid", "mass": 1, "inertia": [1, 1, 1]}],
+    "joints": [{"name": "hub", "type": "revolute", "of": ["ground", "wheel"], "axis": [0, 0, 1],
+                "driver": {"angle": "-50*t*(1 - t)"}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 2},
+    "output": {"vtu": {"enabled": false}, "probes_every": 250, "checkpoint": {"every": 10},
+               "probes": [{"name": "a", "of": "hub", "quantity": "joint_angle"}]},
+    "expect": [{"probe": "a", "value": 100, "tolerance": 1e-8}]})_");
+  const auto run = [&](const std::string& folder, const Words& more) {
+    return run_carom(directory, joined({"run", "m.json", "-q", "-o", folder}, more)).code;
+  };
+  REQUIRE(run("whole", {}) == 0);
+  const Table table = read_csv(directory / "whole/probes.csv");
+  REQUIRE(table.rows.size() == 9);
+  // two turns back, then 18 forward: up to 33 rad from one row to the next, far more than the 4 pi that a state tells
+  // apart
+  for (const auto& row : table.rows) CHECK(row[1] == doctest::Approx(-50 * row[0] * (1 - row[0])).epsilon(1e-8));
+
+  REQUIRE(run("r", {"--until", "0.333"}) == 0);
+  REQUIRE(run("r", {"--until", "1.777", "--restart", "last"}) == 0);
+  REQUIRE(run("r", {"--restart", "last"}) == 0);
+  CHECK(read(directory / "r/probes.csv") == read(directory / "whole/probes.csv"));
+  // into another directory the count goes on too
+  const std::string checkpoint = (directory / "r/checkpoint/000000001990.cbor").string();
+  REQUIRE(run("other", {"--restart", checkpoint}) == 0);
+  CHECK(read_csv(directory / "other/probes.csv").rows.back() == table.rows.back());
 }
 
 TEST_CASE("run: the closing table is narrower than 100 columns") {
