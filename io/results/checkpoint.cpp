@@ -211,7 +211,8 @@ std::vector<ModelDifference> model_differences(const json& was, const json& now)
   compare(was, now, "", differences);
   for (ModelDifference& d : differences)
     d.only_outside = d.pointer == "/output" || d.pointer.starts_with("/output/") || d.pointer.starts_with("/expect") ||
-                     d.pointer == "/title" || d.pointer == "/$schema" || d.pointer == "/integrator/duration" ||
+                     d.pointer == "/title" || d.pointer.starts_with("/inserted_parameters") ||
+                     d.pointer == "/$schema" || d.pointer == "/integrator/duration" ||
                      d.pointer == "/integrator/max_subdivisions";
   return differences;
 }
@@ -292,9 +293,14 @@ Checkpoint read_checkpoint(const fs::path& file) {
   }
 }
 
-std::optional<fs::path> newest_checkpoint(const fs::path& results) {
+std::optional<Checkpoint> read_newest_checkpoint(const fs::path& results, std::vector<std::string>& unreadable) {
   const std::vector<fs::path> files = checkpoints_in(results);
-  return files.empty() ? std::nullopt : std::optional(files.back());
+  for (auto file = files.rbegin(); file != files.rend(); ++file) try {
+      return read_checkpoint(*file);
+    } catch (const FileError& e) {
+      unreadable.emplace_back(e.what());
+    }
+  return std::nullopt;
 }
 
 void remove_checkpoints(const fs::path& results, long keep) {
