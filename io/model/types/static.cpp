@@ -13,13 +13,6 @@ using namespace spec;
 
 namespace {
 
-Node newton_spec() {
-  return object("Newton iteration",
-                newton_keys("iterations after which an increment has failed, counted from the last change of its "
-                            "active set; four times as many where nothing but loads and contacts holds the bodies",
-                            "largest scaled residual of the equilibrium"));
-}
-
 Node static_spec() {
   std::vector<Key> keys =
       time_keys(preset("step", number("time").above(0), 0.1,
@@ -29,7 +22,11 @@ Node static_spec() {
       optional("ramp", number("time").at_least(0),
                "time in which gravity and all loads grow from nothing, linearly (default: the duration; 0: they act "
                "from the beginning, as their functions of time say)"));
-  keys.push_back(preset("newton", newton_spec(), json::object(), "the iteration of an increment"));
+  keys.push_back(
+      newton_key(newton_keys("iterations after which an increment has failed, counted from the last change of its "
+                             "active set; four times as many where nothing but loads and contacts holds the bodies",
+                             "largest scaled residual of the equilibrium"),
+                 "an increment"));
   return object("integrator", std::move(keys));
 }
 
