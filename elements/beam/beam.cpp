@@ -259,8 +259,7 @@ void BeamBlock::add_tangent(Range range, const ElementInput& in, const ElementTa
   if (request.c_M != 0) add_mass(range, request.c_M, request.mass, A);
   if (request.c_C != 0 && (traits().force_parts & force_gyroscopic) != 0)
     add_gyroscopic_tangent(range, in.v, request.c_C, A);
-  if (request.c_K != 0 || (request.c_C != 0 && damping_ > 0))
-    add_section_tangent(range, in, request, A);
+  if (request.c_K != 0 || (request.c_C != 0 && damping_ > 0)) add_section_tangent(range, in, request, A);
 }
 
 // D_Omega (Omega x J Omega) = hat(Omega) J - hat(J Omega)

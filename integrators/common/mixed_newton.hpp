@@ -66,7 +66,7 @@ class MixedNewton {
     In multipliers = {};                                    ///< rows() entries; empty: zero
     const std::vector<std::uint8_t>* held = nullptr;        ///< conditional rows that were closed before; null: none
     const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
-    int max_iterations = 0;  ///< of this solve, if fewer than the options allow; 0: as these
+    int max_iterations = 0;   ///< of this solve, if fewer than the options allow; 0: as these
     bool full_steps = false;  ///< no monotonicity test in this solve
   };
   void begin(StepReport& report, const Start& start);

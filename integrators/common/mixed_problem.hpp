@@ -34,8 +34,8 @@ class MixedProblem {
   /// x := x + share dx. A negative share takes part of the correction dx back that the last positive one has made.
   /// False if the forces at x are not finite.
   virtual bool move(double share, In dx) = 0;
-  /// Of a method that follows a path (MixedSetup::follows_path): the derivative of r by the factor of the load, which is
-  /// an unknown beside x; size() entries.
+  /// Of a method that follows a path (MixedSetup::follows_path): the derivative of r by the factor of the load, which
+  /// is an unknown beside x; size() entries.
   virtual In path_load() { return {}; }
   /// The change of that factor within a correction dx_r + change * dx_load: dx_r is the correction of the residuals
   /// alone, dx_load that of a unit of the factor. The next move() changes the factor too.

@@ -123,12 +123,13 @@ namespace {
 // The numbers of the statistics, in the order in which a checkpoint holds them.
 template <class Statistics, class Visit>
 void visit_statistics(Statistics& s, const Visit& visit) {
-  for (auto* n : {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.redundant_steps,
-                  &s.stalled_steps})
+  for (auto* n :
+       {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.redundant_steps, &s.stalled_steps})
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
-  for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
-                  &s.growth, &s.stalled_residual, &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
+  for (auto* x :
+       {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation, &s.growth,
+        &s.stalled_residual, &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
     visit(*x);
   for (auto& x : s.sampled_seconds) visit(x);
 }

@@ -216,8 +216,7 @@ double StaticEquilibrium::Equilibrium::path_change(In dq_r, In dq_load) {
     }
     m.path_begun_ = true;
   }
-  m.factor_change_ =
-      (m.path_wanted_ - m.path_made_ - dot(m.path_direction_, dq_r)) / dot(m.path_direction_, dq_load);
+  m.factor_change_ = (m.path_wanted_ - m.path_made_ - dot(m.path_direction_, dq_r)) / dot(m.path_direction_, dq_load);
   return m.factor_change_;
 }
 

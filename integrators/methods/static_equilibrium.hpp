@@ -16,7 +16,8 @@
 // structural problem discretized via displacement-based finite elements, CMAME 313, 2017). Full steps then converge in
 // few iterations, however slender the beams; the damped iteration is the second attempt.
 //
-// With PathControl::arc_length the factor s is an unknown, and an increment of time h prescribes the length of the path,
+// With PathControl::arc_length the factor s is an unknown, and an increment of time h prescribes the length of the
+// path,
 //
 //   e . W (q - q_n) = c h,    |dq|^2 = dq . W dq, W: 1, rotations L^2;    c so that s' = 1/ramp at the start
 //
