@@ -30,6 +30,26 @@ LocalEquations local_equations(const Topology& topology, const DofMap& dofs) {
   return equations;
 }
 
+// Bodies in a packing have about as many neighbours; more pairs are candidates of which most stay apart.
+constexpr double most_pairs_per_node = 4;
+
+// Of the nodes that touch other nodes.
+double pairs_per_node(const std::vector<std::unique_ptr<ConstraintBlock>>& blocks, int nodes) {
+  std::vector<char> touches(at(nodes), 0);
+  double pairs = 0, touching = 0;
+  for (const auto& block : blocks) {
+    const Topology& topology = block->topology();
+    if (block->traits().kind == RowKind::bilateral || topology.slots.size() < 2) continue;
+    pairs += topology.items;
+    for (const int node : topology.nodes)
+      if (node >= 0 && touches[at(node)] == 0) {
+        touches[at(node)] = 1;
+        ++touching;
+      }
+  }
+  return touching > 0 ? pairs / touching : 0;
+}
+
 }  // namespace
 
 std::vector<FrameColumn> frame_columns(const Topology& topology, const DofMap& dofs) {
@@ -136,6 +156,7 @@ void System::finalize() {
     element_tables_.push_back(std::move(tables));
   }
   std::size_t largest_rows = 1, largest_local = 1;
+  const bool few_pairs = pairs_per_node(constraints_, dofs_.nodes()) <= most_pairs_per_node;
   for (std::size_t b = 0; b < constraints_.size(); ++b) {
     const ConstraintBlock& block = *constraints_[b];
     auto tables = std::make_unique<ConstraintTables>();
@@ -143,10 +164,12 @@ void System::finalize() {
     tables->frames = frame_columns(block.topology(), dofs_);
     const std::size_t m = at(block.topology().local_size);
     largest_rows = std::max(largest_rows, at(block.rows()));
-    // Geometric terms of contacts between all pairs of many bodies would fill the matrix. If the pairs are many, the
-    // terms that couple two nodes are left out; Newton then converges linearly there, by a factor of about h v/radius.
+    // Geometric terms of contacts between all pairs of many bodies would fill the matrix, though few pairs ever touch
+    // at the same time. If the pairs are many, or many for their nodes, the terms that couple two nodes are left out;
+    // Newton then converges linearly there, by a factor of about h v/radius.
     const std::size_t pairs = block.topology().slots.size() > 1 ? at(block.topology().items) : 0;
-    const bool couple = (block.traits().kind == RowKind::bilateral) || pairs * m * m <= 40000;
+    const bool couple =
+        (block.traits().kind == RowKind::bilateral) || pairs == 0 || (few_pairs && pairs * m * m <= 40000);
     largest_local = std::max(largest_local, m);
     for (std::size_t i = 0; i < at(block.topology().items); ++i) {
       const std::span<const int> local(tables->equations.of.data() + i * m, m);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
 
 namespace carom {
 
@@ -66,6 +67,11 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   share_ = trial_gain_ / std::max(energies_, recent_ + trial_work_);
   if (!(share_ <= largest_share)) return false;
   return trial_gain_ <= 0 || unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, work_ + trial_work_);
+}
+
+void EnergyGuard::blame(StepReport& report, int index, const State& start, In q, In v, double t) const {
+  mark_failed(report, index, FailureReason::unexplained_energy);
+  report.failed_item = system_->element_of_largest_gain(start.q, start.v, q, v, t);
 }
 
 void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before) {

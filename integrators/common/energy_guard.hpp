@@ -22,6 +22,7 @@
 #include "core/mechanics/scales.hpp"
 #include "core/mechanics/state.hpp"
 #include "integrators/common/energy_meter.hpp"
+#include "integrators/common/step_report.hpp"
 
 namespace carom {
 
@@ -36,6 +37,9 @@ class EnergyGuard {
   /// Judges a motion from the start of the step to (q, v) at t_n + h. `multipliers` are forces; `row_work`: what
   /// impulses of rows do, if they belong to this motion; `terms`: the size of the forces. False: the motion is refused.
   bool explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms);
+  /// Marks the report of a refused motion from `start` to (q, v) at t: sub-problem `index`, or -1 for the whole step,
+  /// and the element that gains most.
+  void blame(StepReport& report, int index, const State& start, In q, In v, double t) const;
   /// N of the last motion judged over the energies of the run.
   double share() const { return share_; }
   /// How the step goes on from the motion: `moved` by corrections or jumps, with the multipliers of the motion, the

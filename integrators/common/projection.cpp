@@ -7,6 +7,7 @@
 
 #include "core/base/vector_ops.hpp"
 #include "core/lie/so3.hpp"
+#include "core/mechanics/nodal_mass.hpp"
 #include "integrators/common/mixed_newton.hpp"
 
 namespace carom {
@@ -35,22 +36,47 @@ void largest_parts(const System& system, In x, ProjectionReport& report) {
   }
 }
 
-void set_worst(In values, ProjectionReport& report) {
+// The row that misses most, and by how much; bilateral rows are measured by their weights. Returns what it misses.
+double set_worst(In values, In weights, ProjectionReport& report) {
+  double largest = 0;
   report.residual = 0;
   report.worst_row = -1;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (report.worst_row < 0 || !(std::abs(values[i]) <= report.residual)) {
-      report.residual = std::abs(values[i]);
-      report.worst_row = static_cast<int>(i);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double size = std::abs(values[i]) / (i < weights.size() ? weights[i] : 1.0);
+    if (report.worst_row >= 0 && size <= largest) continue;
+    largest = size;
+    report.residual = std::abs(values[i]);
+    report.worst_row = static_cast<int>(i);
+  }
+  return largest;
+}
+
+// The factor k of the rows in [M, -k G^T; -k G, 0]: between the smallest and the largest mass, so that neither a light
+// nor a heavy node disappears in rounding beside the rows. Rotations count by their inertia over length^2.
+double row_scale_of(const System& system, In q, const Scales& scales) {
+  double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+  const auto count = [&](double mass) {
+    if (!(mass > 0)) return;
+    smallest = std::min(smallest, mass);
+    largest = std::max(largest, mass);
+  };
+  const std::vector<NodalMass> masses = nodal_masses(system, q);
+  for (int node = 0; node < system.dofs().nodes(); ++node)
+    for (int c = 0; c < DofMap::components(system.dofs().kind(node)); ++c) {
+      if (system.dofs().equation(node, c) < 0) continue;
+      const NodalMass& m = masses[at(node)];
+      count(c < 3 ? m.mass[c] : m.inertia(c - 3, c - 3) / (scales.length * scales.length));
     }
+  return largest > 0 ? std::sqrt(smallest * largest) : scales.mass;
 }
 
 // Residuals of a projection in units of masses times lengths (or speeds) of the size `scale`.
-ProblemScales problem_scales(double mass, double scale, double rounding, double t) {
+ProblemScales problem_scales(double mass, double row_scale, double scale, double rounding, double t) {
   ProblemScales s;
   s.t = t;
   s.floor = mass * rounding;
-  s.row_scale = s.penalty = mass;
+  s.row_scale = row_scale;
+  s.penalty = mass;
   s.row_tolerance = wanted * scale + rounding;
   s.row_roundoff = rounding;
   s.stalled_rows = accepted * scale + rounding;
@@ -214,25 +240,26 @@ ProjectionReport project_positions(const System& system, const Scales& scales, d
   const std::size_t n_b = at(system.bilateral());
   const double rounding = 16 * epsilon * std::max(scales.length, system.largest_position(q));
   Vector g(at(system.rows()), 0.0);
+  const Vector weights = row_weights(system, scales.length);
   // the residual of a contact is its penetration
   const auto measure = [&](In place) {
     system.gaps(place, t, position_rows, g);
     for (std::size_t i = n_b; i < g.size(); ++i) g[i] = std::min(g[i], 0.0);
-    set_worst(g, report);
+    return set_worst(g, weights, report);
   };
-  measure(q);
-  if (report.residual <= accepted * scales.length + rounding) return report;
+  if (measure(q) <= accepted * scales.length + rounding) return report;
 
   const MixedSetup setup{.name = "projection",
                          .rows = position_rows,
-                         .scaled = false,
+                         .scaled = true,
                          .augmented_tangent = false,
                          .largest_turn = largest_turn};
+  const double row_scale = row_scale_of(system, q, scales);
   std::optional<PositionProjection> projection;
   for (const bool curvature : {true, false}) {
     projection.emplace(system, scales, t, q, curvature);
     MixedNewton newton(system, options, setup, scales, 0, nullptr);
-    if (run(newton, *projection, problem_scales(scales.mass, scales.length, rounding, t), report)) break;
+    if (run(newton, *projection, problem_scales(scales.mass, row_scale, scales.length, rounding, t), report)) break;
     if (report.singular >= 0) break;
   }
   measure(projection->q());
@@ -247,22 +274,23 @@ ProjectionReport project_velocities(const System& system, const Scales& scales, 
   if (system.bilateral() == 0) return report;
   const double speed = std::max(scales.speed, system.speed(v, scales.length)), rounding = 16 * epsilon * speed;
   Vector rates(at(system.rows()), 0.0);
+  const Vector weights = row_weights(system, scales.length);
   const auto measure = [&](In velocity) {
     system.rates(q, velocity, t, bilateral_rows, rates);
-    set_worst(In(rates).first(at(system.bilateral())), report);
+    return set_worst(In(rates).first(at(system.bilateral())), weights, report);
   };
-  measure(v);
-  if (report.residual <= accepted * scales.speed + rounding) return report;
+  if (measure(v) <= accepted * scales.speed + rounding) return report;
 
   // linear: one solve, and the refinement that redundant rows need
   const MixedSetup setup{.name = "projection",
                          .matrix = {system.symmetric(), false},
                          .constant_matrix = true,
-                         .scaled = false,
+                         .scaled = true,
                          .augmented_tangent = false};
   VelocityProjection projection(system, scales.length, q, t, v);
   MixedNewton newton(system, options, setup, scales, 0, nullptr);
-  run(newton, projection, problem_scales(scales.mass, scales.speed, rounding, t), report);
+  run(newton, projection, problem_scales(scales.mass, row_scale_of(system, q, scales), scales.speed, rounding, t),
+      report);
   measure(projection.v());
   if (!report.converged) return report;
   largest_parts(system, projection.w(), report);

@@ -28,7 +28,8 @@ struct ProjectionReport {
 };
 
 /// Moves q (configuration_size() entries) at time t onto the bilateral rows and out of the unilateral ones. Nothing is
-/// changed when all gaps are within 1e-12 of the length scale (and rounding) of what they must be, nor when it fails.
+/// changed when all gaps, measured as row_weights() says, are within 1e-12 of the length scale (and rounding) of what
+/// they must be, nor when it fails.
 ProjectionReport project_positions(const System& system, const Scales& scales, double t, Vector& q);
 
 /// Changes v (per equation) so that the bilateral rows keep their rates at (q, t). Tolerances as above, by the speed.

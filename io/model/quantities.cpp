@@ -409,6 +409,8 @@ std::vector<Quantity> make_table() {
           "displacement of the second point along the axis of a prismatic or cylindrical joint; length of a distance",
           "displacement", joint_displacement),
       of_joint("joint_displacement_rate", 1, "m/s", "its rate", "displacement", joint_displacement_rate),
+      of_model("load_factor", 1, "", "factor of gravity and loads in a static run",
+               [](const StepView& v) { return v.integrator.load_factor(v.state); }),
       of_model("energy.kinetic", 1, "J", "kinetic energy of the model",
                [](const StepView& v) { return energies(v).kinetic; }),
       of_model("energy.elastic", 1, "J", "elastic energy of the model",

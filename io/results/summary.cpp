@@ -165,6 +165,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"max_penetration", largest_penetration(s)},
       {"impacts", s.impacts},
       {"redundant_steps", s.redundant_steps},
+      {"stalled", {{"steps", s.stalled_steps}, {"residual", s.stalled_residual}}},
       {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
       {"scales", {{"length", scales.length}, {"speed", scales.speed}, {"mass", scales.mass}}},
       {"size",
@@ -294,6 +295,9 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   }
   if (s.redundant_steps > 0)
     row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
+  if (s.stalled_steps > 0)
+    row("rounding", fmt::format("residuals stalled in {} steps, at {:.2g} of the sum of their terms at most",
+                                s.stalled_steps, s.stalled_residual));
   row("energy", fmt::format("{:.6g} at the start, {:.6g} at the end, {:.6g} at most", account.energy_initial,
                             account.energy_final, account.energy_max));
   if (account.ledger) {

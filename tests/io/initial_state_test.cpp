@@ -245,6 +245,34 @@ TEST_CASE("projection: velocities of bodies that hold only each other keep linea
   CHECK(lost == doctest::Approx(0.5 * dot(w, Mw)).epsilon(1e-12));
 }
 
+TEST_CASE("projection: a slender light beam on a heavy body gets the velocities that it gets on the ground") {
+  // the beam weighs 2e-6 kg, its rotary inertia is 1e-15 kg m^2; the body's velocity changes by the ratio of the masses
+  const std::string beam = R"(
+    {"name": "beam", "type": "beam", "from": [0, 0, 0], "to": [0.003, 0.012, 0.016], "elements": 1,
+     "material": "plastic", "section": "strip", "velocity": [0.02, 0.2, 0.16]})";
+  const std::string rest = R"(
+    "materials": [{"name": "plastic", "type": "linear_elastic", "young": 5e9, "poisson": 0.3, "density": 430}],
+    "sections": [{"name": "strip", "type": "rectangle", "width": 5e-4, "height": 3e-4}],
+    "joints": [{"name": "j", "type": "universal", "axis": [0, 1, 0], "second_axis": [0.8, 0, 0.6], "of": )";
+  const auto ground = build(with(beam, rest + R"(["ground", "beam.start"]}])"), "all");
+  const double beam_mass = 430 * 5e-4 * 3e-4 * std::sqrt(0.003 * 0.003 + 0.012 * 0.012 + 0.016 * 0.016);
+  for (const double mass : {1e-2, 49.0, 1e4, 1e8}) {
+    CAPTURE(mass);
+    const std::string body = R"({"name": "body", "type": "rigid", "shape": {"type": "box", "size": [0.05, 0.05, 0.05]},
+                                 "mass": )" +
+                             std::to_string(mass) + "},";
+    const auto m = build(with(body + beam, rest + R"(["body", "beam.start"]}])"), "all");
+    CHECK(m->projection.velocity.iterations > 0);
+    CHECK(largest_rate(*m) < 1e-12);
+    const int first = m->system.dofs().equation(m->find_body("beam")->nodes[0], 0);
+    const double share = 100 * beam_mass / mass;
+    for (int i = 0; i < 12; ++i) {
+      const double expected = ground->state.v[at(i)], size = i % 6 < 3 ? 0.2 : 20;
+      CHECK(std::abs(m->state.v[at(first + i)] - expected) < (share + 1e-9) * size);
+    }
+  }
+}
+
 TEST_CASE("projection: models whose start fits are not changed by a bit") {
   int count = 0;
   for (const auto& file : std::filesystem::directory_iterator(std::string(CAROM_SOURCE_DIR) + "/data/models")) {
