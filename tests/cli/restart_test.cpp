@@ -470,6 +470,10 @@ TEST_CASE("a directory of results in use is refused with the holder's pid, and a
   CHECK(fs::exists(directory / "r/.carom.lock"));
   CHECK(run_carom(directory, chain("r", {"--until", "0.01"})).code == 0);
   CHECK(!fs::exists(directory / "r/.carom.lock"));
+
+  // where no lock can be had the run goes on without it
+  fs::create_directories(directory / "r/.carom.lock/in_the_way");
+  CHECK(run_carom(directory, chain("r", {"--until", "0.01"})).code == 0);
 }
 
 // ---- an edited model
