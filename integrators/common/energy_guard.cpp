@@ -130,9 +130,9 @@ void EnergyGuard::save(NamedArrays& record) const {
   if (!on_ || !known_) return;
   const Energies& e = now_.energies;
   const Powers& p = now_.powers;
-  record.set("energy guard", {e.kinetic, e.elastic, e.potential, p.loads, p.drivers, p.damping, potential_0_, scale_,
-                              work_, recent_, unexplained_, lowest_, with_impacts_, lowest_with_impacts_, growth_,
-                              begun_ ? 1.0 : 0.0});
+  record.set("energy guard",
+             {e.kinetic, e.elastic, e.potential, p.loads, p.drivers, p.damping, potential_0_, scale_, work_, recent_,
+              unexplained_, lowest_, with_impacts_, lowest_with_impacts_, growth_, begun_ ? 1.0 : 0.0});
 }
 
 void EnergyGuard::restore(const NamedArrays& record) {

@@ -12,8 +12,8 @@ using carom::test::ModelRun;
 
 namespace {
 
-// The truss of von Mises: two springs of stiffness k from (-1, 0, 0) and (1, 0, 0) to an apex at height 1/2. The force P
-// presses the apex down: P = 2 k z (l_0/l - 1).
+// The truss of von Mises: two springs of stiffness k from (-1, 0, 0) and (1, 0, 0) to an apex at height 1/2. The force
+// P presses the apex down: P = 2 k z (l_0/l - 1).
 constexpr double stiffness = 1000, height = 0.5, pressure = 10;
 double truss_load(double z) { return 2 * stiffness * z * (std::hypot(1, height) / std::hypot(1, z) - 1); }
 
@@ -50,7 +50,8 @@ TEST_CASE("arc length: a truss is followed through its snap, all along the exact
     lowest = std::min(lowest, factor);
   }) == RunStatus::completed);
   // the maximum is where l^3 = l_0, on both sides
-  const double z_limit = std::sqrt(std::pow(std::hypot(1, height), 2.0 / 3) - 1), limit = truss_load(z_limit) / pressure;
+  const double z_limit = std::sqrt(std::pow(std::hypot(1, height), 2.0 / 3) - 1),
+               limit = truss_load(z_limit) / pressure;
   CHECK(highest == doctest::Approx(limit).epsilon(1e-3));
   CHECK(lowest == doctest::Approx(-limit).epsilon(1e-3));
   CHECK(run.position("apex").z() < -1.2 * height);
@@ -116,7 +117,7 @@ TEST_CASE("arc length: a contact that closes on the way is part of the path") {
 }
 
 TEST_CASE("arc length: Lee's frame has the limit loads of the literature, and snaps back") {
-  ModelRun run(CAROM_SOURCE_DIR "/data/models/lee_frame.json");
+  ModelRun run("lee_frame");
   double highest = 0, lowest = 0, deflection = 0;
   bool back = false;
   REQUIRE(run.run([&](const StepView& view) {
