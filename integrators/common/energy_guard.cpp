@@ -101,6 +101,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   // but growth of which the user hears
   const double gained = std::max(0.0, impacts);
   work += gained;
+  const double gained_by_rows = gained + std::max(0.0, row_work_);
   const double before_this = unexplained_;
   const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) - work);
   const double before = std::max({energies_, work_ + trial_work_});
@@ -111,7 +112,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   }
   unexplained_ = unexplained;
   lowest_ = begun_ ? std::min(lowest_, unexplained_) : unexplained_;
-  with_impacts_ += unexplained - before_this + gained;
+  with_impacts_ += unexplained - before_this + gained_by_rows;
   lowest_with_impacts_ = begun_ ? std::min(lowest_with_impacts_, with_impacts_) : with_impacts_;
   begun_ = true;
   now_ = after;

@@ -157,11 +157,22 @@ void MoreauJean::measure_drift(StepReport& report) {
 
 // The velocity v_free without the impacts, from which these lead to v and keep the joints:
 //   M (v - v_free) = G_u^T P_u + G_b^T mu,  G_b (v - v_free) = 0
+// Contacts that were closed before press throughout the step: theirs are forces of the motion, unless an obstacle moves,
+// whose work is that of impulses.
 bool MoreauJean::split_velocity() {
   copy(newton_.multipliers(), forces_);
   set_zero(impulses_);
   v_free_ = v_;
-  if (newton_.active_rows().empty()) return false;
+  const In P = newton_.multipliers();
+  const std::vector<std::uint8_t>& closed = start().closed;
+  bool impact = false;
+  for (const int row : newton_.active_rows()) {
+    const bool moves = system().constraints()[at(system().row_place(row).block)]->traits().moving;
+    if (closed[at(row) - none_.size()] != 0 && !moves) continue;
+    impulses_[at(row)] = P[at(row)];
+    impact = true;
+  }
+  if (!impact) return false;
   if (!mass_known_) mass_.analyse(system(), {system().symmetric(), false});
   Linearisation request;
   request.c_M = 1;
@@ -174,16 +185,12 @@ bool MoreauJean::split_velocity() {
   if (!(mass_known_ && constant) && !mass_.factorise(request)) return false;
   mass_known_ = true;
   set_zero(reaction_);
-  system().add_reactions(q_middle_, t_, newton_.multipliers(), unilateral_rows, reaction_, &step_);
+  system().add_reactions(q_middle_, t_, impulses_, unilateral_rows, reaction_, &step_);
   for (double& x : reaction_) x = -x;
   mass_.set_active({}, q_, t_, nullptr, &step_);
   if (!mass_.solve(reaction_, none_, {}, w_, Out(impulses_).first(none_.size()), {})) return false;
   axpy(-1.0, w_, v_free_);
-  for (std::size_t i = 0; i < forces_.size(); ++i) {
-    const bool contact = i >= none_.size();
-    if (contact) impulses_[i] = forces_[i];
-    forces_[i] = contact ? 0.0 : forces_[i] - impulses_[i];
-  }
+  axpy(-1.0, impulses_, forces_);
   return true;
 }
 

@@ -297,7 +297,7 @@ void PostMortem::find_hints(const StepView& view) {
       hints_.emplace_back(
           "the residual stays just above its tolerance, which rounding may not let it reach: loosen "
           "/integrator/newton/tolerance or constraint_tolerance");
-    else if (!large_step && falling && history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
+    else if (!large_step && falling && sub->attempt_iterations() >= iterations_allowed() && history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
       hints_.emplace_back("the iteration still made progress: raise /integrator/newton/max_iterations");
     // more changes than rows: some rows changed repeatedly
     if (sub->set_changes > std::max(system.conditional(), sub->iterations / 2))
@@ -307,6 +307,11 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back("no smaller step was tried: /integrator/max_subdivisions allows none");
   else if (trials_.size() > 1 && hints_.empty())
     hints_.emplace_back("halving the step did not help: look at the residuals above, and at the model there");
+}
+
+// By the model; a method may try fewer in an attempt.
+int PostMortem::iterations_allowed() const {
+  return json::parse(parts_.model_text).value(json::json_pointer("/integrator/newton/max_iterations"), 0);
 }
 
 void PostMortem::write_picture(const StepView& view) const {

@@ -117,7 +117,7 @@ TEST_CASE("arc length: a contact that closes on the way is part of the path") {
 }
 
 TEST_CASE("arc length: Lee's frame has the limit loads of the literature, and snaps back") {
-  ModelRun run("lee_frame");
+  ModelRun run = ModelRun::of_file("lee_frame");
   double highest = 0, lowest = 0, deflection = 0;
   bool back = false;
   REQUIRE(run.run([&](const StepView& view) {
