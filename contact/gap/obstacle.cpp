@@ -14,6 +14,9 @@ struct Radial {
   Vec3 direction;
 };
 
+// Shorter parts of a radius are rounding of the place, and have no direction.
+constexpr double rounding = 1e-12;
+
 Radial radial(const Vec3& r, const Vec3& fallback) {
   const double length = r.norm();
   return {length, length > 0 ? Vec3(r / length) : fallback};
@@ -42,6 +45,7 @@ class Sphere final : public Obstacle {
     Distance d;
     d.value = sign_ * (r.length - radius_);
     d.gradient = sign_ * r.direction;
+    d.directed = r.length > rounding * radius_;
     if (r.length > 0) d.hessian = sign_ / r.length * (Mat3::Identity() - r.direction * r.direction.transpose());
     return d;
   }
@@ -84,6 +88,7 @@ class Cylinder final : public Obstacle {
     if (rho.length > 0) H_rho = around * around.transpose() / rho.length;
 
     Distance d;
+    d.directed = rho.length > rounding * radius_;
     if (inside_) {
       d.value = -mantle;
       d.gradient = -rho.direction;
@@ -101,6 +106,7 @@ class Cylinder final : public Obstacle {
     } else if (cap > mantle) {
       d.value = cap;
       d.gradient = outward;
+      d.directed = std::abs(z) > rounding * half_length_;
     } else {
       d.value = mantle;
       d.gradient = rho.direction;

@@ -7,7 +7,8 @@
 //                         cylinder (mantle, caps and rims)
 //   cylinder, inside      phi = R - rho (two planes close a cylinder of finite length; they are separate rows)
 // The gradient is a unit vector. A sphere of radius r touches the obstacle where phi = r. At the centre of a sphere or
-// on the axis of a cylinder the gradient is undefined, and a fixed direction is used. A new obstacle needs one class,
+// on the axis of a cylinder the gradient is undefined: a fixed direction is given, and `directed` is false. A new
+// obstacle needs one class,
 // here or in a separate file, and one registration in the model specification.
 #pragma once
 
@@ -21,6 +22,7 @@ struct Distance {
   double value = 0;
   Vec3 gradient = Vec3::UnitZ();
   Mat3 hessian = Mat3::Zero();
+  bool directed = true;  ///< the gradient is defined
 };
 
 class Obstacle {

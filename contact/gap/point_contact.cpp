@@ -1,5 +1,7 @@
 #include "contact/gap/point_contact.hpp"
 
+#include <limits>
+
 namespace carom {
 
 namespace {
@@ -31,12 +33,21 @@ const PrescribedMotion::Pose& PointContactBlock::pose_at(double t, std::optional
   return motion_ == nullptr ? at_rest : moved.emplace(motion_->at(t));
 }
 
-Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const Vec3& x) const {
-  if (motion_ == nullptr) return obstacle_->evaluate(x);
-  Distance d = obstacle_->evaluate(to_obstacle(pose, x));
+Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const Vec3& x, double radius) const {
+  Distance d = obstacle_->evaluate(motion_ == nullptr ? x : to_obstacle(pose, x));
+  if (!d.directed && d.value <= radius) d.gradient.setConstant(std::numeric_limits<double>::quiet_NaN());
+  if (motion_ == nullptr) return d;
   d.gradient = pose.Q * d.gradient;
   d.hessian = pose.Q * d.hessian * pose.Q.transpose();
   return d;
+}
+
+int PointContactBlock::undirected(const ConstraintInput& in) const {
+  std::optional<PrescribedMotion::Pose> moved;
+  const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
+  for (int i = 0; i < topology().items; ++i)
+    if (!distance(pose, point(in, i).x, points_[static_cast<std::size_t>(i)].radius).gradient.allFinite()) return i;
+  return -1;
 }
 
 void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const {
@@ -52,7 +63,7 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
       values.gap[local] = obstacle_->distance(motion_ == nullptr ? p.x : to_obstacle(pose, p.x)) - c.radius;
       continue;
     }
-    const Distance d = distance(pose, p.x);
+    const Distance d = distance(pose, p.x, c.radius);
     const Vec3& n = d.gradient;
     if (values.gap != nullptr) values.gap[local] = d.value - c.radius;
     if (values.gradient != nullptr) {
@@ -88,7 +99,8 @@ void PointContactBlock::add_reaction(Range range, const ConstraintInput& in, con
   for (int i = range.first; i < range.last; ++i, ++s, f += 6) {
     if (*s == 0) continue;
     const PointState p = point(in, i);
-    add_point_force(p, points_[static_cast<std::size_t>(i)].offset, *s * distance(pose, p.x).gradient, f);
+    const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+    add_point_force(p, c.offset, *s * distance(pose, p.x, c.radius).gradient, f);
   }
 }
 
@@ -98,9 +110,10 @@ void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   for (int i = range.first; i < range.last; ++i, ++s, A += 36) {
     if (*s == 0) continue;
-    const Vec3& offset = points_[static_cast<std::size_t>(i)].offset;
+    const ContactPoint& contact = points_[static_cast<std::size_t>(i)];
+    const Vec3& offset = contact.offset;
     const PointState p = point(in, i);
-    const Distance d = distance(pose, p.x);
+    const Distance d = distance(pose, p.x, contact.radius);
     Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
     if (!obstacle_->flat()) {
       const Eigen::Matrix<double, 3, 6> J = point_jacobian(p, offset);
@@ -118,8 +131,9 @@ ConstraintBlock::Place PointContactBlock::place(int item, int, const ConstraintI
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   const PointState p = point(in, item);
-  const Distance d = distance(pose, p.x);
-  return {p.x - points_[static_cast<std::size_t>(item)].radius * d.gradient, d.gradient};
+  const double radius = points_[static_cast<std::size_t>(item)].radius;
+  const Distance d = distance(pose, p.x, radius);
+  return {p.x - radius * d.gradient, d.gradient};
 }
 
 }  // namespace carom

@@ -41,6 +41,10 @@ class PointContactBlock final : public ConstraintBlock {
   std::string item_name(int item) const override { return points_[static_cast<std::size_t>(item)].name; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
+  /// The first item that touches or penetrates where the obstacle has no direction, such as the centre of a sphere; -1
+  /// without any. Rows of such items are no numbers, so that a step that leads there is refused.
+  int undirected(const ConstraintInput& in) const;
+
   const std::vector<ContactPoint>& points() const { return points_; }
   const Obstacle& obstacle() const { return *obstacle_; }
   const PrescribedMotion* motion() const { return motion_.get(); }
@@ -53,7 +57,8 @@ class PointContactBlock final : public ConstraintBlock {
     return point_state(configuration(in, item, 0), node_kind(item, 0), points_[static_cast<std::size_t>(item)].offset);
   }
   const PrescribedMotion::Pose& pose_at(double t, std::optional<PrescribedMotion::Pose>& moved) const;
-  Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x) const;  // in inertial axes
+  // In inertial axes; the gradient is no number where a sphere of this radius touches without a direction.
+  Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x, double radius) const;
 
   std::vector<ContactPoint> points_;
   std::shared_ptr<const Obstacle> obstacle_;

@@ -1,5 +1,7 @@
 #include "contact/gap/sphere_contact.hpp"
 
+#include <limits>
+
 namespace carom {
 
 namespace {
@@ -32,8 +34,16 @@ SphereContactBlock::Geometry SphereContactBlock::geometry(const ConstraintInput&
   g.b = point_state(configuration(in, i, 1), node_kind(i, 1), pair.offset_b);
   const Vec3 span = g.b.x - g.a.x;
   g.length = span.norm();
-  g.n = g.length > 0 ? Vec3(span / g.length) : Vec3::UnitZ();
+  // shorter parts of the radii are rounding of the places, and have no direction
+  const bool directed = g.length > 1e-12 * (pair.radius_a + pair.radius_b);
+  g.n = directed ? Vec3(span / g.length) : Vec3(Vec3::Constant(std::numeric_limits<double>::quiet_NaN()));
   return g;
+}
+
+int SphereContactBlock::undirected(const ConstraintInput& in) const {
+  for (int i = 0; i < topology().items; ++i)
+    if (!geometry(in, i).n.allFinite()) return i;
+  return -1;
 }
 
 void SphereContactBlock::evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const {

@@ -32,6 +32,10 @@ class SphereContactBlock final : public ConstraintBlock {
   std::string item_name(int item) const override { return pairs_[static_cast<std::size_t>(item)].name; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
+  /// The first pair whose centres are at one place, so that the contact has no direction; -1 without any. Rows of such
+  /// pairs are no numbers, so that a step that leads there is refused.
+  int undirected(const ConstraintInput& in) const;
+
   const std::vector<SpherePair>& pairs() const { return pairs_; }
 
  private:

@@ -20,7 +20,8 @@ using Row = std::vector<Entry>;
 std::vector<int> column_places(std::span<const SparseRow> rows, int columns) {
   std::vector<Eigen::Triplet<double>> entries;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    for (const int e : rows[i].equation) entries.emplace_back(static_cast<int>(i), e, 1.0);
+    for (const int e : rows[i].equation)
+      if (e < columns) entries.emplace_back(static_cast<int>(i), e, 1.0);
   Eigen::SparseMatrix<double> G(static_cast<int>(rows.size()), columns);
   G.setFromTriplets(entries.begin(), entries.end());
   G.makeCompressed();
@@ -29,11 +30,15 @@ std::vector<int> column_places(std::span<const SparseRow> rows, int columns) {
   return {order.indices().data(), order.indices().data() + columns};
 }
 
-// The row scaled to unit length, in elimination order; empty if the row has no nonzero entry.
+// The row scaled to unit length, in elimination order, carried entries behind; without a nonzero entry in the columns
+// only the carried ones, as they are.
 Row unit_row(const SparseRow& given, const std::vector<int>& places) {
+  const int columns = static_cast<int>(places.size());
   Row row;
-  for (std::size_t k = 0; k < given.equation.size(); ++k)
-    if (given.value[k] != 0) row.emplace_back(places[at(given.equation[k])], given.value[k]);
+  for (std::size_t k = 0; k < given.equation.size(); ++k) {
+    const int e = given.equation[k];
+    if (given.value[k] != 0) row.emplace_back(e < columns ? places[at(e)] : e, given.value[k]);
+  }
   std::stable_sort(row.begin(), row.end(), [](const Entry& a, const Entry& b) { return a.first < b.first; });
   std::size_t n = 0;
   for (std::size_t k = 0; k < row.size(); ++k) {
@@ -44,8 +49,8 @@ Row unit_row(const SparseRow& given, const std::vector<int>& places) {
   }
   row.resize(n);
   double sum = 0;
-  for (const Entry& e : row) sum += e.second * e.second;
-  if (!(sum > 0)) return {};
+  for (const Entry& e : row) sum += e.first < columns ? e.second * e.second : 0.0;
+  if (!(sum > 0)) return row;
   for (Entry& e : row) e.second /= std::sqrt(sum);
   // rounding errors must not become pivots
   std::erase_if(row, [](const Entry& e) { return std::abs(e.second) < rounding; });
@@ -81,12 +86,18 @@ RowRank row_rank(std::span<const SparseRow> rows, int columns, double tolerance)
   Row scratch_pivot, scratch_row;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Row row = unit_row(rows[i], places);
-    while (!row.empty() && !R[at(row.front().first)].empty())
+    while (!row.empty() && row.front().first < columns && !R[at(row.front().first)].empty())
       rotate(R[at(row.front().first)], row, scratch_pivot, scratch_row);
     double left = 0;
-    for (const Entry& e : row) left += e.second * e.second;
+    for (const Entry& e : row) left += e.first < columns ? e.second * e.second : 0.0;
     if (!(std::sqrt(left) > tolerance)) {
       result.redundant.push_back(static_cast<int>(i));
+      SparseRow& carried = result.left.emplace_back();
+      for (const Entry& e : row) {
+        if (e.first < columns) continue;
+        carried.equation.push_back(e.first);
+        carried.value.push_back(e.second);
+      }
       continue;
     }
     ++result.rank;

@@ -47,7 +47,7 @@ class EnergyGuard {
   void close(bool moved, In multipliers, In impulses, In v_before = {});
   /// The end of a step whose motion explains() has judged. False: the step is refused.
   bool accept(const State& start, const State& end);
-  /// The largest U - U_low of the run over its energies.
+  /// The largest U - U_low of the run over its energies, in U also what impacts gain.
   double growth() const { return growth_; }
   /// The next step begins a run.
   void forget() { known_ = restored_ = false; }
@@ -69,9 +69,10 @@ class EnergyGuard {
   Vector q_, v_;  // of now_
   double t_ = 0;
   EnergyPoint now_, motion_;
-  double potential_0_ = 0;                    // the potential energy at the start of the run
-  double scale_ = 0, work_ = 0, recent_ = 0;  // S without work, sum of |work|, the same fading
-  double unexplained_ = 0, lowest_ = 0;       // U, U_low
+  double potential_0_ = 0;                             // the potential energy at the start of the run
+  double scale_ = 0, work_ = 0, recent_ = 0;           // S without work, sum of |work|, the same fading
+  double unexplained_ = 0, lowest_ = 0;                // U, U_low
+  double with_impacts_ = 0, lowest_with_impacts_ = 0;  // the same with what impacts gain
   double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, share_ = 0;
   double energies_ = 0, growth_ = 0;
   In multipliers_, impulses_, v_before_;

@@ -76,11 +76,11 @@ void check_lists(const std::filesystem::path& file) {
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
       ++found;
       if (!nodes || version >= 4) continue;
-      std::string number;
-      std::istringstream(line) >> number;
-      if (number == "0") throw FileError("expected nodes numbered from 1 on, " + quoted(file) + " has a node 0");
-      if (!numbers.insert(number).second)
-        throw FileError("expected nodes with a number each, " + quoted(file) + " has two nodes " + number);
+      std::string digits;
+      std::istringstream(line) >> digits;
+      if (digits == "0") throw FileError("expected nodes numbered from 1 on, " + quoted(file) + " has a node 0");
+      if (!numbers.insert(digits).second)
+        throw FileError("expected nodes with a number each, " + quoted(file) + " has two nodes " + digits);
     }
     if (found > expected)
       throw FileError(std::string("the list ") + (nodes ? "$Nodes" : "$Elements") + " of " + quoted(file) +

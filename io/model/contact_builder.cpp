@@ -55,6 +55,21 @@ std::vector<RowGroup> ContactBuilder::groups() const {
   return groups;
 }
 
+void ContactBuilder::check_directions(const State& state) const {
+  for (const Contact& contact : contacts_)
+    for (std::size_t b = 0; b < contact.blocks.size(); ++b) {
+      const int item = contact.undirected[b]({state.q.data(), nullptr, state.t});
+      if (item < 0) continue;
+      const bool pair = contact.blocks[b]->topology().slots.size() > 1;
+      context_.error(
+          contact.pointer + (pair ? "/between" : "/on"),
+          "the contact " + contact.blocks[b]->item_name(item) + " has no direction at the start: " +
+              (pair ? "the centres of the two spheres are at one place"
+                    : "the point is at the centre or on the axis of the obstacle, or as far from two sides") +
+              "; begin with the bodies apart");
+    }
+}
+
 // Counts contact candidates. Returns false, after an error message, if the model would need too much memory or time.
 bool ContactBuilder::take_candidates(std::size_t more, const std::string& pointer) {
   constexpr std::size_t most = 2000000;
@@ -92,8 +107,9 @@ void ContactBuilder::read_spheres(const json& contact, const std::string& pointe
     }
   }
   if (pairs.empty()) return;
-  contacts_.push_back(
-      {name, {&context_.model.system.add(std::make_unique<SphereContactBlock>(name, std::move(pairs)))}});
+  auto block = std::make_unique<SphereContactBlock>(name, std::move(pairs));
+  const auto undirected = [b = block.get()](const ConstraintInput& in) { return b->undirected(in); };
+  contacts_.push_back({name, {&context_.model.system.add(std::move(block))}, pointer, {undirected}});
 }
 
 void ContactBuilder::read_obstacle(const json& contact, const std::string& pointer) {
@@ -139,7 +155,7 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   const json& o = contact["obstacle"];
   info.motion = read_motion(o, pointer + "/obstacle");
   if (!context_.issues.empty()) return;
-  Contact built{name, {}};
+  Contact built{name, {}, pointer, {}};
   const ObstacleType& kind = find_type(obstacle_types(), o);
   const std::vector<ObstacleSurface> surfaces = kind.surfaces(o);
   const double room = largest_radius(o, surfaces);
@@ -156,8 +172,10 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
       std::vector<ContactPoint> points = rotating ? on_frames : on_points;
       if (points.empty()) continue;
       for (ContactPoint& p : points) p.name += surface.suffix;
-      built.blocks.push_back(&context_.model.system.add(
-          std::make_unique<PointContactBlock>(name, std::move(points), surface.obstacle, info.motion, rotating)));
+      auto block =
+          std::make_unique<PointContactBlock>(name, std::move(points), surface.obstacle, info.motion, rotating);
+      built.undirected.emplace_back([b = block.get()](const ConstraintInput& in) { return b->undirected(in); });
+      built.blocks.push_back(&context_.model.system.add(std::move(block)));
     }
   }
   contacts_.push_back(std::move(built));

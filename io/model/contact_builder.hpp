@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,11 +21,17 @@ class ContactBuilder {
   void read();
   /// The rows of every contact. Precondition: rows are numbered.
   std::vector<RowGroup> groups() const;
+  /// Adds an error for every contact that touches at the start where its direction is undefined. Precondition: as
+  /// above.
+  void check_directions(const State& state) const;
 
  private:
   struct Contact {
     std::string name;
     std::vector<const ConstraintBlock*> blocks;
+    std::string pointer;
+    /// Of each block: the item that touches without a direction, or -1.
+    std::vector<std::function<int(const ConstraintInput&)>> undirected;
   };
   struct TouchingPoint {
     AttachedPoint at;

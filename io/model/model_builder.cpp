@@ -9,12 +9,14 @@
 #include <set>
 
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/row_conflict.hpp"
 #include "elements/joints/spring_damper.hpp"
 #include "elements/loads/load.hpp"
 #include "elements/solid/pressure.hpp"
 #include "integrators/methods/static_equilibrium.hpp"
 #include "io/model/connectivity.hpp"
 #include "io/model/contact_builder.hpp"
+#include "io/model/contradiction.hpp"
 #include "io/model/joint_builder.hpp"
 #include "io/model/spread_loads.hpp"
 #include "io/model/types/registry.hpp"
@@ -53,12 +55,14 @@ class Builder {
     initial_state();
     read_time();
     check_motion();
+    if (issues_.empty()) contacts_.check_directions(model_->state);
     if (!issues_.empty()) return nullptr;
     project_initial_state();
     model_->state_at_start = model_->state;
     joints_.collect();
     model_->contacts = contacts_.groups();
     check_rows();
+    if (issues_.empty()) check_demands();
     if (!issues_.empty()) return nullptr;
     read_settings();
     if (issues_.empty()) check_scales();
@@ -229,6 +233,38 @@ class Builder {
     check(model_->contacts, "contacts");
   }
 
+  // Joints and drivers that contradict each other: no motion meets them together.
+  void check_demands() {
+    const System& system = model_->system;
+    const State& state = model_->state;
+    const Scales given = scales();
+    const auto refuse = [&](const RowConflict& conflict, const char* what) {
+      error(model_->pointer_of_row(conflict.rows.back()), contradiction(system, conflict, what));
+    };
+    Vector b(at(system.rows()));
+    system.gaps(state.q, state.t, bilateral_rows, b);
+    const json& integrator = root_["integrator"];
+    const double tolerance =
+        integrator.contains("newton") ? integrator["newton"]["constraint_tolerance"].get<double>() : 1e-11;
+    const double least = tolerance * given.length + 1e-14 * system.largest_position(state.q);
+    if (const auto conflict = find_conflict(system, state.q, state.t, b, given.length, least, 0)) {
+      // at a singular position a larger motion may close the gaps
+      Vector q = state.q;
+      if (!project_positions(system, given, state.t, q).converged) refuse(*conflict, "position");
+      return;
+    }
+    if (!system.driven()) return;
+    const Vector rest(at(system.size()), 0.0);
+    for (const bool acceleration : {false, true}) {
+      if (acceleration)
+        system.biases(state.q, rest, state.t, bilateral_rows, b);
+      else
+        system.rates(state.q, rest, state.t, bilateral_rows, b);
+      if (const auto conflict = find_conflict(system, state.q, state.t, b, given.length, 0, 1e-6))
+        return refuse(*conflict, acceleration ? "acceleration" : "velocity");
+    }
+  }
+
   void check_scales() {
     const Scales& s = model_->scales;
     for (const double x : {s.length, s.speed, s.mass, model_->scales.force})
@@ -324,6 +360,12 @@ class Builder {
       if (report.worst_row >= 0)
         message += fmt::format("; {} is off by {:.3g}", system.row_name(report.worst_row), report.residual);
     }
+    Vector g(at(system.rows()));
+    system.gaps(model_->state.q, model_->state.t, bilateral_rows, g);
+    const double length = scales().length;
+    if (what == "positions")
+      if (const auto conflict = find_conflict(system, model_->state.q, model_->state.t, g, length, 1e-9 * length, 0))
+        message += "; " + contradiction(system, *conflict, "position");
     error("/initial_state/project", message);
   }
 
@@ -411,7 +453,9 @@ class Builder {
       low = low.cwiseMin(x);
       high = high.cwiseMax(x);
     }
-    length = std::max(length, (high - low).norm());
+    // nodes at one place may differ by rounding, after a projection for instance
+    const double extent = (high - low).norm();
+    if (extent > 1e-14 * std::max(low.norm(), high.norm())) length = std::max(length, extent);
     if (system.conditional() > 0) {
       Vector gaps(static_cast<std::size_t>(system.rows()));
       system.gaps(state.q, state.t, conditional_rows, gaps);

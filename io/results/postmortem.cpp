@@ -6,10 +6,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "core/base/errors.hpp"
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/row_conflict.hpp"
 #include "integrators/common/failure.hpp"
+#include "io/model/contradiction.hpp"
 #include "io/results/atomic_file.hpp"
 #include "io/results/summary.hpp"
 #include "io/results/vtu_output.hpp"
@@ -179,6 +182,23 @@ std::string PostMortem::closing_rows(const StepView& view) const {
   return count > 3 ? fmt::format("{} and {} more", names, count - 3) : names;
 }
 
+// What joints and drivers demand together at the start of the step or at its end, if no motion meets it; empty if one
+// does.
+std::string PostMortem::contradicting_rows(const StepView& view) const {
+  const System& system = parts_.model.system;
+  const State& s = view.state;
+  const StepReport& last = trials_.back();
+  const Vector rest(at(system.size()), 0.0);
+  Vector rates(at(system.rows()));
+  // the place at the end is known only to the order of the step
+  for (const auto& [t, share] : {std::pair(s.t, 1e-6), std::pair(last.t + last.h, 1e-2)}) {
+    system.rates(s.q, rest, t, bilateral_rows, rates);
+    if (const auto conflict = find_conflict(system, s.q, t, rates, parts_.model.scales.length, 0, share))
+      return contradiction(system, *conflict, "velocity");
+  }
+  return {};
+}
+
 void PostMortem::find_hints(const StepView& view) {
   const Model& model = parts_.model;
   const System& system = model.system;
@@ -237,7 +257,9 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back(fmt::format("{} penetrated by {:.3g} at the start, which the first step has corrected: {}",
                                     system.row_name(at_start_.row), -at_start_.gap, projected));
   // at a large step the tangent may be singular without redundant constraints
-  if (last.redundant && !large_step) {
+  if (std::string contradicting = contradicting_rows(view); !contradicting.empty()) {
+    hints_.push_back(std::move(contradicting));
+  } else if (last.redundant && !large_step) {
     const std::string closing = closing_rows(view);
     hints_.emplace_back(closing.empty()
                             ? "constraints are redundant: see carom check for those that repeat others"

@@ -48,6 +48,7 @@ class PostMortem final : public Observer {
   };
   Penetration deepest(const State& state) const;
   std::string closing_rows(const StepView& view) const;
+  std::string contradicting_rows(const StepView& view) const;
   void find_hints(const StepView& view);
   void write_picture(const StepView& view) const;
 

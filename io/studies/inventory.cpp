@@ -143,16 +143,6 @@ class ModelInspection {
       Inventory::Joint& joint = inventory_.joints[joint_of[at(i)]];
       ++joint.redundant;
       inventory_.redundant.push_back({joint.name, system_.row_component(rows_[at(i)])});
-      // the row contradicts earlier rows
-      const double gap = std::abs(gaps_[at(rows_[at(i)])]);
-      if (!(gap > 1e-9 * model_.scales.length)) continue;
-      for (std::string& remark : inventory_.remarks)
-        if (const std::size_t end = remark.find("; the first step closes it"); end != std::string::npos)
-          remark.resize(end);
-      inventory_.remarks.push_back(fmt::format(
-          "joints contradict each other: {} {} is {:.3g} off and depends on rows of joints before it, so that no "
-          "motion nearby closes it; a run will hardly get through its first step",
-          joint.name, system_.row_component(rows_[at(i)]), gap));
     }
   }
 
@@ -245,9 +235,11 @@ class ModelInspection {
     std::string damped = damps ? "damps them numerically" + parameter
                                : "does not damp them" + parameter + ": they go on as noise when something excites them";
     if (f.steps >= 5) return period + "; vibrations that fast are resolved coarsely, and the implicit method " + damped;
-    return period +
-           fmt::format("; the step resolves vibrations with periods from {:.3g} on, 20 steps; the implicit method {}",
-                       20 * f.period / f.steps, std::string(damped).replace(damped.find("them"), 4, "faster ones"));
+    return period + fmt::format(
+                        "; the step resolves natural frequencies up to {:.3g} (periods from {:.3g} on, 20 steps); the "
+                        "implicit method {}",
+                        f.steps / (20 * f.period), 20 * f.period / f.steps,
+                        std::string(damped).replace(damped.find("them"), 4, "faster ones"));
   }
 
   // Components without mass are allowed if joints hold them; otherwise the initial acceleration does not exist.

@@ -144,6 +144,31 @@ TEST_CASE("post-mortem: what a driver runs into is named") {
       contains(outcome.err, "hint: joints or drivers leave no way to what closes here, or repeat each other: wall\n"));
 }
 
+TEST_CASE("post-mortem: drivers that contradict each other in the run are named") {
+  const TemporaryDirectory directory;
+  const auto model = [&](const char* first, const char* second) {
+    write(directory / "model.json", std::string(R"({"format": 1,
+    "bodies": [{"name": "rotor", "type": "rigid", "mass": 1, "inertia": [1, 1, 1]}],
+    "joints": [{"name": "hinge", "type": "revolute", "of": ["ground", "rotor"], "axis": [0, 0, 1],
+                "driver": {"angle": ")") +
+                                        first + R"("}},
+               {"name": "other", "type": "revolute", "of": ["ground", "rotor"], "axis": [0, 0, 1],
+                "driver": {"angle": ")" +
+                                        second + R"("}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.2}})");
+    return run_carom(directory, {"run", "model.json", "-q", "-o", "r"});
+  };
+  CHECK(model("2*t", "2*t").code == 0);
+  // they part at t = 0.1: both rest before
+  const Outcome outcome = model("t < 0.1 ? 0 : (t - 0.1)^2", "t < 0.1 ? 0 : 2*(t - 0.1)^2");
+  CHECK(outcome.code == 4);
+  CHECK(contains(outcome.err, "no convergence at t = 0.1"));
+  CHECK(contains(outcome.err, "hint: joints or drivers contradict each other: "));
+  CHECK(contains(outcome.err, "hinge"));
+  CHECK(contains(outcome.err, "other"));
+  CHECK(!contains(outcome.err, "constraints are redundant"));
+}
+
 TEST_CASE("post-mortem: an element that would be turned inside out is named") {
   const TemporaryDirectory directory;
   const Outcome outcome =

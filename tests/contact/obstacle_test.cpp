@@ -114,7 +114,7 @@ TEST_CASE("obstacles: an infinite cylinder given as such is unbounded") {
   }
 }
 
-TEST_CASE("obstacles: where no direction is defined a fixed unit one is taken and numbers stay finite") {
+TEST_CASE("obstacles: where no direction is defined this is said, and a fixed unit one keeps numbers finite") {
   const Vec3 center(1, 2, 3);
   for (const auto& obstacle :
        {make_sphere(center, 1, false), make_sphere(center, 1, true), make_cylinder(center, Vec3::UnitX(), 1, 0, false),
@@ -123,5 +123,11 @@ TEST_CASE("obstacles: where no direction is defined a fixed unit one is taken an
     CHECK(std::abs(d.value) == 1);
     CHECK(d.gradient.norm() == doctest::Approx(1));
     CHECK(d.hessian.allFinite());
+    CHECK(!d.directed);
+    CHECK(obstacle->evaluate(center + Vec3(0, 1e-6, 0)).directed);
   }
+  // on its axis a short cylinder is left through the nearer cap, and at half its length through either
+  const auto disc = make_cylinder(center, Vec3::UnitX(), 1, 0.5, false);
+  CHECK(disc->evaluate(center + Vec3(0.1, 0, 0)).directed);
+  CHECK(!disc->evaluate(center).directed);
 }

@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "core/mechanics/system.hpp"
 #include "tests/contract/differences.hpp"
@@ -53,4 +57,40 @@ TEST_CASE("spheres: spinning about their centres changes nothing, and forces are
   CHECK(Vec3(f.data() + 9).norm() == 0);
   // a positive multiplier pushes the spheres apart
   CHECK(Vec3(f.data() + 6).dot(Vec3(m.q.data() + 7) - Vec3(m.q.data())) > 0);
+}
+
+TEST_CASE("spheres: pairs whose centres are at one place are found") {
+  System s;
+  std::vector<SpherePair> pairs;
+  for (const double z : {3.0, 3.5, 3.5}) s.add_node(NodeKind::point, Vector{1, 2, z}, "node");
+  for (const auto& [a, b] : {std::pair(0, 1), std::pair(1, 2)})
+    pairs.push_back({"pair", a, b, Vec3::Zero(), Vec3::Zero(), 1, 1, 0});
+  const auto& block = static_cast<const SphereContactBlock&>(s.add(std::make_unique<SphereContactBlock>("c", pairs)));
+  s.finalize();
+  Vector q = s.initial_configuration();
+  CHECK(block.undirected({q.data(), nullptr, 0}) == 1);
+  CHECK(std::isnan(s.row_rate(1, q, Vector(9, 1.0), 0)));
+  q[8] += 1e-6;
+  CHECK(block.undirected({q.data(), nullptr, 0}) == -1);
+}
+
+TEST_CASE("spheres: candidates between all pairs of many bodies leave the matrix sparse") {
+  // a rotating frame couples its own six equations; neighbours in a row couple twelve
+  const auto entries = [](int bodies, bool all) {
+    System s;
+    std::vector<SpherePair> pairs;
+    for (int i = 0; i < bodies; ++i) {
+      const double q[7] = {1.0 * i, 0, 0, 1, 0, 0, 0};
+      s.add_node(NodeKind::frame, q, "body");
+      for (int k = all ? 0 : std::max(0, i - 1); k < i; ++k)
+        pairs.push_back({"pair", k, i, Vec3::Zero(), Vec3::Zero(), 0.1, 0.1, 0});
+    }
+    s.add(std::make_unique<SphereContactBlock>("c", std::move(pairs)));
+    s.finalize();
+    return s.saddle_pattern().nonzeros();
+  };
+  CHECK(entries(24, false) == 24 * 36 + 23 * 72);
+  CHECK(entries(24, true) == 24 * 36);
+  // few bodies keep all terms
+  CHECK(entries(5, true) == 5 * 36 + 10 * 72);
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <Eigen/QR>
+#include <cmath>
 #include <random>
 
 using namespace carom;
@@ -84,4 +85,21 @@ TEST_CASE("row rank: no rows, and rows without columns, have rank zero") {
   const RowRank rank = row_rank(std::vector<SparseRow>(2), 0);
   CHECK(rank.rank == 0);
   CHECK(rank.redundant == std::vector<int>{0, 1});
+}
+
+TEST_CASE("row rank: what is carried along with rows comes out as their redundant combination") {
+  // the third row is 3 times the first and 4 times the second; of unit rows 0.6 and 0.8
+  for (const double b : {11.0, 16.0}) {
+    const std::vector<SparseRow> rows = {{{0, 2}, {1, 1}}, {{1, 2}, {1, 2}}, {{0, 1, 2}, {3, 4, b}}};
+    const RowRank rank = row_rank(rows, 2);
+    REQUIRE(rank.redundant == std::vector<int>{2});
+    REQUIRE(rank.left.size() == 1);
+    const SparseRow& left = rank.left[0];
+    const double value = left.value.empty() ? 0 : left.value[0];
+    CHECK(value == doctest::Approx((b / 5 - 0.6 - 0.8 * 2) / std::sqrt(2)).epsilon(1e-12).scale(1));
+  }
+  // an empty row demands what nothing can meet
+  const RowRank rank = row_rank(std::vector<SparseRow>{{{3}, {7}}}, 3);
+  CHECK(rank.rank == 0);
+  CHECK(rank.left.at(0).value.at(0) == 7);
 }

@@ -129,3 +129,36 @@ TEST_CASE("spheres: contacts of bodies of very different mass are not redundant"
     CHECK(run.state().impulse[static_cast<std::size_t>(rows[1])] / 1e-3 == doctest::Approx(10.0 * ratio).epsilon(1e-9));
   }
 }
+
+TEST_CASE("contacts: a point that a step would take to the centre of a sphere bounces back where it came from") {
+  // 10 m/s for 0.1 s from x = 1 to the centre of the sphere, where any direction is as good as another
+  for (const char* obstacle : {R"({"type": "sphere", "center": [0, 0, 0], "radius": 0.5})",
+                               R"({"type": "cylinder", "center": [0, 0, 0], "axis": [0, 0, 1], "radius": 0.5})"}) {
+    CAPTURE(obstacle);
+    ModelRun run = ModelRun::of_text(std::string(R"({"format": 1,
+      "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "position": [1, 0, 0], "velocity": [-10, 0, 0]}],
+      "contacts": [{"name": "c", "on": "a", "restitution": 1, "obstacle": )") +
+                                     obstacle + R"(}],
+      "integrator": {"type": "nsga_decoupled", "step": 0.1, "duration": 0.4}})");
+    CHECK(run.run() == RunStatus::completed);
+    CHECK(run.statistics.rejected > 0);
+    CHECK(run.state().q[0] > 0.5);
+    CHECK(run.state().v[0] == doctest::Approx(10));
+    for (const int c : {1, 2}) {
+      CHECK(std::abs(run.state().q[at(c)]) < 1e-9);
+      CHECK(std::abs(run.state().v[at(c)]) < 1e-9);
+    }
+  }
+}
+
+TEST_CASE("contacts: balls that a step would take to one place part along the line on which they met") {
+  ModelRun run = ModelRun::of_text(R"({"format": 1,
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [1, 0, 0], "velocity": [-10, 0, 0]},
+               {"name": "b", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 0]}],
+    "contacts": [{"name": "c", "between": ["a", "b"], "restitution": 1}],
+    "integrator": {"type": "nsga_decoupled", "step": 0.1, "duration": 0.4}})");
+  CHECK(run.run() == RunStatus::completed);
+  CHECK(run.statistics.rejected > 0);
+  CHECK(run.state().v[0] == doctest::Approx(0).scale(1).epsilon(1e-9));
+  CHECK(run.state().v[3] == doctest::Approx(-10));
+}
