@@ -153,11 +153,12 @@ TEST_CASE("stock: a box that stands on four vertices has one contact more than i
 }
 
 TEST_CASE("stock: joints that do not fit are named with their largest gap and rate") {
-  const Inventory s = inventory_of(R"({"name": "a", "type": "point_mass", "mass": 1},
+  const Inventory s = inventory_of(
+      R"({"name": "a", "type": "point_mass", "mass": 1},
                               {"name": "b", "type": "point_mass", "mass": 1, "position": [0, -0.5, 0.1]},
                               {"name": "c", "type": "point_mass", "mass": 1, "position": [2, 0, 0], "velocity": [1, 0, 4]},
                               {"name": "d", "type": "point_mass", "mass": 1})",
-                                   R"("ground": [{"name": "n", "at": [2, 0, 0]}, {"name": "m", "at": [0, 0, 0]}], "scales": {"length": 5, "speed": 8},
+      R"("ground": [{"name": "n", "at": [2, 0, 0]}, {"name": "m", "at": [0, 0, 0]}], "scales": {"length": 5, "speed": 8},
        "joints": [{"name": "open", "type": "spherical", "of": ["a", "b"]},
                   {"name": "fast", "type": "spherical", "of": ["ground.n", "c"]},
                   {"name": "good", "type": "spherical", "of": ["ground.m", "d"]},

@@ -19,6 +19,8 @@ Answer answer_of(const nlohmann::json& model, const std::string& file) {
     answer.energy_scale = std::max(answer.energy_scale, kinetic_and_elastic(view.state));
   });
   answer.impacts = run.statistics.impacts;
+  answer.steps = run.statistics.steps;
+  for (const RunStatistics::Iterations& i : run.statistics.iterations) answer.iterations += i.sum;
   answer.speed = run.statistics.largest_speed;
   const State& s = run.state();
   const DofMap& dofs = run.system().dofs();

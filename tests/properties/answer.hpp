@@ -26,6 +26,8 @@ struct Answer {
   double energy = 0;        ///< kinetic and elastic, at the end
   double energy_scale = 0;  ///< its largest value of the run
   long impacts = 0;
+  long steps = 0;       ///< with those of subdivided steps
+  long iterations = 0;  ///< of all sub-problems
 };
 
 /// `file`: where relative paths of meshes begin, and for messages.
