@@ -14,6 +14,7 @@
 #include "apps/commands.hpp"
 #include "core/base/errors.hpp"
 #include "io/results/atomic_file.hpp"
+#include "io/results/directory_lock.hpp"
 #include "io/results/prepared_run.hpp"
 #include "io/results/summary.hpp"
 #include "io/schema/json_source.hpp"
@@ -95,7 +96,7 @@ class Converge final : public Command {
         ->check(reject_malformed_override);
     app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>-converge)")
         ->check(reject_empty);
-    app.add_option("--threads", threads_, "Threads for the assembly (same results for any number)")
+    app.add_option("--threads", threads_, "Threads for the assembly (default: 1; same results for any number)")
         ->check(CLI::Range(1, 1024));
     app.add_flag("-q,--quiet", quiet_, "Only errors");
   }
@@ -324,6 +325,8 @@ class Converge final : public Command {
         throw CommandLineError(fmt::format("the results in {} would overwrite {}: expected another directory, with -o",
                                            directory.string(), file));
     prepare_study(directory);
+    DirectoryLock lock;
+    lock.acquire(directory);
 
     // the runs; the reference comes last, because it takes longest
     std::vector<StudyRun> results;

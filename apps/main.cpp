@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <new>
@@ -99,6 +100,10 @@ int dispatch(int argc, char** argv) {
     e.command.subcommand = app.add_subcommand(e.name, e.help);
     e.command.declare(*e.command.subcommand);
   }
+  app.footer(
+      "Example: solve a model up to t = 2 with another step, and look at the results in ParaView:\n"
+      "    carom run pendulum.json -o results/pendulum --set /integrator/step=1e-4 --until 2\n"
+      "    paraview results/pendulum/pendulum.pvd");
   // CLI11 would only report a missing command
   const std::string first = argc > 1 ? argv[1] : "", named = first == "help" && argc > 2 ? argv[2] : first;
   const bool known =
@@ -160,6 +165,9 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "carom: out of memory\n");
     return carom::exit_internal;
+  } catch (const std::filesystem::filesystem_error& e) {
+    std::fprintf(stderr, "carom: cannot use %s: %s\n", e.path1().c_str(), e.code().message().c_str());
+    return carom::exit_file;
   } catch (const std::system_error& e) {
     if (std::ferror(stdout) == 0) {
       std::fprintf(stderr, "carom: internal error: %s\n", e.what());

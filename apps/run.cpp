@@ -16,6 +16,7 @@
 #include "apps/commands.hpp"
 #include "core/base/errors.hpp"
 #include "io/results/atomic_file.hpp"
+#include "io/results/directory_lock.hpp"
 #include "io/results/energy_writer.hpp"
 #include "io/results/event_log.hpp"
 #include "io/results/postmortem.hpp"
@@ -58,14 +59,15 @@ class Run final : public Command {
         ->allow_extra_args(false)
         ->check(reject_malformed_override);
     app.add_option("--restart", restart_,
-                   "Go on from a checkpoint: a file, or \"last\" for the newest in the directory of the results")
+                   "Go on from a checkpoint: a file; \"last\" for the newest readable one in the directory of the "
+                   "results; \"auto\" for the same, or a new run if there is none")
         ->check(reject_empty);
     app.add_option("--until", until_, "Simulate up to this time instead of the model's")
         ->check([](const std::string& word) {
           const bool finite = std::isfinite(std::strtod(word.c_str(), nullptr));
           return finite ? std::string() : "expected a finite time, got " + in_quotes(word);
         });
-    app.add_option("--threads", threads_, "Threads for the assembly (same results for any number)")
+    app.add_option("--threads", threads_, "Threads for the assembly (default: 1; same results for any number)")
         ->check(CLI::Range(1, 1024));
     auto* quiet = app.add_flag("-q,--quiet", quiet_, "Only errors");
     app.add_flag("-v,--verbose", verbose_, "Also sizes and scales")->excludes(quiet);
@@ -76,8 +78,10 @@ class Run final : public Command {
     const std::string name = std::filesystem::path(model_).stem().string();
     const std::filesystem::path directory = directory_.empty() ? std::filesystem::path("results") / name : directory_;
     handle_signals();
-    std::optional<Checkpoint> checkpoint;
-    if (!restart_.empty()) checkpoint = read_checkpoint(checkpoint_file(directory));
+    DirectoryLock lock;
+    lock.acquire(directory);
+    std::vector<std::string> unreadable;
+    std::optional<Checkpoint> checkpoint = checkpoint_of(directory, unreadable);
 
     PreparedRun run = prepare_run(load_model(model_, overrides_), {.end_time = until_, .threads = threads_},
                                   checkpoint ? &*checkpoint : nullptr);
@@ -88,6 +92,7 @@ class Run final : public Command {
 
     if (!quiet_) {
       for (const std::string& w : run.model->warnings) fmt::print(stderr, "note: {}\n", w);
+      for (const std::string& w : unreadable) fmt::print(stderr, "note: {}\n", w);
       if (checkpoint) {
         fmt::print(stderr, "note: goes on from {} at t = {:.9g}\n", checkpoint->file.string(), checkpoint->state.t);
         if (checkpoint->version != CAROM_VERSION)
@@ -107,7 +112,7 @@ class Run final : public Command {
                  directory.string(), model_);
       return exit_command_line;
     }
-    return solve({std::move(run), std::move(checkpoint), directory, name, begin});
+    return solve({std::move(run), std::move(checkpoint), std::move(unreadable), directory, name, begin, lock});
   }
 
  private:
@@ -122,16 +127,27 @@ class Run final : public Command {
   struct Task {
     PreparedRun run;
     std::optional<Checkpoint> checkpoint;
+    std::vector<std::string> unreadable;  ///< reasons for newer checkpoints that were passed over
     std::filesystem::path directory;
     std::string name;
     Clock::time_point begin;
+    DirectoryLock& lock;
   };
 
-  std::filesystem::path checkpoint_file(const std::filesystem::path& directory) const {
-    if (restart_ != "last") return restart_;
-    const auto newest = newest_checkpoint(directory);
-    if (!newest) throw FileError("there is no checkpoint in " + (directory / "checkpoint").string());
-    return *newest;
+  /// The checkpoint that --restart asks for; `unreadable` gets the reasons for newer ones that were passed over.
+  std::optional<Checkpoint> checkpoint_of(const std::filesystem::path& directory,
+                                          std::vector<std::string>& unreadable) const {
+    if (restart_.empty()) return std::nullopt;
+    if (restart_ != "last" && restart_ != "auto") return read_checkpoint(restart_);
+    std::optional<Checkpoint> checkpoint = read_newest_checkpoint(directory, unreadable);
+    const std::string folder = (directory / "checkpoint").string();
+    if (!checkpoint && restart_ == "last")
+      throw FileError(unreadable.empty() ? "there is no checkpoint in " + folder
+                                         : "no checkpoint in " + folder + " can be read: " + unreadable.front());
+    for (std::string& reason : unreadable)
+      reason =
+          (checkpoint ? "passed over a newer checkpoint: " : "begins anew, since no checkpoint can be read: ") + reason;
+    return checkpoint;
   }
 
   static void print_sizes(const Model& model, const std::string& file) {
@@ -165,6 +181,7 @@ class Run final : public Command {
     Integrator& integrator = *task.run.integrator;
     RunAccount account;
     account.warnings = model.warnings;
+    account.warnings.insert(account.warnings.end(), task.unreadable.begin(), task.unreadable.end());
     account.t_start = model.state.t;
     const double t_end = model.state.t + model.simulation.duration;
     Simulation simulation(model.system, integrator, model.state, model.simulation);
@@ -213,8 +230,9 @@ class Run final : public Command {
       account.restarted_from = task.checkpoint->file.string();
     }
     // without run.json, files with these names belong to the user
-    const bool replaces = !same_files && std::filesystem::exists(directory / "run.json");
-    prepare(directory, task.run.run_text(), same_files);
+    std::error_code code;
+    const bool replaces = !same_files && std::filesystem::exists(directory / "run.json", code);
+    prepare(task, same_files);
     if (replaces) remove_unwritten(directory, task.name, observers, picture != nullptr);
     simulation.stop_on(&interrupted);
     account.wall.setup = seconds_since(task.begin);
@@ -223,7 +241,7 @@ class Run final : public Command {
       account.status = simulation.run();
       finish(account, simulation, task, integrator, ledger, energy);
     } catch (...) {
-      status->stopped();
+      status->stopped(model.state);
       throw;
     }
 
@@ -241,11 +259,13 @@ class Run final : public Command {
 
   /// Prepares the directory of the results: removes the end reports of an earlier run and, if that was another run, its
   /// checkpoints. Called only when the run is known to be possible.
-  static void prepare(const std::filesystem::path& directory, const std::string& run_text, bool same_files) {
+  static void prepare(const Task& task, bool same_files) {
+    const std::filesystem::path& directory = task.directory;
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
-    write_atomically(directory / "run.json", run_text);
+    task.lock.acquire(directory);
+    write_atomically(directory / "run.json", task.run.run_text());
     if (!same_files) remove_checkpoints(directory);
     std::filesystem::remove(directory / "summary.json", code);
   }

@@ -83,6 +83,13 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 
 }  // namespace
 
+std::string reserved_names() {
+  std::string names;
+  for (const Constant& c : constants) names.append(names.empty() ? "" : ", ").append(c.name);
+  for (const NamedFunction& f : functions) names.append(", ").append(f.name);
+  return names;
+}
+
 const NamedFunction* find_function(std::string_view name) { return find_name(functions, name); }
 
 const double* find_constant(std::string_view name) {

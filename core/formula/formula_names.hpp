@@ -1,4 +1,5 @@
-// Internal to core/formula: the functions and constants of the language, and messages about unknown names.
+// The functions and constants of formulas, and messages about unknown names. Used by core/formula and by the reader of
+// parameters.
 #pragma once
 
 #include <span>
@@ -17,6 +18,8 @@ struct NamedFunction {
   bool open_ended() const { return op == Op::min || op == Op::max; }
 };
 
+/// The names of all constants and functions: "pi, e, sin, cos, ...".
+std::string reserved_names();
 /// Null if the name is unknown.
 const NamedFunction* find_function(std::string_view name);
 const double* find_constant(std::string_view name);

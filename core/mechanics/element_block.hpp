@@ -37,6 +37,7 @@ struct BlockTraits {
   bool linear = false;               ///< M, -Df and -df/dv are constant (f may depend on t)
   bool symmetric = false;            ///< -Df + D(M a) and -df/dv are symmetric
   bool has_stiffness = false;        ///< Df or D(M a) is not identically zero
+  bool mixed_tangent = false;        ///< add_tangent reads ElementTangent::mixed_q; needs constant_mass
   bool may_invert =
       false;  ///< force stays finite for det F <= 0, so inversion must be tested separately: see inverted_item
 };
@@ -61,6 +62,10 @@ struct ElementTangent {
   double c_K = 0;
   const double* a = nullptr;  ///< local accelerations of the range in D(M a); null: zero
   MassKind mass = MassKind::consistent;
+  /// Stresses of the geometric part of c_K, for blocks with `mixed_tangent`: null: those at q; else those that the last
+  /// correction d (local, of the range) has predicted from the configuration mixed_q, sigma(mixed_q) + Dsigma d.
+  const double* mixed_q = nullptr;
+  const double* mixed_d = nullptr;
 };
 
 /// A named field for output, filled by ElementBlock::output: values per element, or, of nodal fields, per node of every

@@ -52,6 +52,8 @@ struct Linearisation {
   double c_rate = 0;                    ///< dq/dx of rows at velocity level: a time if x is a velocity
   double c_row = 1;                     ///< factor of G in the rows; another one than 1 where x moves q by c_row x
   bool rows_through_T = false;
+  const double* mixed_q = nullptr;       ///< null: stresses of c_K are those at q; else: those of the mixed iteration,
+  const double* mixed_d = nullptr;       ///< sigma(mixed_q) + Dsigma mixed_d, size() entries (ElementTangent)
   double loads = 1;                      ///< factor of gravity and of blocks that only contain loads, within c_K
   MassKind mass = MassKind::consistent;  ///< the matrix M of c_M
   double row_scale = 1;                  ///< k: the unknowns of the rows are multipliers over k

@@ -137,6 +137,10 @@ void System::element_matrices(std::size_t b, Range range, const Linearisation& r
         std::fill_n(scratch.a.data(), at(range.size()) * m, 0.0);
       if (has_gravity_) add_gravity_field(topology, range, -r.loads, scratch.a.data());
       K.a = scratch.a.data();
+    } else if (traits.mixed_tangent && r.mixed_q != nullptr) {
+      gather(topology, tables.equations, range, r.mixed_d, scratch.a.data());
+      K.mixed_q = r.mixed_q;
+      K.mixed_d = scratch.a.data();
     }
     block.add_tangent(range, in, K, A);
     if (r.T != nullptr && !tables.frames.empty()) apply_columns(tables.frames, topology.local_size, range, *r.T, A);

@@ -18,6 +18,7 @@ BlockTraits bar_traits(bool linear) {
   t.force_parts = force_internal;
   t.has_mass = t.has_stiffness = t.symmetric = true;
   t.linear = linear;
+  t.mixed_tangent = !linear;
   return t;
 }
 
@@ -147,7 +148,14 @@ void BarBlock::add_tangent(Range range, const ElementInput& in, const ElementTan
     if (request.c_K != 0) {
       // EA/L n n^T + N/l (1 - n n^T)
       const Vec3 d = span(in, e);
-      const double l = d.norm(), N = bar.axial_stiffness * (l - bar.length) / bar.length;
+      const double l = d.norm();
+      double N = bar.axial_stiffness * (l - bar.length) / bar.length;
+      if (request.mixed_q != nullptr) {
+        const Vec3 d_0 = span({request.mixed_q, nullptr, in.t}, e);
+        const double* x = request.mixed_d + 6 * (e - range.first);
+        const double l_0 = d_0.norm(), dl = d_0.dot(Vec3(x[3] - x[0], x[4] - x[1], x[5] - x[2])) / l_0;
+        N = bar.axial_stiffness * (l_0 + dl - bar.length) / bar.length;
+      }
       const Vec3 n = d / l;
       const Mat3 K =
           request.c_K * ((bar.axial_stiffness / bar.length - N / l) * n * n.transpose() + N / l * Mat3::Identity());

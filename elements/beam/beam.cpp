@@ -27,7 +27,7 @@ BlockTraits traits_of(const std::vector<BeamSection>& sections, double damping) 
   if (damping > 0) t.force_parts |= force_damping;
   if (gyroscopic) t.force_parts |= force_gyroscopic;
   t.velocity_dependent = damping > 0 || gyroscopic;
-  t.has_stiffness = true;
+  t.has_stiffness = t.mixed_tangent = true;
   return t;
 }
 
@@ -259,8 +259,7 @@ void BeamBlock::add_tangent(Range range, const ElementInput& in, const ElementTa
   if (request.c_M != 0) add_mass(range, request.c_M, request.mass, A);
   if (request.c_C != 0 && (traits().force_parts & force_gyroscopic) != 0)
     add_gyroscopic_tangent(range, in.v, request.c_C, A);
-  if (request.c_K != 0 || (request.c_C != 0 && damping_ > 0))
-    add_section_tangent(range, in, request.c_K, request.c_C, A);
+  if (request.c_K != 0 || (request.c_C != 0 && damping_ > 0)) add_section_tangent(range, in, request, A);
 }
 
 // D_Omega (Omega x J Omega) = hat(Omega) J - hat(J Omega)
@@ -282,7 +281,10 @@ void BeamBlock::add_gyroscopic_tangent(Range range, const double* v, double c_C,
 // In the section axes at A, with the variation z = (R_A^T (dx_B - dx_A), a, b): span, then the rotations a of A and b
 // of B:
 //   dd = S z,   S = [F^T -D^T D; 0 -F^T F],   tangent of S^T n = S^T dn/dd S + Gamma S + (hat part of R_A)
-void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double c_K, double c_C, double* A) const {
+void BeamBlock::add_section_tangent(Range range, const ElementInput& in, const ElementTangent& request,
+                                    double* A) const {
+  const double c_K = request.c_K, c_C = request.c_C;
+  const ElementInput before{request.mixed_q, nullptr, in.t};
   // nine rows, padded to whole SIMD vectors
   using Rows6 = Eigen::Matrix<double, 12, 6>;
   using Rows9 = Eigen::Matrix<double, 12, 9>;
@@ -304,7 +306,14 @@ void BeamBlock::add_section_tangent(Range range, const ElementInput& in, double 
     Rows6 Y = St.lazyProduct(K_s);
     Rows9 Z = Rows9::Zero();
     if (c_K != 0) {
-      Vec6 eps = (k.d() - element(e).d_0) * inverse_length;
+      Vec6 eps;
+      if (request.mixed_q == nullptr) {
+        eps = (k.d() - element(e).d_0) * inverse_length;
+      } else {
+        const Kinematics k_0 = Kinematics::of<1>(ends(before, e));
+        eps = (k_0.d() - element(e).d_0) * inverse_length;
+        eps += strain_rate(k_0, e, request.mixed_d + 12 * (e - range.first));
+      }
       if (v != nullptr) eps += damping_ * strain_rate(k, e, v);
       const Vec6 n = c_K * (K_s * eps);
       const Vec3 n_f = n.head<3>(), n_m = n.tail<3>();

@@ -87,7 +87,7 @@ class BeamBlock final : public ElementBlock {
   void add_gyroscopic_force(Range range, const double* v, double* f) const;
   void add_mass(Range range, double c_M, MassKind kind, double* A) const;
   void add_gyroscopic_tangent(Range range, const double* v, double c_C, double* A) const;
-  void add_section_tangent(Range range, const ElementInput& in, double c_K, double c_C, double* A) const;
+  void add_section_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const;
 
   std::vector<BeamSection> sections_;
   std::vector<Element> elements_;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
 
 namespace carom {
 
@@ -38,7 +39,7 @@ void EnergyGuard::begin(const State& start) {
   drivers_unknown_ = system_->driven() && !restored_ && max_abs(In(start.lambda).first(at(system_->bilateral()))) == 0;
   if (!known_) {
     potential_0_ = now_.energies.potential;
-    scale_ = work_ = recent_ = unexplained_ = lowest_ = growth_ = 0;
+    scale_ = work_ = recent_ = unexplained_ = lowest_ = with_impacts_ = lowest_with_impacts_ = growth_ = 0;
     begun_ = false;
   }
   known_ = true;
@@ -68,6 +69,11 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   return trial_gain_ <= 0 || unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, work_ + trial_work_);
 }
 
+void EnergyGuard::blame(StepReport& report, int index, const State& start, In q, In v, double t) const {
+  mark_failed(report, index, FailureReason::unexplained_energy);
+  report.failed_item = system_->element_of_largest_gain(start.q, start.v, q, v, t);
+}
+
 void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before) {
   moved_ = moved;
   multipliers_ = multipliers;
@@ -91,8 +97,11 @@ bool EnergyGuard::accept(const State& start, const State& end) {
       impacts += 0.5 * impulse *
                  (system_->row_rate(row, end.q, v_before_, end.t) + system_->row_rate(row, end.q, end.v, end.t));
   }
-  // what impacts gain follows from the impact law at a large step, not from a wrong root
-  work += std::max(0.0, impacts);
+  // what impacts gain follows from the impact law at a large step, not from a wrong root: no reason to refuse the step,
+  // but growth of which the user hears
+  const double gained = std::max(0.0, impacts);
+  work += gained;
+  const double before_this = unexplained_;
   const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) - work);
   const double before = std::max({energies_, work_ + trial_work_});
   // the first step may lift bodies out of obstacles that they penetrate at the start
@@ -102,13 +111,15 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   }
   unexplained_ = unexplained;
   lowest_ = begun_ ? std::min(lowest_, unexplained_) : unexplained_;
+  with_impacts_ += unexplained - before_this + gained;
+  lowest_with_impacts_ = begun_ ? std::min(lowest_with_impacts_, with_impacts_) : with_impacts_;
   begun_ = true;
   now_ = after;
   drivers_unknown_ = false;
   scale_ = std::max(scale_, size(now_.energies));
   work_ += trial_work_;
   recent_ = fading * recent_ + trial_work_;
-  growth_ = std::max(growth_, (unexplained_ - lowest_) / std::max({scale_, work_, energies_}));
+  growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / std::max({scale_, work_, energies_}));
   q_ = end.q;
   v_ = end.v;
   t_ = end.t;
@@ -120,18 +131,19 @@ void EnergyGuard::save(NamedArrays& record) const {
   const Energies& e = now_.energies;
   const Powers& p = now_.powers;
   record.set("energy guard", {e.kinetic, e.elastic, e.potential, p.loads, p.drivers, p.damping, potential_0_, scale_,
-                              work_, recent_, unexplained_, lowest_, growth_, begun_ ? 1.0 : 0.0});
+                              work_, recent_, unexplained_, lowest_, with_impacts_, lowest_with_impacts_, growth_,
+                              begun_ ? 1.0 : 0.0});
 }
 
 void EnergyGuard::restore(const NamedArrays& record) {
   const Vector* const x = record.find("energy guard");
   known_ = restored_ = on_ && x != nullptr;
   if (!known_) return;
-  if (x->size() != 14) throw std::invalid_argument("EnergyGuard: the record does not fit");
+  if (x->size() != 16) throw std::invalid_argument("EnergyGuard: the record does not fit");
   const double* p = x->data();
   for (double* value : {&now_.energies.kinetic, &now_.energies.elastic, &now_.energies.potential, &now_.powers.loads,
                         &now_.powers.drivers, &now_.powers.damping, &potential_0_, &scale_, &work_, &recent_,
-                        &unexplained_, &lowest_, &growth_})
+                        &unexplained_, &lowest_, &with_impacts_, &lowest_with_impacts_, &growth_})
     *value = *p++;
   begun_ = *p != 0;
   t_ = NAN;

@@ -22,6 +22,7 @@
 #include "core/mechanics/scales.hpp"
 #include "core/mechanics/state.hpp"
 #include "integrators/common/energy_meter.hpp"
+#include "integrators/common/step_report.hpp"
 
 namespace carom {
 
@@ -36,6 +37,9 @@ class EnergyGuard {
   /// Judges a motion from the start of the step to (q, v) at t_n + h. `multipliers` are forces; `row_work`: what
   /// impulses of rows do, if they belong to this motion; `terms`: the size of the forces. False: the motion is refused.
   bool explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms);
+  /// Marks the report of a refused motion from `start` to (q, v) at t: sub-problem `index`, or -1 for the whole step,
+  /// and the element that gains most.
+  void blame(StepReport& report, int index, const State& start, In q, In v, double t) const;
   /// N of the last motion judged over the energies of the run.
   double share() const { return share_; }
   /// How the step goes on from the motion: `moved` by corrections or jumps, with the multipliers of the motion, the
@@ -43,7 +47,7 @@ class EnergyGuard {
   void close(bool moved, In multipliers, In impulses, In v_before = {});
   /// The end of a step whose motion explains() has judged. False: the step is refused.
   bool accept(const State& start, const State& end);
-  /// The largest U - U_low of the run over its energies.
+  /// The largest U - U_low of the run over its energies, in U also what impacts gain.
   double growth() const { return growth_; }
   /// The next step begins a run.
   void forget() { known_ = restored_ = false; }
@@ -68,6 +72,7 @@ class EnergyGuard {
   double potential_0_ = 0;                    // the potential energy at the start of the run
   double scale_ = 0, work_ = 0, recent_ = 0;  // S without work, sum of |work|, the same fading
   double unexplained_ = 0, lowest_ = 0;       // U, U_low
+  double with_impacts_ = 0, lowest_with_impacts_ = 0;  // the same with what impacts gain
   double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, share_ = 0;
   double energies_ = 0, growth_ = 0;
   In multipliers_, impulses_, v_before_;

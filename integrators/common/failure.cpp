@@ -64,7 +64,7 @@ void reset(StepReport& report, const std::vector<const char*>& subproblems) {
     s.converged = true;
     s.stalled = false;
     s.iterations = s.attempt_start = s.set_changes = 0;
-    s.residual = s.constraint = s.seconds = 0;
+    s.residual = s.constraint = s.attained = s.seconds = 0;
   }
 }
 

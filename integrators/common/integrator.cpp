@@ -40,8 +40,12 @@ const StepReport& Integrator::step(State& state, double h) {
   report_.t = state.t;
   report_.h = h;
   const auto all = solvers();
-  const bool accepted =
-      guarded(state, h) && (guard_.accept(state, other_) || refuse(FailureReason::unexplained_energy));
+  bool accepted = guarded(state, h);
+  if (accepted && !guard_.accept(state, other_)) {
+    guard_.blame(report_, -1, state, other_.q, other_.v, other_.t);
+    all.front()->clear_residual();
+    accepted = false;
+  }
   // a sub-problem that solved nothing in this step met no redundant rows
   for (std::size_t i = 0; i < all.size(); ++i)
     if (report_.subproblems[i].iterations > 0 && all[i]->redundant()) report_.redundant = true;

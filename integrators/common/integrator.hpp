@@ -79,6 +79,8 @@ class Integrator {
   virtual double row_force(const State& state, int row) const {
     return state.lambda[at(row)] + state.impulse[at(row)] / state.last_h;
   }
+  /// The factor of gravity and loads in a state: other than 1 only where a method makes them grow along a path.
+  virtual double load_factor(const State&) const { return 1; }
   /// Energies and powers at the end of the last accepted step, where the guard has measured them; null: not measured.
   const EnergyPoint* step_end() const { return guard_.step_end(); }
   /// All solvers, in the order of the sub-problems.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
@@ -28,6 +29,8 @@ constexpr double first_floor = 0.05;
 constexpr double stalling = 0.5;
 constexpr int stalled_early = 2, stalled_late = 3;
 constexpr double late_excess = 3;
+// corrections, in lengths and rad: rounding of places; at most, where they shrink no more
+constexpr double settled_correction = 1e-9, stalled_correction = 1e-4;
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
   switch (failure) {
@@ -52,7 +55,8 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   for (Vector* x : {&r_, &dx_}) x->assign(n, 0.0);
   for (Vector* x : {&s_, &s_linearised_, &c_, &c_A_, &rows_, &ds_A_, &row_residual_}) x->assign(rows, 0.0);
   ds_b_.assign(n_b_, 0.0);
-  if (setup.step_length == StepLength::monotone) {
+  if (setup.step_length == StepLength::monotone || setup.follows_path) {
+    no_rows_.assign(rows, 0.0);
     dx_next_.assign(n, 0.0);
     s_base_.assign(rows, 0.0);
     ds_b_next_.assign(n_b_, 0.0);
@@ -81,7 +85,8 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   last_change_ = transient_start_ = 0;
   transient_ = false;
   sigma_ = wish_ = 0;
-  before_ = std::numeric_limits<double>::infinity();
+  before_ = correction_ = correction_before_ = std::numeric_limits<double>::infinity();
+  full_steps_ = start.full_steps;
 }
 
 bool MixedNewton::solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report) {
@@ -128,26 +133,20 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   norm_ = system_->force_norm(r_, scales_.length);
   const double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
   const bool first = iterations == 0 && options_.test == ConvergenceTest::scaled;
-  // where the floor is only reached by residuals that stall, the first test has none: loads are never left untouched
-  const double first_share = scales.rounding > 0 ? 0.0 : first_floor;
-  const double floor = first ? first_share * scales.floor : scales.floor;
+  double floor = first ? first_floor * scales.floor : scales.floor;
+  if (setup_.floor_when_settled && !(correction_ <= settled_correction)) floor = 0;
   const bool small = control_.test(sub, norm_, terms_, floor, scales.unit, scales.row_scale,
                                    In(rows_).first(n_b_ + active()), scales.row_tolerance + slack);
   if (!std::isfinite(norm_) || !std::isfinite(largest_row_)) {
     fail(report, FailureReason::not_finite);
     return Test::failed;
   }
-  if (small && settled) return Test::converged;
+  const bool begins_path = setup_.follows_path && iterations == 0;
+  if (small && settled && !begins_path) return Test::converged;
   if (settled && changes == 0 && stalls(sub, scales)) {
     sub.stalled = true;
+    sub.attained = norm_ / terms_;
     return Test::converged;
-  }
-  if (scales.stalled_rows > 0 && settled && changes == 0) {
-    const double now = largest_row_ + norm_ / scales.row_scale;
-    const bool stalls = iterations > 0 && now > stalled_gain * before_;
-    if (stalls && largest_row_ <= scales.stalled_rows && norm_ <= scales.stalled_terms * terms_ + scales.floor)
-      return Test::converged;
-    before_ = now;
   }
 
   // iterations count from the last change of the active set, which may have to be found row by row
@@ -161,11 +160,19 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
 }
 
 // Residuals that corrections no longer reduce are rounding, if they are near their tolerance.
-bool MixedNewton::stalls(const SubproblemReport& sub, const ProblemScales& scales) const {
+bool MixedNewton::stalls(const SubproblemReport& sub, const ProblemScales& scales) {
   const int iterations = sub.attempt_iterations();
+  if (scales.stalled_rows > 0) {
+    const double now = largest_row_ + norm_ / scales.row_scale;
+    if (std::exchange(before_, now) * stalled_gain < now && largest_row_ <= scales.stalled_rows &&
+        norm_ <= scales.stalled_terms * terms_ + scales.floor)
+      return true;
+  }
   if (iterations < stalled_early || options_.test != ConvergenceTest::scaled) return false;
   if (!(sub.history_at(sub.iterations) > stalling * sub.history_at(sub.iterations - 1))) return false;
-  const double residual = norm_ / (options_.tolerance * terms_ + std::max(scales.rounding, scales.floor));
+  if (setup_.floor_when_settled && !(correction_ <= stalled_correction && correction_ > stalling * correction_before_))
+    return false;
+  const double residual = norm_ / (options_.tolerance * terms_ + scales.floor);
   return std::max(residual, sub.constraint) <= (iterations >= stalled_late ? late_excess : 1.0);
 }
 
@@ -185,7 +192,7 @@ bool MixedNewton::correct(MixedProblem& problem, const ProblemScales& scales, St
     return true;
   }
   double share = longest_step();
-  if (setup_.step_length == StepLength::monotone)
+  if (setup_.step_length == StepLength::monotone && !full_steps_)
     return search(problem, share) || fail(report, FailureReason::no_step_length);
   const double least = smallest_share * share;
   for (bool finite = problem.move(share, dx_); !finite && share > least;) {
@@ -214,14 +221,17 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     }
     if (found) {
       current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start);
+      const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, scales.floor);
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
-                              control_.accuracy(sub, set_changed, terms_, scales.floor));
+                              accuracy) &&
+              (!setup_.follows_path || follow(problem, accuracy));
       if (!found && saddle.gave_up()) return false;
       if (!found) reason = reason_of(saddle.failure());
     }
-    if (found && (setup_.transient || setup_.largest_turn < HUGE_VAL)) {
+    if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL)) {
       moved_ = system_->speed(dx_, scales_.length) / scales_.length;
       turned_ = system_->largest_angular_velocity(dx_);
+      correction_before_ = std::exchange(correction_, std::max(moved_, turned_));
       if (setup_.transient && !transient_ && !constant) found = moved_ < no_direction && turned_ < no_direction;
     }
     if (found) return true;
@@ -231,6 +241,19 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     }
     go_transient(problem, sub);
   }
+}
+
+// Bordering: the correction of the residuals plus the change of the load's factor times that of a unit of the load.
+bool MixedNewton::follow(MixedProblem& problem, const Accuracy& accuracy) {
+  const Out ds_A = Out(ds_A_next_).first(active());
+  if (!current().solve(problem.path_load(), In(no_rows_).first(n_b_), In(no_rows_).first(active()), dx_next_,
+                       ds_b_next_, ds_A, accuracy))
+    return false;
+  const double change = problem.path_change(dx_, dx_next_);
+  axpy(change, dx_next_, dx_);
+  axpy(change, ds_b_next_, ds_b_);
+  axpy(change, ds_A, Out(ds_A_).first(active()));
+  return std::isfinite(change);
 }
 
 // The matrix was singular, if only but for rounding: goes on with S + sigma M.

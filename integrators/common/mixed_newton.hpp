@@ -46,6 +46,11 @@ struct MixedSetup {
   double largest_move = std::numeric_limits<double>::infinity();  ///< of a node in an iteration, times the length scale
   double largest_turn = std::numeric_limits<double>::infinity();  ///< of a frame in an iteration, rad
   bool transient = false;                                         ///< a singular S is shifted by sigma M
+  /// The floor of r is rounding of stiff forces that loads may be far below: it only counts where the last correction
+  /// was rounding too.
+  bool floor_when_settled = false;
+  /// The factor of a load is an unknown too, and a solve makes at least one correction (MixedProblem::path_load).
+  bool follows_path = false;
 };
 
 class MixedNewton {
@@ -61,7 +66,8 @@ class MixedNewton {
     In multipliers = {};                                    ///< rows() entries; empty: zero
     const std::vector<std::uint8_t>* held = nullptr;        ///< conditional rows that were closed before; null: none
     const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
-    int max_iterations = 0;  ///< of this solve, if fewer than the options allow; 0: as these
+    int max_iterations = 0;   ///< of this solve, if fewer than the options allow; 0: as these
+    bool full_steps = false;  ///< no monotonicity test in this solve
   };
   void begin(StepReport& report, const Start& start);
   /// Iterates to the end; false if that fails, and the report says why.
@@ -107,10 +113,11 @@ class MixedNewton {
   SubproblemReport& sub(StepReport& report) const { return report.subproblems[at(index_)]; }
   std::size_t active() const { return set_.active_rows().size(); }
   void gather_active();
-  bool stalls(const SubproblemReport& sub, const ProblemScales& scales) const;
+  bool stalls(const SubproblemReport& sub, const ProblemScales& scales);
   bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);
   bool factorise(MixedProblem& problem, const ProblemScales& scales, double sigma);
   void linearise(MixedProblem& problem, const ProblemScales& scales, Linearisation& request);
+  bool follow(MixedProblem& problem, const Accuracy& accuracy);
   void go_transient(const MixedProblem& problem, const SubproblemReport& sub);
   double longest_step() const;
   bool search(MixedProblem& problem, double share);
@@ -131,11 +138,13 @@ class MixedNewton {
   std::size_t n_b_ = 0, n_c_ = 0;  // bilateral rows, conditional rows that take part
   double factor_h_ = 0;            // of the present matrix
   int last_change_ = 0, transient_start_ = 0;
-  bool transient_ = false;
+  bool transient_ = false, full_steps_ = false;
   double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
   double norm_ = 0, terms_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
+  double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad
 
   Vector weights_;  // of bilateral rows; empty: 1
+  Vector no_rows_;  // zeros
   Vector s_, s_linearised_, s_base_, c_, c_A_, rows_, r_, dx_, dx_next_;
   Vector ds_b_, ds_A_, ds_b_next_, ds_A_next_, row_residual_;
 };

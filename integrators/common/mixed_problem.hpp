@@ -34,6 +34,12 @@ class MixedProblem {
   /// x := x + share dx. A negative share takes part of the correction dx back that the last positive one has made.
   /// False if the forces at x are not finite.
   virtual bool move(double share, In dx) = 0;
+  /// Of a method that follows a path (MixedSetup::follows_path): the derivative of r by the factor of the load, which
+  /// is an unknown beside x; size() entries.
+  virtual In path_load() { return {}; }
+  /// The change of that factor within a correction dx_r + change * dx_load: dx_r is the correction of the residuals
+  /// alone, dx_load that of a unit of the factor. The next move() changes the factor too.
+  virtual double path_change(In dx_r, In dx_load) { return 0.0 * (dx_r[0] + dx_load[0]); }
   /// The least shift sigma of S + sigma M where S is singular (pseudo-transient continuation), 1/time^2.
   virtual double smallest_shift() const { return 0; }
 };

@@ -123,11 +123,13 @@ namespace {
 // The numbers of the statistics, in the order in which a checkpoint holds them.
 template <class Statistics, class Visit>
 void visit_statistics(Statistics& s, const Visit& visit) {
-  for (auto* n : {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.redundant_steps})
+  for (auto* n :
+       {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.redundant_steps, &s.stalled_steps})
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
-  for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
-                  &s.growth, &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
+  for (auto* x :
+       {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation, &s.growth,
+        &s.stalled_residual, &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
     visit(*x);
   for (auto& x : s.sampled_seconds) visit(x);
 }
@@ -176,8 +178,14 @@ void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end
 
 void Simulation::record(const StepReport& report) {
   ++statistics_.steps;
-  for (std::size_t i = 0; i < report.subproblems.size(); ++i)
-    statistics_.iterations[i].add(report.subproblems[i].iterations);
+  bool stalled = false;
+  for (std::size_t i = 0; i < report.subproblems.size(); ++i) {
+    const SubproblemReport& sub = report.subproblems[i];
+    statistics_.iterations[i].add(sub.iterations);
+    stalled = stalled || sub.stalled;
+    statistics_.stalled_residual = std::max(statistics_.stalled_residual, sub.attained);
+  }
+  statistics_.stalled_steps += stalled ? 1 : 0;
   statistics_.position_residual = std::max(statistics_.position_residual, report.position_residual);
   statistics_.velocity_residual = std::max(statistics_.velocity_residual, report.velocity_residual);
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);

@@ -34,6 +34,8 @@ struct RunStatistics {
   double position_residual = 0, velocity_residual = 0, smallest_gap = 0;
   long impacts = 0;
   long redundant_steps = 0;                        ///< steps in which constraint rows were redundant
+  long stalled_steps = 0;                          ///< steps in which residuals stalled at rounding
+  double stalled_residual = 0;                     ///< the largest of these over the sum of its terms
   double largest_speed = 0, largest_rotation = 0;  ///< see StepReport
   double step_seconds = 0;                         ///< wall time inside the integrator
   std::vector<double> sampled_seconds;             ///< of the sub-problems, over the timed steps only

@@ -123,8 +123,7 @@ bool SmoothMotion::attempt(First first, const ProblemScales& scales, EnergyGuard
                          .max_iterations = newton_.setup().linear ? 0 : iterations_});
   if (!newton_.solve(*this, scales, report)) return false;
   if (guard.explains(*start_, q_, v_, h_, multipliers(), 0, newton_.terms())) return true;
-  mark_failed(report, index_, FailureReason::unexplained_energy);
-  report.failed_item = system_->element_of_largest_gain(start_->q, start_->v, q_, v_, t_);
+  guard.blame(report, index_, *start_, q_, v_, t_);
   return false;
 }
 

@@ -35,6 +35,7 @@ struct SubproblemReport {
   int iterations = 0;     ///< linear systems solved; residuals are tested first, so 0 is possible
   int attempt_start = 0;  ///< the iteration with which the last attempt began
   bool stalled = false;   ///< accepted where rounding let the residuals fall no further
+  double attained = 0;    ///< then: residual over the sum of its terms
   double residual = 0;    ///< last dynamics residual over its tolerance
   double constraint = 0;  ///< last constraint residual over its tolerance
   int set_changes = 0;    ///< rows that entered or left the active set

@@ -14,7 +14,6 @@ struct ProblemScales {
   double h = 0;              ///< size of the step: another size needs another matrix
   StepStart start;           ///< for rows that refer to the start of the step
   double floor = 0;          ///< expected roundoff of r
-  double rounding = 0;       ///< roundoff of r at most: accepted where r stalls; less than the floor: that
   double unit = 1;           ///< turns forces into the unit of r
   double row_scale = 1;      ///< k, turns rows into the unit of r
   double penalty = 1;        ///< p of the augmented multipliers s - p c

@@ -84,8 +84,7 @@ bool MoreauJean::explained(const State& start, StepReport& report) {
   }
   guard().close(false, forces_, {});
   if (guard().explains(start, q_, v_, h_, forces_, work, newton_.terms() / h_)) return true;
-  mark_failed(report, 0, FailureReason::unexplained_energy);
-  report.failed_item = system().element_of_largest_gain(start.q, start.v, q_, v_, t_);
+  guard().blame(report, 0, start, q_, v_, t_);
   return false;
 }
 

@@ -1,6 +1,7 @@
 #include "integrators/methods/static_equilibrium.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/base/vector_ops.hpp"
@@ -10,6 +11,7 @@ namespace carom {
 
 namespace {
 
+constexpr int mixed_iterations = 20;                   // of an attempt with mixed tangents
 constexpr double smallest_shift_of_stiffness = 1e-12;  // sigma times mass over the stiffness
 constexpr double smallest_shift_of_loads = 1e-4;       // sigma times mass and length over the loads
 
@@ -20,18 +22,25 @@ NewtonOptions newton_options(const StaticOptions& options) {
           .constraint_tolerance = options.constraint_tolerance};
 }
 
-MixedSetup setup_of(const System& system) {
+MixedSetup setup_of(const System& system, bool follows_path) {
   const bool flat = contacts_linear(system), symmetric = system.symmetric() && flat;
   MixedSetup setup{.name = "equilibrium",
                    .rows = position_rows,
                    .matrix = {symmetric, symmetric && system.bilateral() == 0},
                    .constant_matrix = system.linear() && flat,
                    .augmented_tangent = false,
-                   .transient = true};
+                   .transient = !follows_path,
+                   .floor_when_settled = true,
+                   .follows_path = follows_path};
   if (setup.constant_matrix) return setup;
   setup.step_length = StepLength::monotone;
   setup.largest_move = setup.largest_turn = 1;
   return setup;
+}
+
+bool has_mixed_tangent(const System& system) {
+  return std::any_of(system.elements().begin(), system.elements().end(),
+                     [](const auto& block) { return block->traits().mixed_tangent; });
 }
 
 double stiffness_of(const System& system, const Scales& scales) {
@@ -49,34 +58,83 @@ StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& 
     : Integrator(system, method_info(), options.scales, newton_options(options)),
       options_(options),
       stiffness_(stiffness_of(system, options.scales)),
-      newton_(system, newton_options(options), setup_of(system), options.scales, 0, nullptr) {
-  for (Vector* x : {&rest_, &d_, &f_, &loads_, &reaction_}) x->assign(at(system.size()), 0.0);
-  for (Vector* x : {&q_, &q_base_}) x->assign(at(system.dofs().configuration_size()), 0.0);
+      mixed_tangent_(has_mixed_tangent(system)),
+      newton_(system, newton_options(options), setup_of(system, options.control == PathControl::arc_length),
+              options.scales, 0, nullptr) {
+  for (Vector* x : {&rest_, &d_, &d_mixed_, &f_, &loads_, &reaction_}) x->assign(at(system.size()), 0.0);
+  for (Vector* x : {&q_, &q_base_, &q_mixed_}) x->assign(at(system.dofs().configuration_size()), 0.0);
+  if (options.control == PathControl::load) return;
+  for (Vector* x : {&path_direction_, &path_load_, &path_}) x->assign(at(system.size()), 0.0);
+  path_weights_.assign(at(system.size()), 1.0);
+  for (const DofMap::Frame& f : system.dofs().rotating_frames())
+    for (int i = 0; i < 3; ++i) path_weights_[at(f.equation + i)] = options.scales.length * options.scales.length;
 }
 
 bool StaticEquilibrium::initialise(State& state, double h, StepReport&) {
   state.v.assign(at(system().size()), 0.0);
   clear(state, h);
+  if (options_.control == PathControl::arc_length)
+    state.history = {{"path", Vector(at(system().size()) + 2, 0.0)}};  // increment, factor, length per time
   return true;
 }
 
+double StaticEquilibrium::load_factor(const State& state) const {
+  if (options_.control == PathControl::arc_length) return state.history[0].values[at(system().size())];
+  const double ramp = options_.ramp_duration;
+  return std::clamp(ramp > 0 ? (state.t - options_.ramp_start) / ramp : 1, 0.0, 1.0);
+}
+
 bool StaticEquilibrium::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
-  const double ramp = options_.ramp_duration, s = ramp > 0 ? (scales.t - options_.ramp_start) / ramp : 1;
-  return solve(start, scales.t, std::clamp(s, 0.0, 1.0), end, report);
+  const std::size_t n = at(system().size());
+  if (options_.control == PathControl::load) {
+    end.t = scales.t;
+    return solve(start, scales.t, load_factor(end), end, report);
+  }
+  const Vector& before = start.history[0].values;
+  path_before_ = In(before).first(n);
+  path_rate_ = before[n + 1];
+  path_wanted_ = path_rate_ * scales.h;
+  increment_ = scales.h;
+  if (!solve(start, scales.t, before[n], end, report)) return false;
+  Vector& after = end.history[0].values;
+  copy(path_, Out(after).first(n));
+  after[n] = factor_;
+  after[n + 1] = path_rate_;
+  return true;
 }
 
 bool StaticEquilibrium::solve(const State& start, double t, double factor, State& end, StepReport& report) {
   t_ = t;
-  factor_ = factor;
-  q_ = start.q;
   step_ = {start.q.data(), start.v.data(), start.t};
-  newton_.begin(report, {.multipliers = start.lambda, .held = &start.active});
-  if (!newton_.solve(equilibrium_, problem_scales(start), report)) return false;
+  const ProblemScales scales = problem_scales(start);
+  bool found = mixed_tangent_ && attempt(true, factor, scales, start, report);
+  if (!found) {
+    forget_failure(report);
+    found = attempt(false, factor, scales, start, report);
+  }
+  if (!found) return false;
   report_gaps(newton_, report);
   end.q = q_;
   copy(newton_.multipliers(), end.lambda);
   end.active = end.closed = newton_.flags();
   return true;
+}
+
+bool StaticEquilibrium::attempt(bool mixed, double factor, const ProblemScales& scales, const State& start,
+                                StepReport& report) {
+  q_ = start.q;
+  factor_ = factor;
+  path_begun_ = false;
+  path_made_ = 0;
+  set_zero(path_);
+  share_ = 0;
+  mixed_ = mixed;
+  mixed_known_ = false;
+  newton_.begin(report, {.multipliers = start.lambda,
+                         .held = &start.active,
+                         .max_iterations = mixed ? mixed_iterations : 0,
+                         .full_steps = mixed || newton_.setup().follows_path});
+  return newton_.solve(equilibrium_, scales, report);
 }
 
 ProblemScales StaticEquilibrium::problem_scales(const State& start) const {
@@ -85,8 +143,7 @@ ProblemScales StaticEquilibrium::problem_scales(const State& start) const {
   ProblemScales s = step.positions(0);
   s.t = t_;
   s.h = 1;  // the matrix knows no step
-  s.rounding = 1e-14 * step.root_size * system().roundoff_force(step.place);
-  s.floor = 0.01 * s.rounding;
+  s.floor = 1e-14 * step.root_size * system().roundoff_force(step.place);
   s.unit = 1;
   s.row_scale = stiffness_;
   s.penalty = 1e-3 * stiffness_;
@@ -104,6 +161,11 @@ double StaticEquilibrium::Equilibrium::residual(In s, Out r) {
 }
 
 RowPoint StaticEquilibrium::Equilibrium::row_point() {
+  if (m.share_ > 0) {
+    std::swap(m.q_mixed_, m.q_base_);
+    std::swap(m.d_mixed_, m.d_);
+    m.mixed_known_ = true;
+  }
   m.q_base_ = m.q_;
   m.share_ = 0;
   return {m.q_base_};
@@ -114,13 +176,48 @@ void StaticEquilibrium::Equilibrium::linearise(In, Linearisation& S) {
   S.q_M = S.q = m.q_.data();
   S.v = m.rest_.data();
   S.loads = m.factor_;
+  if (!m.mixed_ || !m.mixed_known_) return;
+  S.mixed_q = m.q_mixed_.data();
+  S.mixed_d = m.d_mixed_.data();
 }
 
 bool StaticEquilibrium::Equilibrium::move(double share, In dq) {
   m.share_ += share;
+  if (!m.path_.empty()) {
+    m.factor_ += share * m.factor_change_;
+    m.path_made_ += share * dot(m.path_direction_, dq);
+    axpy(share, dq, m.path_);
+  }
   scale_into(m.share_, dq, m.d_);
   m.system().retract(m.q_base_, m.d_, m.q_);
   return true;
+}
+
+In StaticEquilibrium::Equilibrium::path_load() {
+  scale_into(-1.0, m.loads_, m.path_load_);
+  return m.path_load_;
+}
+
+// The first correction goes along the path, in the sense of the increment before; all others stay in the plane across
+// that direction which lies the wanted length ahead.
+double StaticEquilibrium::Equilibrium::path_change(In dq_r, In dq_load) {
+  if (!m.path_begun_) {
+    double square = 0, sense = 0;
+    for (std::size_t i = 0; i < dq_load.size(); ++i) {
+      m.path_direction_[i] = m.path_weights_[i] * dq_load[i];
+      square += m.path_direction_[i] * dq_load[i];
+      sense += m.path_direction_[i] * m.path_before_[i];
+    }
+    const double length = std::sqrt(square);
+    scale_into(std::copysign(1.0, sense) / length, m.path_direction_, m.path_direction_);
+    if (m.path_rate_ == 0) {
+      m.path_rate_ = length / m.options_.ramp_duration;
+      m.path_wanted_ = m.path_rate_ * m.increment_;
+    }
+    m.path_begun_ = true;
+  }
+  m.factor_change_ = (m.path_wanted_ - m.path_made_ - dot(m.path_direction_, dq_r)) / dot(m.path_direction_, dq_load);
+  return m.factor_change_;
 }
 
 double StaticEquilibrium::Equilibrium::smallest_shift() const {

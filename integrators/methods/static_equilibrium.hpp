@@ -11,19 +11,36 @@
 // measures corrections, in which stiff membrane forces have no weight, whereas a test on residuals makes slow progress
 // for slender bodies. Pseudo-transient continuation moves as little as possible along motions that nothing holds.
 //
-// Limits: equilibria are followed by load, so that the path ends where the load has a maximum (limit point); whether an
-// equilibrium is stable is not asked. No friction. Forces that depend on velocities are those at rest.
+// Beams and bars have mixed tangents: the stresses in K are those that the last correction has predicted (Magisano,
+// Leonetti, Garcea, How to improve efficiency and robustness of the Newton method in geometrically non-linear
+// structural problem discretized via displacement-based finite elements, CMAME 313, 2017). Full steps then converge in
+// few iterations, however slender the beams; the damped iteration is the second attempt.
+//
+// With PathControl::arc_length the factor s is an unknown, and an increment of time h prescribes the length of the
+// path,
+//
+//   e . W (q - q_n) = c h,    |dq|^2 = dq . W dq, W: 1, rotations L^2;    c so that s' = 1/ramp at the start
+//
+// e: the direction of the path at q_n (Riks, Int. J. Solids Structures 15, 1979), so that limit points are passed and
+// snap-through and snap-back are followed.
+//
+// Limits: whether an equilibrium is stable is not asked, and bifurcations are not looked for. No friction. Forces that
+// depend on velocities are those at rest.
 #pragma once
 
 #include "integrators/common/integrator.hpp"
 
 namespace carom {
 
+/// What the time of an increment prescribes: the factor of the loads, or the length of the path.
+enum class PathControl { load, arc_length };
+
 struct StaticOptions {
   int max_iterations = 50;              ///< of an increment, counted from the last change of its active set
   double tolerance = 1e-10;             ///< of the equilibrium, relative to the sum of its terms
   double constraint_tolerance = 1e-11;  ///< of constraint rows, times the length scale
   double ramp_start = 0, ramp_duration = 0;
+  PathControl control = PathControl::load;  ///< arc_length needs a ramp
   Scales scales;
 };
 
@@ -39,6 +56,7 @@ class StaticEquilibrium final : public Integrator {
   /// Sets velocities and multipliers to zero; the configuration is left as it is, in equilibrium or not.
   bool initialise(State& state, double h, StepReport& report) override;
   std::span<const Stage> stages() override;
+  double load_factor(const State& state) const override;
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:
@@ -51,20 +69,31 @@ class StaticEquilibrium final : public Integrator {
     void linearise(In s, Linearisation& S) override;
     bool move(double share, In dq) override;
     double smallest_shift() const override;
+    In path_load() override;
+    double path_change(In dq_r, In dq_load) override;
     StaticEquilibrium& m;
   };
 
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
+  bool attempt(bool mixed, double factor, const ProblemScales& scales, const State& start, StepReport& report);
   ProblemScales problem_scales(const State& start) const;
 
   StaticOptions options_;
   double stiffness_;
+  bool mixed_tangent_;  // some block has one
   MixedNewton newton_;
   MixedNewton* solvers_[1] = {&newton_};
   Equilibrium equilibrium_{*this};
   StepStart step_;                         // for rows that refer to the start of an increment
   double t_ = 0, factor_ = 1, share_ = 0;  // share of the correction made from q_base_
-  Vector rest_, q_, q_base_, d_, f_, loads_, reaction_;
+  // Arc length: the increment before; its length per time; W times the unit vector along the path at the start; length
+  // along that vector made so far and to be made; change of the factor within a correction.
+  In path_before_;
+  double increment_ = 0, path_rate_ = 0, path_made_ = 0, path_wanted_ = 0, factor_change_ = 0;
+  bool path_begun_ = false;
+  Vector path_weights_, path_direction_, path_load_, path_;
+  bool mixed_ = false, mixed_known_ = false;  // in this attempt; the correction d_mixed_ was made from q_mixed_
+  Vector rest_, q_, q_base_, q_mixed_, d_, d_mixed_, f_, loads_, reaction_;
   Stage stage_;
 };
 

@@ -27,20 +27,44 @@ constexpr std::size_t most_elements = 1000000;
 
 std::string quoted(const std::filesystem::path& file) { return "\"" + file.string() + "\""; }
 
+// Checks that a binary mesh ends with the end of a list.
+void check_end(const std::filesystem::path& file) {
+  constexpr std::streamoff longest = 100;
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  const std::streamoff size = stream.tellg();
+  std::string end(static_cast<std::size_t>(std::min(size, longest)), '\0');
+  stream.seekg(size - static_cast<std::streamoff>(end.size()));
+  stream.read(end.data(), static_cast<std::streamsize>(end.size()));
+  if (stream && end.find("$End") == std::string::npos)
+    throw FileError(quoted(file) + " is cut off: it ends within a list, after " + std::to_string(size) + " bytes");
+}
+
 // Gmsh reads as many entries of a list as announced and ignores the rest; of several nodes with one number it keeps the
-// last. This function checks the lists of text files, which have one line per item. Gmsh itself reports lists that are
-// too short.
+// last. This function checks the lists of text files, which have one line per item, and that no list ends with the
+// file.
 void check_lists(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  std::string line;
+  std::string line, list;  // list: the one that is read, as "$Nodes"
+  int number = 0, begin = 0;
   double version = 0;
   int binary = 1;
-  while (std::getline(stream, line)) {
+  const auto next_line = [&] {
+    if (!std::getline(stream, line)) return false;
+    ++number;
+    if (line.starts_with("$End")) {
+      list.clear();
+    } else if (line.starts_with('$')) {
+      list = line.substr(0, line.find_last_not_of(" \t\r") + 1);
+      begin = number;
+    }
+    return true;
+  };
+  while (next_line()) {
     const bool nodes = line.starts_with("$Nodes"), elements = line.starts_with("$Elements");
     if (line.starts_with("$MeshFormat") && !(stream >> version >> binary)) return;
-    if (binary != 0 && version > 0) return;
+    if (binary != 0 && version > 0) return check_end(file);
     if (!nodes && !elements) continue;
-    std::getline(stream, line);
+    next_line();
     std::istringstream head(line);
     std::size_t blocks = 0, announced = 0;
     if (version >= 4) head >> blocks;
@@ -48,7 +72,7 @@ void check_lists(const std::filesystem::path& file) {
     const std::size_t expected = blocks + (nodes && version >= 4.1 ? 2 : 1) * announced;
     std::size_t found = 0;
     std::unordered_set<std::string> numbers;
-    while (std::getline(stream, line) && !line.starts_with('$')) {
+    while (next_line() && !line.starts_with('$')) {
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
       ++found;
       if (!nodes || version >= 4) continue;
@@ -63,6 +87,9 @@ void check_lists(const std::filesystem::path& file) {
                       " is longer than the " + std::to_string(announced) + " announced: " + std::to_string(found) +
                       " lines instead of " + std::to_string(expected));
   }
+  if (!list.empty())
+    throw FileError(quoted(file) + " is cut off: it ends in line " + std::to_string(number) + ", within the list " +
+                    list + " that begins in line " + std::to_string(begin));
 }
 
 // Gmsh treats any unknown file as a script, so the beginning of the file must have the form of its format.
@@ -266,9 +293,13 @@ class Importer {
     }
     if (!unusable.empty()) {
       std::string text;
-      for (const auto& [name, count] : unusable)
+      bool is_curved = false;
+      for (const auto& [name, count] : unusable) {
+        is_curved = is_curved || name.starts_with("Tetrahedron ") || name.starts_with("Hexahedron ");
         text += (text.empty() ? "" : ", ") + std::to_string(count) + " of type \"" + name + "\"";
+      }
       throw FileError("expected 8-node hexahedra and 4-node tetrahedra, but " + quoted(file_) + " has " + text +
+                      (is_curved ? " (Gmsh makes them without nodes on the edges by Mesh.ElementOrder = 1)" : "") +
                       contents(raw_, false));
     }
     if (mesh_.hexahedra.empty() && mesh_.tetrahedra.empty())

@@ -28,6 +28,7 @@ namespace carom {
 namespace {
 
 constexpr std::uintmax_t largest_stl_bytes = std::uintmax_t{1} << 30;
+constexpr double largest_coordinate = 1e15;   // larger ones come from damaged files
 constexpr std::size_t stl_header_bytes = 84;  // 80 of text, 4 of the number of triangles
 constexpr std::size_t stl_record_bytes = 50;  // normal, three vertices, attribute
 
@@ -53,18 +54,21 @@ class TriangleCollector {
  public:
   explicit TriangleCollector(double scale) : scale_(scale) {}
 
-  /// False if a coordinate is not finite.
-  bool add(const std::array<Vec3, 3>& corners) {
+  /// Returns an empty text, or the coordinate that no surface can have.
+  std::string add(const std::array<Vec3, 3>& corners) {
     std::array<int, 3> nodes{};
     for (std::size_t i = 0; i < 3; ++i) {
       const Vec3 x = scale_ * corners[i];
-      if (!x.allFinite()) return false;
+      if (!x.allFinite()) return "a coordinate that is not finite";
+      for (const double c : x)
+        if (std::abs(c) > largest_coordinate)
+          return "the coordinate " + to_text(c) + ", beyond " + to_text(largest_coordinate);
       nodes[i] = number_of(x);
     }
     if (nodes[0] != nodes[1] && nodes[1] != nodes[2] && nodes[2] != nodes[0]) {
       mesh_.add_cell(CellType::triangle, {nodes[0], nodes[1], nodes[2]});
     }
-    return true;
+    return {};
   }
 
   SurfaceMesh take() { return std::move(mesh_); }
@@ -110,8 +114,8 @@ SurfaceMesh read_binary_stl(const std::filesystem::path& path, std::string_view 
     for (std::size_t i = 0; i < 3; ++i) {
       corners[i] = Vec3(numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]);
     }
-    if (!triangles.add(corners))
-      fail(path, "triangle " + std::to_string(number) + " has a coordinate that is not finite");
+    if (const std::string wrong = triangles.add(corners); !wrong.empty())
+      fail(path, "triangle " + std::to_string(number) + " has " + wrong);
   }
   return triangles.take();
 }
@@ -147,7 +151,7 @@ class AsciiStlReader {
       expect("vertex", next_word());
       for (int i = 0; i < 3; ++i) x[i] = read_number();
     }
-    if (!triangles.add(corners)) fail_here("a coordinate is not finite");
+    if (const std::string wrong = triangles.add(corners); !wrong.empty()) fail_here("the triangle has " + wrong);
     expect("endloop", next_word());
     expect("endfacet", next_word());
   }

@@ -16,6 +16,22 @@ namespace carom {
 
 using nlohmann::json;
 
+namespace {
+
+std::string shown(double value) { return json(value).dump(); }
+
+/// The largest ball that fits into a hollow obstacle has its centre in the obstacle's centre; infinite for obstacles
+/// that are touched from outside.
+double largest_radius(const json& obstacle, const std::vector<ObstacleSurface>& surfaces) {
+  double radius = std::numeric_limits<double>::infinity();
+  if (obstacle.value("side", "") != "inside") return radius;
+  for (const ObstacleSurface& surface : surfaces)
+    radius = std::min(radius, surface.obstacle->distance(vec3(obstacle["center"])));
+  return radius;
+}
+
+}  // namespace
+
 void ContactBuilder::read() {
   const json& list = context_.root()["contacts"];
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -122,12 +138,15 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
     }
   }
   if (!take_candidates(touching.size(), pointer)) return;
+  const auto radius = [&](const TouchingPoint& p) {
+    return contact.contains("radius") ? contact["radius"].get<double>() : p.radius;
+  };
   for (const TouchingPoint& p : touching) {
     ContactPoint c;
     c.name = touching.size() > 1 ? name + "[" + p.label + "]" : name;
     c.node = p.at.node;
     c.offset = p.at.offset;
-    c.radius = contact.contains("radius") ? contact["radius"].get<double>() : p.radius;
+    c.radius = radius(p);
     c.restitution = contact["restitution"].get<double>();
     (context_.is_frame(p.at) ? on_frames : on_points).push_back(std::move(c));
   }
@@ -139,6 +158,11 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   Contact built{name, {}, pointer, {}};
   const ObstacleType& kind = find_type(obstacle_types(), o);
   const std::vector<ObstacleSurface> surfaces = kind.surfaces(o);
+  const double room = largest_radius(o, surfaces);
+  for (const TouchingPoint& p : touching)
+    if (radius(p) >= room)
+      return context_.error(pointer + "/obstacle", "a ball inside must have a radius below " + shown(room) + ", but " +
+                                                       p.label + " has the radius " + shown(radius(p)));
   const double distance = surfaces.front().obstacle->distance(context_.initial_place(touching.front().at));
   info.mesh =
       kind.picture(o, o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance)));

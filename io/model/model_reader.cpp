@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/errors.hpp"
+#include "core/formula/formula_names.hpp"
 #include "io/model/model_document.hpp"
 #include "io/model/model_spec.hpp"
 #include "io/model/reference_target.hpp"
@@ -130,10 +131,7 @@ class ParameterValues {
       if (Formula::is_valid_name(name) && name != "t") {
         entries_.emplace(name, &value);
       } else {
-        issues.add_at_key(pointer(name), name == "t" ? "expected another name than \"t\", the time"
-                                                     : "expected a name of letters, digits and _ that is no function "
-                                                       "or constant of formulas, got " +
-                                                           in_quotes(name));
+        issues.add_at_key(pointer(name), wrong_name(name));
       }
     }
     for (const auto& [name, value] : entries_) names_.emplace(name, 0.0);
@@ -145,6 +143,17 @@ class ParameterValues {
   std::set<std::string> used;  ///< used by other parameters
 
  private:
+  static std::string wrong_name(const std::string& name) {
+    const std::string meaning = name == "t"                                      ? "the time"
+                                : name == "e"                                    ? "Euler's number 2.718..."
+                                : name == "pi"                                   ? "the number 3.141..."
+                                : formula_detail::find_function(name) != nullptr ? "a function of formulas"
+                                                                                 : "";
+    if (meaning.empty()) return "expected a name of letters, digits and _, got " + in_quotes(name);
+    return "expected another name than " + in_quotes(name) + ", " + meaning + "; reserved are t, " +
+           formula_detail::reserved_names();
+  }
+
   static std::string pointer(const std::string& name) { return "/parameters/" + escape_pointer(name); }
 
   void compute(const std::string& name) {
@@ -221,6 +230,18 @@ struct Resolution {
   DefinedNames used;
 };
 
+/// The parameters that an earlier reading has inserted into the document.
+json inserted_parameters(const json& root, ModelIssues& issues) {
+  json numbers = json::object();
+  if (!root.contains("inserted_parameters")) return numbers;
+  const json& given = root["inserted_parameters"];
+  const bool is_map = given.is_object() && given.size() <= max_parameters &&
+                      std::all_of(given.begin(), given.end(), [](const json& value) { return value.is_number(); });
+  if (is_map) return given;
+  issues.add("/inserted_parameters", "expected an object of names and numbers, got " + brief(given));
+  return numbers;
+}
+
 /// Adds the names of parameters in all texts of the document.
 void note_names(const json& value, const Formula::Parameters& parameters, std::set<std::string>& names) {
   if (value.is_string()) names.merge(spec::names_in_formula(value.get_ref<const std::string&>(), parameters));
@@ -230,10 +251,20 @@ void note_names(const json& value, const Formula::Parameters& parameters, std::s
 
 // ---- Text
 
+/// True for names of descriptors that the process has at its start: standard input, or the pipe of a shell's
+/// <(command).
+bool is_descriptor(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
 std::string read_text(const std::string& path) {
   const std::string failure = "cannot read " + (path.empty() ? "\"\"" : printable(path)) + ": ";
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) throw FileError(failure + "it is a directory");
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) throw FileError(failure + "it is a directory");
+  // reading from a named pipe or a device may never end
+  const bool has_bytes = std::filesystem::is_regular_file(status) || is_descriptor(path);
+  if (std::filesystem::exists(status) && !has_bytes) throw FileError(failure + "it is no regular file");
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw FileError(failure + (errno != 0 ? std::strerror(errno) : "unknown reason"));
@@ -369,12 +400,19 @@ ModelDocument parse_model(std::string text, const std::string& file_name, const 
   json resolved = std::move(resolution.values.value);
   resolved.erase("$schema");  // serves editors only, and is relative to this file
 
-  // keep only parameters that formulas of t need
+  // The parameters that formulas of t need stay parameters. The others are in the values by now; they are listed for
+  // programs that read the document.
   std::set<std::string> defined;
-  for (const auto& [name, value] : resolution.parameters.values) defined.insert(name);
-  json kept = json::object();
-  for (const std::string& name : resolution.values.time_parameters) kept[name] = resolution.parameters.values.at(name);
+  json kept = json::object(), inserted = inserted_parameters(root, issues);
+  for (const auto& [name, value] : resolution.parameters.values) {
+    defined.insert(name);
+    const bool stays = resolution.values.time_parameters.contains(name);
+    (stays ? kept : inserted)[name] = value;
+    if (stays) inserted.erase(name);
+  }
   resolved["parameters"] = std::move(kept);
+  resolved.erase("inserted_parameters");
+  if (!inserted.empty()) resolved["inserted_parameters"] = std::move(inserted);
 
   // a parameter that the file uses is not an error, even if --set removed its use
   if (!overrides.empty()) {

@@ -309,27 +309,33 @@ Node whole_model() {
                      "whether a run begins in static equilibrium: with the loads, joints and contacts as they "
                      "are at its beginning, found from the given positions; velocities are as given")});
   return object(
-      "model", {
-                   optional("$schema", string(), "address of the JSON Schema, for editors"),
-                   required("format", integer().at_least(1).at_most(1), "version of the file format"),
-                   optional("title", string(), "a line for people"),
-                   optional("parameters", parameters(), "numbers by name, for \"=formula\" values and formulas of t"),
-                   preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
-                   optional("scales", scales, "what tolerances are relative to"),
-                   preset("materials", materials_spec(), json::array(), "materials of flexible bodies"),
-                   preset("sections", sections_spec(), json::array(), "cross sections of bars and beams"),
-                   required("bodies", bodies_spec(), "what moves"),
-                   preset("ground", ground_spec(), json::array(), "named points of the ground, for springs and joints"),
-                   preset("springs", springs_spec(), json::array(), "springs and dampers between two points"),
-                   preset("joints", joints_spec(), json::array(), "what holds points together"),
-                   preset("loads", loads_spec(), json::array(), "prescribed forces and torques"),
-                   preset("contacts", contacts_spec(), json::array(), "what can touch what"),
-                   preset("initial_state", initial_state, json::object(), "how the start is made consistent"),
-                   required("integrator", integrator_spec(), "the method, its step and the simulated time"),
-                   preset("output", output_spec(), json::object(), "what is written"),
-                   preset("expect", expect_spec(), json::array(),
-                          "what the run should find: if it does not, it ends with exit code 6"),
-               });
+      "model",
+      {
+          optional("$schema", string(), "address of the JSON Schema, for editors"),
+          required("format", integer().at_least(1).at_most(1), "version of the file format"),
+          optional("title", string(), "a line for people"),
+          optional("parameters", parameters(),
+                   "numbers by name, for \"=formula\" values and formulas of t; reserved are t, pi, e and the names of "
+                   "functions"),
+          optional("inserted_parameters", parameters(),
+                   "numbers that \"=formula\" values have used: run.json lists them for programs that read it, "
+                   "and a run ignores them"),
+          preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
+          optional("scales", scales, "what tolerances are relative to"),
+          preset("materials", materials_spec(), json::array(), "materials of flexible bodies"),
+          preset("sections", sections_spec(), json::array(), "cross sections of bars and beams"),
+          required("bodies", bodies_spec(), "what moves"),
+          preset("ground", ground_spec(), json::array(), "named points of the ground, for springs and joints"),
+          preset("springs", springs_spec(), json::array(), "springs and dampers between two points"),
+          preset("joints", joints_spec(), json::array(), "what holds points together"),
+          preset("loads", loads_spec(), json::array(), "prescribed forces and torques"),
+          preset("contacts", contacts_spec(), json::array(), "what can touch what"),
+          preset("initial_state", initial_state, json::object(), "how the start is made consistent"),
+          required("integrator", integrator_spec(), "the method, its step and the simulated time"),
+          preset("output", output_spec(), json::object(), "what is written"),
+          preset("expect", expect_spec(), json::array(),
+                 "what the run should find: if it does not, it ends with exit code 6"),
+      });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -21,7 +22,10 @@ namespace {
 
 using Of = Quantity::Of;
 
-void write(const Vec3& x, double* values) { std::copy_n(x.data(), 3, values); }
+template <int n>
+void write(const Eigen::Matrix<double, n, 1>& x, double* values) {
+  std::copy_n(x.data(), n, values);
+}
 void write(double x, double* values) { *values = x; }
 
 // ---- the whole model
@@ -69,11 +73,13 @@ std::string unknown_node(const Model& model, const std::string& of) {
          "; a probe takes its nodes, node.0 to node." + std::to_string(body->nodes.size() - 1);
 }
 
-using PointValue = Vec3 (*)(const StepView&, const AttachedPoint&);
+template <int n>
+using PointValue = Eigen::Matrix<double, n, 1> (*)(const StepView&, const AttachedPoint&);
 
-Quantity of_point(std::string name, std::string unit, std::string help, PointValue value) {
+template <int n>
+Quantity of_point(std::string name, std::string unit, std::string help, PointValue<n> value) {
   return {std::move(name),
-          3,
+          n,
           Of::point,
           std::move(unit),
           std::move(help),
@@ -88,8 +94,9 @@ Quantity of_point(std::string name, std::string unit, std::string help, PointVal
           }};
 }
 
-Quantity of_rotating_point(std::string name, std::string unit, std::string help, PointValue value) {
-  Quantity quantity = of_point(std::move(name), std::move(unit), std::move(help), value);
+template <int n>
+Quantity of_rotating_point(std::string name, std::string unit, std::string help, PointValue<n> value) {
+  Quantity quantity = of_point<n>(std::move(name), std::move(unit), std::move(help), value);
   quantity.of = Of::rotating_point;
   quantity.make = [make = std::move(quantity.make)](const Model& model, const std::string& of, std::string& error) {
     const auto point = model.find_point(of);
@@ -114,10 +121,11 @@ Vec3 acceleration(const StepView& v, const AttachedPoint& p) {
          point_centripetal(s, p.offset, local(v.system, p.node, v.state.v).data());
 }
 
-Vec3 rotation(const StepView& v, const AttachedPoint& p) {
-  const double* q = v.state.q.data() + v.system.dofs().configuration_offset(p.node);
-  return so3::log_quaternion(Quaternion(q[3], q[4], q[5], q[6]));
+Quaternion quaternion(const StepView& v, const AttachedPoint& p) {
+  return Quaternion(v.state.q.data() + v.system.dofs().configuration_offset(p.node) + 3);
 }
+
+Vec3 rotation(const StepView& v, const AttachedPoint& p) { return so3::log_quaternion(quaternion(v, p)); }
 
 Vec3 angular_velocity(const StepView& v, const AttachedPoint& p) {
   const auto w = local(v.system, p.node, v.state.v);
@@ -212,6 +220,11 @@ Quantity of_joint(std::string name, int components, std::string unit, std::strin
         if (!evaluate) error = "joint " + in_quotes(of) + " has no " + what + " for " + in_quotes(name);
         return evaluate;
       }};
+}
+
+Quantity with_period(double period, Quantity quantity) {
+  quantity.period = period;
+  return quantity;
 }
 
 // The reaction of a joint's rows, drivers and stops among them, on its second point: force and moment, inertial. Where
@@ -350,12 +363,17 @@ Quantity of_field(const OutputField& field) {
 
 std::vector<Quantity> make_table() {
   std::vector<Quantity> all = {
-      of_point("position", "m", "position of a point", position),
-      of_point("velocity", "m/s", "velocity of a point", velocity),
-      of_point("acceleration", "m/s^2", "acceleration of a point, without the jumps", acceleration),
-      of_rotating_point("rotation", "rad", "rotation vector of a rigid body or a beam's node", rotation),
-      of_rotating_point("angular_velocity", "rad/s", "angular velocity of a rigid body or a beam's node, body axes",
-                        angular_velocity),
+      of_point<3>("position", "m", "position of a point", position),
+      of_point<3>("velocity", "m/s", "velocity of a point", velocity),
+      of_point<3>("acceleration", "m/s^2", "acceleration of a point, without the jumps", acceleration),
+      of_rotating_point<3>("rotation", "rad", "rotation vector of a rigid body or a beam's node", rotation),
+      of_rotating_point<4>(
+          "quaternion", "1",
+          "unit quaternion of a rigid body or a beam's node, from body axes to inertial ones; continuous in "
+          "time, also where the rotation vector jumps (q and -q are the same rotation)",
+          quaternion),
+      of_rotating_point<3>("angular_velocity", "rad/s", "angular velocity of a rigid body or a beam's node, body axes",
+                           angular_velocity),
   };
   for (const BodyType& type : body_types())
     if (type.fields != nullptr)
@@ -367,7 +385,8 @@ std::vector<Quantity> make_table() {
                  gap),
       of_contact("gap_velocity", "m/s", "rate of the gap", gap_velocity),
       of_contact("contact_force", "N",
-                 "smooth multiplier plus the impulse of the step over its length, summed over the contact's points",
+                 "force, summed over the contact's points: the smooth multiplier plus the impulse of the step over the "
+                 "step's length; in a static run, which has no impulses, the multiplier alone",
                  contact_force),
       of_contact("contact_impulse", "N s", "impulse of a step, summed over the contact's points", contact_impulse),
       of_joint("constraint_force", 3, "N",
@@ -379,14 +398,19 @@ std::vector<Quantity> make_table() {
                "driver of that kind", driver_force),
       of_joint("driver_torque", 1, "N m", "torque of a joint's driver about its axis", "driver of that kind",
                driver_torque),
-      of_joint("joint_angle", 1, "rad", "angle of a revolute or cylindrical joint, in (-2 pi, 2 pi]", "angle",
-               joint_angle),
+      with_period(
+          4 * M_PI,
+          of_joint("joint_angle", 1, "rad",
+                   "angle of a revolute or cylindrical joint; full turns are counted from the start of the run on",
+                   "angle", joint_angle)),
       of_joint("joint_angle_rate", 1, "rad/s", "its rate", "angle", joint_angle_rate),
       of_joint(
           "joint_displacement", 1, "m",
           "displacement of the second point along the axis of a prismatic or cylindrical joint; length of a distance",
           "displacement", joint_displacement),
       of_joint("joint_displacement_rate", 1, "m/s", "its rate", "displacement", joint_displacement_rate),
+      of_model("load_factor", 1, "", "factor of gravity and loads in a static run",
+               [](const StepView& v) { return v.integrator.load_factor(v.state); }),
       of_model("energy.kinetic", 1, "J", "kinetic energy of the model",
                [](const StepView& v) { return energies(v).kinetic; }),
       of_model("energy.elastic", 1, "J", "elastic energy of the model",
@@ -415,8 +439,9 @@ const std::vector<Quantity>& quantities() {
 }
 
 const std::vector<std::string>& component_words(int components) {
-  static const std::vector<std::string> none, three = {"x", "y", "z"}, six = {"xx", "yy", "zz", "xy", "yz", "xz"};
-  return components == 6 ? six : components == 3 ? three : none;
+  static const std::vector<std::string> none, three = {"x", "y", "z"}, four = {"w", "x", "y", "z"},
+                                              six = {"xx", "yy", "zz", "xy", "yz", "xz"};
+  return components == 6 ? six : components == 4 ? four : components == 3 ? three : none;
 }
 
 std::vector<std::string> ProbedQuantity::columns() const {

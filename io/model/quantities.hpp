@@ -25,16 +25,17 @@ struct Quantity {
   static constexpr int most_components = 6;
 
   std::string name;    ///< without component
-  int components = 1;  ///< 1, 3 or 6: see component_words
+  int components = 1;  ///< 1, 3, 4 or 6: see component_words
   Of of = Of::model;
   std::string unit, help;
   /// Finds the thing named `of` in a built model. Null, with a message in `error`, if the model has no such thing.
   std::function<Evaluate(const Model& model, const std::string& of, std::string& error)> make;
+  double period = 0;  ///< > 0: a state gives the value modulo this period; a probe counts the periods over the run
 };
 
 const std::vector<Quantity>& quantities();
 
-/// Words after the dot: none for one component, x, y, z for three, xx, yy, zz, xy, yz, xz for six.
+/// Words after the dot: none for one component, x, y, z for three, w, x, y, z for four, xx, yy, zz, xy, yz, xz for six.
 const std::vector<std::string>& component_words(int components);
 
 /// The quantity of a probe's word and the component that the word names: (position, 1) for "position.y", (position,

@@ -24,12 +24,13 @@ constexpr std::size_t buffered = 16 * page;
 }  // namespace
 
 void fail_to_write(const fs::path& path, int error) {
-  throw FileError("cannot write " + path.string() + ": " + std::generic_category().message(error));
+  throw FileError("cannot write " + path.string() + ": " +
+                  (error == ELOOP ? "it is a symbolic link" : std::generic_category().message(error)));
 }
 
 bool OutputFile::open(const fs::path& path, int flags) {
   close();
-  descriptor_ = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666);
+  descriptor_ = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0666);
   return descriptor_ >= 0;
 }
 
@@ -149,14 +150,14 @@ bool CsvFile::open(const std::optional<Place>& resume) {
   return true;
 }
 
-// Creates the file with its header line. A link or a device is not replaced but written to.
+// Creates the file with its header line. A link is replaced by the file; a device is written to.
 void CsvFile::begin() {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(path_, error);
   const bool there = fs::exists(status);
-  if (there && ::access(path_.c_str(), W_OK) != 0) fail_to_write(path_, errno);
+  if (there && !fs::is_symlink(status) && ::access(path_.c_str(), W_OK) != 0) fail_to_write(path_, errno);
   const std::string head = columns_ + '\n';
-  if (!there || fs::is_regular_file(status)) {
+  if (!there || fs::is_regular_file(status) || fs::is_symlink(status)) {
     write_atomically(path_, head);
     if (!file_.open(path_)) fail_to_write(path_, errno);
     written_ = head.size();

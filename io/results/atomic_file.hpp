@@ -42,7 +42,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() { close(); }
 
-  /// Returns false, with the reason in errno, if the file cannot be opened. `flags` are added to O_WRONLY.
+  /// Returns false, with the reason in errno, if the file cannot be opened; symbolic links are not followed. `flags`
+  /// are added to O_WRONLY.
   bool open(const std::filesystem::path& path, int flags = 0);
   /// Returns false, with the reason in errno, if not all bytes were written; `done` returns the number of written
   /// bytes.

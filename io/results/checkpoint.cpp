@@ -200,7 +200,7 @@ void check_sizes(const State& state, const System& system, const State& start) {
       state.q.size() == start.q.size() && state.active.size() == unilateral && state.closed.size() == unilateral;
   for (const Vector* x : {&state.v, &state.acceleration}) fits = fits && x->size() == n;
   for (const Vector* x : {&state.lambda, &state.nu, &state.impulse}) fits = fits && x->size() == rows;
-  for (const State::History& h : state.history) fits = fits && h.values.size() == n;
+  for (const State::History& h : state.history) fits = fits && h.values.size() >= n;
   if (!fits) throw std::invalid_argument("its state has other sizes");
 }
 
@@ -211,7 +211,8 @@ std::vector<ModelDifference> model_differences(const json& was, const json& now)
   compare(was, now, "", differences);
   for (ModelDifference& d : differences)
     d.only_outside = d.pointer == "/output" || d.pointer.starts_with("/output/") || d.pointer.starts_with("/expect") ||
-                     d.pointer == "/title" || d.pointer == "/$schema" || d.pointer == "/integrator/duration" ||
+                     d.pointer == "/title" || d.pointer.starts_with("/inserted_parameters") ||
+                     d.pointer == "/$schema" || d.pointer == "/integrator/duration" ||
                      d.pointer == "/integrator/max_subdivisions";
   return differences;
 }
@@ -292,9 +293,14 @@ Checkpoint read_checkpoint(const fs::path& file) {
   }
 }
 
-std::optional<fs::path> newest_checkpoint(const fs::path& results) {
+std::optional<Checkpoint> read_newest_checkpoint(const fs::path& results, std::vector<std::string>& unreadable) {
   const std::vector<fs::path> files = checkpoints_in(results);
-  return files.empty() ? std::nullopt : std::optional(files.back());
+  for (auto file = files.rbegin(); file != files.rend(); ++file) try {
+      return read_checkpoint(*file);
+    } catch (const FileError& e) {
+      unreadable.emplace_back(e.what());
+    }
+  return std::nullopt;
 }
 
 void remove_checkpoints(const fs::path& results, long keep) {

@@ -47,8 +47,10 @@ struct Checkpoint {
 
 /// Reads and verifies a file. Throws FileError if the file is missing, damaged or of another kind.
 Checkpoint read_checkpoint(const std::filesystem::path& file);
-/// The newest checkpoint of a result directory.
-std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& results);
+/// The newest checkpoint of a result directory that can be read; `unreadable` gets the reason for each newer file that
+/// cannot be read, newest first.
+std::optional<Checkpoint> read_newest_checkpoint(const std::filesystem::path& results,
+                                                 std::vector<std::string>& unreadable);
 /// Removes checkpoints of an earlier run, except for those up to and including step `keep`.
 void remove_checkpoints(const std::filesystem::path& results, long keep = -1);
 /// Throws FileError.

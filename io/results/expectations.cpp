@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/model/quantities.hpp"
 #include "io/results/atomic_file.hpp"
 
 namespace carom {
@@ -37,7 +38,7 @@ void Expectations::look(const StepView& view) {
     Expectation& e = expectations_[i];
     if (e.found || t < e.time - 1.5 * h) continue;
     Column& c = columns_[i];
-    double values[3] = {0, 0, 0};
+    double values[Quantity::most_components] = {};
     c.probe.evaluate(view, values);
     const double now = values[c.component];
     if (t < e.time - 1e-9 * h) {

@@ -284,7 +284,7 @@ void PostMortem::find_hints(const StepView& view) {
     else if (view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
       hints_.emplace_back(
           "the loads may have reached a limit point, beyond which there is no equilibrium nearby (snap-through, "
-          "buckling): a dynamic run shows what follows, and a prescribed motion in place of the load passes it");
+          "buckling): \"control\": \"arc_length\" follows the path beyond it, and a dynamic run shows the snap");
   }
 
   // the iteration

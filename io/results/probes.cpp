@@ -1,11 +1,31 @@
 #include "io/results/probes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "io/model/quantities.hpp"
 
 namespace carom {
+
+namespace {
+
+// A value that a state gives modulo a period, made continuous: the value moves by less than half a period per step. The
+// memory is the last value of the state and the sum of the periods passed.
+void count_periods(Probe& probe, double period) {
+  probe.memory = std::make_shared<Vector>();
+  probe.evaluate = [modulo = std::move(probe.evaluate), memory = probe.memory, period](const StepView& view,
+                                                                                       double* value) {
+    modulo(view, value);
+    Vector& last = *memory;
+    if (last.empty()) last = {*value, 0.0};
+    last[1] += period * std::nearbyint((last[0] - *value) / period);
+    last[0] = *value;
+    if (last[1] != 0) *value += last[1];
+  };
+}
+
+}  // namespace
 
 std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
   std::vector<Probe> probes;
@@ -18,6 +38,7 @@ std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
       issues.add(settings.pointer + "/of", error);
       continue;
     }
+    if (probed.quantity->period > 0) count_periods(probe, probed.quantity->period);
     probe.every = settings.every;
     probe.meaning = settings.quantity + " " + settings.of;
     for (const std::string& suffix : probed.columns()) probe.columns.push_back(settings.name + suffix);
@@ -55,6 +76,15 @@ void ProbeWriter::start(const StepView& view) {
   if (!file_.open(resume_)) write(view);
 }
 
+void ProbeWriter::after_step(const StepView& view) {
+  for (const Probe& p : probes_)
+    if (p.memory != nullptr) {
+      double values[Quantity::most_components];
+      p.evaluate(view, values);
+    }
+  if (view.nominal) write(view);
+}
+
 void ProbeWriter::write(const StepView& view) {
   const auto due = [&](const Probe& p) { return view.state.step % p.every == 0; };
   if (!std::any_of(probes_.begin(), probes_.end(), due)) return;
@@ -68,9 +98,17 @@ void ProbeWriter::write(const StepView& view) {
   file_.end_row();
 }
 
-void ProbeWriter::save(NamedArrays& record) { file_.save(record); }
+void ProbeWriter::save(NamedArrays& record) {
+  file_.save(record);
+  for (const Probe& p : probes_)
+    if (p.memory != nullptr) record.set("memory of " + p.meaning, *p.memory);
+}
 
 void ProbeWriter::restore(const NamedArrays& record, bool same_files) {
+  for (const Probe& p : probes_)
+    if (p.memory != nullptr)
+      if (const Vector* const memory = record.find("memory of " + p.meaning); memory != nullptr && memory->size() == 2)
+        *p.memory = *memory;
   if (same_files) resume_ = CsvFile::place(record);
 }
 

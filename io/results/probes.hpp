@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct Probe {
   std::string meaning;  ///< quantity and observed object
   int every = 1;
   std::function<void(const StepView&, double*)> evaluate;  ///< as many values as columns
+  /// What the probe remembers from one step to the next; null for most. Such a probe must be evaluated at every
+  /// accepted step, in the order of time; copies of a probe share the memory.
+  std::shared_ptr<Vector> memory;
 };
 
 /// Builds the probes of a model, whose names are checked, from the table of quantities; what only the mechanics can
@@ -32,9 +36,7 @@ class ProbeWriter final : public Observer {
 
   /// Throws FileError if the file cannot be written.
   void start(const StepView& view) override;
-  void after_step(const StepView& view) override {
-    if (view.nominal) write(view);
-  }
+  void after_step(const StepView& view) override;
   void finish(const StepView&, RunStatus) override { file_.flush(); }
   std::string record_name() const override { return "probes"; }
   void save(NamedArrays& record) override;

@@ -39,8 +39,10 @@ void StatusFile::write(const StepView& view, const std::string& status) {
   write_atomically(path_, text(status));
 }
 
-void StatusFile::stopped() noexcept {
+void StatusFile::stopped(const State& reached) noexcept {
   try {
+    t_ = reached.t;
+    step_ = reached.step;
     const std::string last_words = text("stopped");
     try {
       write_atomically(path_, last_words);

@@ -23,8 +23,8 @@ class StatusFile final : public Observer {
   void start(const StepView& view) override;
   void after_step(const StepView& view) override;
   void finish(const StepView& view, RunStatus status) override;
-  /// Called after an exception: tries to report it and throws nothing.
-  void stopped() noexcept;
+  /// Called after an exception in the given state: tries to report it and throws nothing.
+  void stopped(const State& reached) noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -23,6 +23,26 @@ std::string duration_words(double seconds) {
   return fmt::format("{}:{:02} h", static_cast<int>(seconds) / 3600, static_cast<int>(seconds) / 60 % 60);
 }
 
+/// Breaks the line behind commas, so that no line is longer than `width`; further lines begin with `indent` blanks.
+std::string folded(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string out;
+  std::size_t column = indent;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = text.find(", ", begin);
+    const std::size_t end = comma == std::string::npos ? text.size() : comma + 2;
+    const std::size_t length = end - begin - (comma == std::string::npos ? 0 : 1);  // without the blank at the end
+    if (column > indent && column + length > width) {
+      out.back() = '\n';
+      out.append(indent, ' ');
+      column = indent;
+    }
+    out.append(text, begin, end - begin);
+    column += end - begin;
+    begin = end;
+  }
+  return out;
+}
+
 double largest_penetration(const RunStatistics& s) {
   return std::isfinite(s.smallest_gap) && s.smallest_gap < 0 ? -s.smallest_gap : 0.0;
 }
@@ -145,6 +165,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"max_penetration", largest_penetration(s)},
       {"impacts", s.impacts},
       {"redundant_steps", s.redundant_steps},
+      {"stalled", {{"steps", s.stalled_steps}, {"residual", s.stalled_residual}}},
       {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
       {"scales", {{"length", scales.length}, {"speed", scales.speed}, {"mass", scales.mass}}},
       {"size",
@@ -241,7 +262,9 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   const Scales& scales = model.scales;
   const double steps = std::max(1.0, static_cast<double>(s.steps));
   std::string t;
-  const auto row = [&](const char* label, const std::string& value) { t += fmt::format("  {:<26}{}\n", label, value); };
+  const auto row = [&](const char* label, const std::string& value) {
+    t += fmt::format("  {:<26}{}\n", label, folded(value, 28, 99));
+  };
   row("steps", fmt::format("{}{}", s.nominal_steps,
                            s.subdivided_steps > 0
                                ? fmt::format("   ({} subdivided, {} trials rejected)", s.subdivided_steps, s.rejected)
@@ -272,6 +295,9 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   }
   if (s.redundant_steps > 0)
     row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
+  if (s.stalled_steps > 0)
+    row("rounding", fmt::format("residuals stalled in {} steps, at {:.2g} of the sum of their terms at most",
+                                s.stalled_steps, s.stalled_residual));
   row("energy", fmt::format("{:.6g} at the start, {:.6g} at the end, {:.6g} at most", account.energy_initial,
                             account.energy_final, account.energy_max));
   if (account.ledger) {

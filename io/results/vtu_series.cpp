@@ -60,6 +60,15 @@ std::string escaped(std::string_view text) {
       case '"':
         result += "&quot;";
         break;
+      case '\n':
+        result += "&#10;";
+        break;
+      case '\r':
+        result += "&#13;";
+        break;
+      case '\t':
+        result += "&#9;";
+        break;
       default:
         result += c;
     }

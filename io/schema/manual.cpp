@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/errors.hpp"
+#include "core/base/spelling.hpp"
 #include "io/schema/documentation.hpp"
 #include "io/schema/json_source.hpp"
 
@@ -20,6 +21,7 @@ struct Entry {
   const Node* node;
   const Key* key = nullptr;
   const Variant* variant = nullptr;
+  bool is_type = false;  // the key "type" of the node
 };
 
 bool is_index(const std::string& s) {
@@ -114,7 +116,54 @@ void append_keys(std::string& out, const Node& node, std::size_t indent) {
   }
 }
 
+/// The key "type": the types of a node, a line each.
+std::string text_of_type(const Entry& entry) {
+  std::string out = entry.path + "/type\n";
+  append_wrapped(out, "type of " + with_article(inner(entry.node)->what) + "; required", 2);
+  for (const Variant& variant : inner(entry.node)->variants)
+    append_wrapped(out, in_quotes(variant.type) + ": " + variant.help, 4);
+  return out;
+}
+
+/// Collects name and path of every key and type below a node.
+using NamedPath = std::pair<std::string, std::string>;
+void collect_names(const Node& node, const std::string& path, std::vector<NamedPath>& all) {
+  const Node& here = *inner(&node);
+  const auto add_keys = [&](const Node& object, const std::string& place) {
+    for (const Key& key : object.keys) {
+      const std::string below = place + "/" + key.name;
+      all.emplace_back(key.name, below);
+      collect_names(key.value, below, all);
+    }
+  };
+  add_keys(here, path);
+  for (const Variant& variant : here.variants) {
+    all.emplace_back(variant.type, path + "/" + variant.type);
+    add_keys(variant.object, path + "/" + variant.type);
+  }
+}
+
+/// The places of keys with this name, or else with the name nearest to it, anywhere below a node:
+/// "; there are /springs/stiffness and others"; empty if no name is near.
+std::string places_of_name(const Node& root, const std::string& name) {
+  std::vector<NamedPath> all;
+  collect_names(root, "", all);
+  std::vector<std::string> names;
+  for (const auto& [known, path] : all) names.push_back(known);
+  const std::string known =
+      std::find(names.begin(), names.end(), name) != names.end() ? name : nearest_name(name, names);
+  std::vector<std::string> places;
+  for (const auto& [other, path] : all)
+    if (other == known) places.push_back(path);
+  if (places.empty()) return "";
+  constexpr std::size_t shown = 3;
+  std::string text = places.size() == 1 ? "; there is " : "; there are ";
+  for (std::size_t i = 0; i < places.size() && i < shown; ++i) text += (i > 0 ? ", " : "") + places[i];
+  return text + (places.size() > shown ? " and others" : "");
+}
+
 std::string text_of(const Entry& entry) {
+  if (entry.is_type) return text_of_type(entry);
   std::string out = (entry.path.empty() ? "/" : entry.path) + "\n";
   if (entry.key != nullptr) {
     append_wrapped(out, entry.key->help, 2);
@@ -156,6 +205,7 @@ std::string manual(const Node& node, std::string_view key) {
     for (const Entry& entry : entries) {
       if (segment == "type" && !inner(entry.node)->variants.empty()) {
         next.push_back(entry);
+        next.back().is_type = true;
         continue;
       }
       for (Entry& found : descend(entry, segment)) next.push_back(std::move(found));
@@ -163,10 +213,14 @@ std::string manual(const Node& node, std::string_view key) {
     }
     if (next.empty()) {
       const std::string path = entries[0].path;
-      throw ModelError(std::string(key), names.empty() ? path + " has no keys; see: carom schema " + path
-                                                       : "no key " + in_quotes(segment) + " in " +
-                                                             (path.empty() ? with_article(node.what) : path) +
-                                                             suggestion(segment, names));
+      if (names.empty()) throw ModelError(std::string(key), path + " has no keys; see: carom schema " + path);
+      std::string help = suggestion(segment, names);
+      if (!help.starts_with("; did"))
+        if (const std::string elsewhere = places_of_name(node, segment); !elsewhere.empty()) help = elsewhere;
+      if (help.empty() && path.empty()) help = "; its keys are " + in_words(names, "and");
+      if (help.empty()) help = "; see: carom schema " + path;
+      throw ModelError(std::string(key), "no key " + in_quotes(segment) + " in " +
+                                             (path.empty() ? with_article(node.what) : path) + help);
     }
     entries = std::move(next);
   }

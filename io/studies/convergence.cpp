@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "core/base/errors.hpp"
+#include "io/model/quantities.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -62,7 +63,10 @@ std::optional<std::size_t> Samples::find(const std::string& name) const {
 Samples read_samples(const std::filesystem::path& file) {
   const std::string failure = "cannot read " + file.string() + ": ";
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw FileError(failure + "it is a directory");
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (std::filesystem::is_directory(status)) throw FileError(failure + "it is a directory");
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw FileError(failure + "it is no regular file");
   errno = 0;
   std::ifstream in(file);
   if (!in) throw FileError(failure + (errno != 0 ? std::strerror(errno) : "unknown reason"));
@@ -107,7 +111,7 @@ void Recorder::take(const StepView& view) {
   samples_.t.push_back(view.state.t);
   std::size_t column = 0;
   for (const Probe& p : probes_) {
-    double values[3] = {0, 0, 0};
+    double values[Quantity::most_components] = {};
     p.evaluate(view, values);
     for (std::size_t i = 0; i < p.columns.size(); ++i) samples_.columns[column++].push_back(values[i]);
   }

@@ -119,6 +119,10 @@ void check_closure(const std::vector<std::string>& names, const std::string& ste
       const bool has_step = std::any_of(variant.begin(), variant.end(),
                                         [](const std::string& set) { return set.find("/integrator/step=") == 0; });
       if (!step.empty() && !has_step) variant.push_back("/integrator/step=" + step);
+      // In steps of 1e-2 the brick turns by up to 1.2 rad. The iteration of its one jump ends after three corrections,
+      // with a residual just below its tolerance, or after four, with rounding; which of both depends on where it
+      // touches.
+      if (name == "brick" && has_step) variant.emplace_back("/integrator/newton/tolerance=1e-12");
       std::string text;
       for (const std::string& set : variant) text += set + " ";
       CAPTURE(text);
@@ -128,9 +132,7 @@ void check_closure(const std::vector<std::string>& names, const std::string& ste
       // ... or below the roundoff of stiff internal forces, which may act along the whole path
       const double floor = 1e-14 * std::sqrt(c.system().size()) * c.system().roundoff_force(c.scales().length);
       const double way = a.statistics.largest_speed * c.t();
-      // the jumps of the brick end just below their tolerance at this step
-      const double jumps = name == std::string("brick") && text == "/integrator/step=1e-2 " ? 1e-9 : 0;
-      CHECK(a.closure() < 1e-10 + jumps + (text.find("modified") < text.size() ? floor * way / a.balance.scale : 0.0));
+      CHECK(a.closure() < 1e-10 + (text.find("modified") < text.size() ? floor * way / a.balance.scale : 0.0));
     }
   }
 }
@@ -265,6 +267,50 @@ TEST_CASE("ledger: a load and a damper do the work of the closed form, to second
   for (const auto* errors : {&errors_loads, &errors_damping, &numerical}) {
     CHECK(fitted_order(steps, *errors) > 1.9);
     CHECK(fitted_order(steps, *errors) < 2.1);
+  }
+}
+
+TEST_CASE("ledger: damping is what dampers dissipate, next to nothing at rest on a closed contact") {
+  // a quarter of a car on its tyre, whose contact patch rests on a road at rest, or on one with a bump
+  const std::string road = "/contacts/0/obstacle/motion={\"translation\": [0, 0, \"";
+  for (const bool bump : {false, true}) {
+    Case car = Case::from_text(R"({
+        "format": 1, "gravity": [0, 0, -9.81],
+        "bodies": [
+          {"name": "body", "type": "point_mass", "mass": 300, "position": [0, 0, 0.8], "fixed": ["x", "y"]},
+          {"name": "wheel", "type": "point_mass", "mass": 40, "position": [0, 0, 0.3], "fixed": ["x", "y"]},
+          {"name": "patch", "type": "point_mass", "mass": 0.5, "fixed": ["x", "y"]}],
+        "springs": [
+          {"name": "strut", "of": ["body", "wheel"], "stiffness": 16000, "damping": 1000, "natural_length": 0.7},
+          {"name": "tyre", "of": ["wheel", "patch"], "stiffness": 190000, "damping": 200, "natural_length": 0.32}],
+        "contacts": [{"name": "road", "on": "patch", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+        "initial_state": {"equilibrium": true},
+        "integrator": {"type": "nsga_decoupled", "step": 5e-4, "duration": 0.6}
+      })",
+                               {road + (bump ? "t < 0.1 ? 0.08*sin(10*pi*t)^2 : 0" : "0") + "\"]}"});
+    // - c l'^2 of both dampers, by the trapezoidal rule in the velocities between the steps
+    const auto power = [&] {
+      const double body = car.velocity("body").z(), wheel = car.velocity("wheel").z(),
+                   patch = car.velocity("patch").z();
+      return -1000 * (body - wheel) * (body - wheel) - 200 * (wheel - patch) * (wheel - patch);
+    };
+    double work = 0, before = power();
+    const Account a = account(car, [&](const StepView& view, EnergyLedger&, const Parts&) {
+      const double now = power();
+      work += 0.5 * view.report.h * (before + now);
+      before = now;
+    });
+    REQUIRE(a.status == RunStatus::completed);
+    CAPTURE(bump);
+    CHECK(a.balance.damping == doctest::Approx(work).epsilon(1e-10));
+    if (bump) {
+      CHECK(work < -100);
+      CHECK(a.statistics.impacts > 0);
+    } else {
+      // the car settles by 0.1 mm, since the method's equilibrium on a closed contact differs by O(h)
+      CHECK(std::abs(a.balance.damping) < 1e-4 * a.balance.energy.elastic);
+    }
+    CHECK(a.closure() < 1e-10);
   }
 }
 

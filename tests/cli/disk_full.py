@@ -2,8 +2,7 @@
 """A full disk, a limit of the size of files and missing rights: exit code 5, one line with the file and the reason, and
 all files readable; with room again the run goes on from its last checkpoint to the same bytes.
 
-The small disk is a tmpfs, mounted as root or in a name space of its own; where neither is allowed, links to /dev/full
-must do.
+The small disk is a tmpfs, mounted as root or in a name space of its own; root also makes devices like /dev/full.
 
 Usage: disk_full.py CAROM DATA
 Exit code 0: all as expected; 1: not; 77: no way to fill a disk.
@@ -13,6 +12,7 @@ import json
 import os
 import resource
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -52,6 +52,17 @@ def require_refusal(outcome, reason, folder, what):
     require(not outcome.stdout, f"{what}: {outcome.stdout}")
 
 
+def full_device(path):
+    """A file to which nothing can be written because the disk is full; False if the user may not make devices."""
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+        path.open("r+b").close()
+        return True
+    except OSError:
+        path.unlink(missing_ok=True)
+        return False
+
+
 def status_of(folder):
     return json.loads((folder / "status.json").read_text())["status"]
 
@@ -76,6 +87,10 @@ def small_disks(program, scratch, reference):
             if (target / "status.json").exists():
                 runs += 1
                 stopped += status_of(target) == "stopped"
+                # every step has a row in energy.csv, of which the disk may lack the last ones: those of the buffer
+                steps = json.loads((target / "status.json").read_text())["steps"]
+                rows = (target / "energy.csv").read_text().count("\n") - 2 if (target / "energy.csv").exists() else 0
+                require(steps >= rows, f"a disk of {size} KiB: status.json says step {steps} after {rows} rows")
 
             # the same files if the disk has enough space
             room = scratch / "room"
@@ -115,13 +130,15 @@ def full_devices(program, scratch):
                  "status.json.tmp", "vtu/bead_chain_000003.vtu.tmp", "checkpoint/000000000040.cbor.tmp"]:  # fmt: skip
         shutil.rmtree(target, ignore_errors=True)
         (target / name).parent.mkdir(parents=True)
-        os.symlink("/dev/full", target / name)
+        if not full_device(target / name):
+            print("full devices: not tested, the user may not make one")
+            return
         outcome = program.run(target)
         if name.endswith((".vtu.tmp", ".cbor.tmp")) and outcome.returncode == 0:
             continue  # unfinished files of an earlier run are removed at the start
         require_refusal(outcome, "No space left on device", target, name)
         require(name.removesuffix(".tmp") in outcome.stderr, outcome.stderr)
-        if (target / name).is_symlink():
+        if (target / name).exists() and not (target / name).is_file():
             (target / name).unlink()
         Files(target).check()
         if (target / "status.json").exists():
@@ -189,16 +206,15 @@ def main():
             require(outcome.returncode == 0, outcome.stderr)
             mounted = small_disks(program, scratch, reference)
             limited_files(program, scratch, reference)
-            if Path("/dev/full").exists():
-                full_devices(program, scratch)
+            full_devices(program, scratch)
             if INSIDE not in os.environ:
                 missing_rights(program, scratch)
         except Failure as failure:
             print(failure)
             return 1
     if not mounted:
-        print("no small disk can be mounted: links to /dev/full only")
-        return 0 if Path("/dev/full").exists() else 77
+        print("no small disk can be mounted")
+        return 77
     return 0
 
 

@@ -138,6 +138,35 @@ TEST_CASE("wrong model: an empty file, broken JSON and another kind of value end
   CHECK(!message("{}").empty());
 }
 
+TEST_CASE("files: a name too long for the file system ends with 5") {
+  const TemporaryDirectory directory;
+  const std::string name(300, 'x');
+  for (const std::string& command : {std::string("run"), std::string("converge")}) {
+    Words words = {command, model_path("bouncing_ball"), "-o", name};
+    if (command == "converge") words = joined(words, {"--steps", "1e-2,5e-3"});
+    const Outcome outcome = run_carom(directory, words);
+    CHECK(outcome.code == 5);
+    CHECK(contains(outcome.err, "carom: cannot create " + name + ": File name too long\n"));
+  }
+  CHECK(run_carom(directory, {"run", model_path("bouncing_ball"), "--restart", name}).code == 5);
+}
+
+TEST_CASE("files: a named pipe as the model is refused at once, the pipe of a shell is read") {
+  const TemporaryDirectory directory;
+  const auto shell = [&](const std::string& command) {
+    return WEXITSTATUS(std::system(("cd '" + directory.path().string() + "' && " + command + " 2> err").c_str()));
+  };
+  REQUIRE(shell("mkfifo pipe") == 0);
+  const std::string carom = "timeout 20 '" CAROM_PROGRAM "' ";
+  for (const char* word : {"run", "check"}) {
+    CHECK(shell(carom + word + " pipe") == 5);
+    CHECK(read(directory / "err") == "carom: cannot read pipe: it is no regular file\n");
+  }
+  const std::string model = model_path("bouncing_ball");
+  CHECK(shell("cat '" + model + "' | " + carom + "run /dev/stdin -q -o r --until 0.01") == 0);
+  CHECK(fs::exists(directory / "r/summary.json"));
+}
+
 TEST_CASE("files: a stdout that cannot be written ends with 5") {
   for (const char* arguments : {"schema", "schema --markdown", "check ball.json", "check ball.json --json", "--help",
                                 "--version", "completion bash", "run ball.json --until 0.01"}) {
@@ -157,6 +186,9 @@ TEST_CASE("command line: -- ends the options, and help is a command too") {
   CHECK(run_carom(directory, {"run", "-q", "--until", "0.01", "--", "-dash.json"}).code == 0);
   CHECK(fs::exists(directory / "results/-dash/summary.json"));
   CHECK(run_carom(directory, {"help"}).out == run_carom(directory, {"--help"}).out);
+  CHECK(contains(run_carom(directory, {"help"}).out, "Example: "));
+  for (const char* command : {"run", "converge"})
+    CHECK(contains(run_carom(directory, {"help", command}).out, "Threads for the assembly (default: 1; "));
   CHECK(run_carom(directory, {"help", "run"}).out == run_carom(directory, {"run", "--help"}).out);
   CHECK(run_carom(directory, {"help", "rnu"}).code == 2);
 }

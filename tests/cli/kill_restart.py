@@ -176,7 +176,7 @@ class Files:
             check_grid(path, data)
         elif path.suffix == ".cbor":
             check_checkpoint(path, data)
-        else:
+        elif path.name != ".carom.lock":
             raise Failure(f"{path}: what is that?")
 
 

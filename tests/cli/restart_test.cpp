@@ -378,6 +378,104 @@ TEST_CASE("restart: tolerances that follow from the duration stay those of the f
   CHECK(speed({"--until", "0.4"}) != first);
 }
 
+// ---- damaged checkpoints, and none
+
+namespace {
+
+/// Cuts the file at half its length, or inverts a byte in its middle, or empties the file.
+void damage(const fs::path& file, const std::string& how) {
+  std::string bytes = read(file);
+  char& middle = bytes.at(bytes.size() / 2);
+  if (how == "flipped") middle = static_cast<char>(~middle);
+  if (how != "flipped") bytes.resize(how == "empty" ? 0 : bytes.size() / 2);
+  write(file, bytes);
+}
+
+}  // namespace
+
+TEST_CASE("restart: a damaged newest checkpoint is passed over with a remark, and the bytes are the same") {
+  const TemporaryDirectory directory;
+  const Words settings = {"--set", "/output/checkpoint/every=100", "--until"};
+  REQUIRE(run_carom(directory, chain("whole", joined(settings, {"0.08"}))).code == 0);
+  for (const char* word : {"last", "auto"})
+    for (const char* how : {"cut", "flipped", "empty"}) {
+      CAPTURE(word);
+      CAPTURE(how);
+      fs::remove_all(directory / "r");
+      REQUIRE(run_carom(directory, chain("r", joined(settings, {"0.06"}))).code == 0);
+      REQUIRE(newest(directory / "r").filename() == "000000000300.cbor");
+      damage(newest(directory / "r"), how);
+      const Words again = {"run", model_path("bead_chain"), "--set", "/expect=[]", "-o", "r", "--restart", word};
+      const Outcome outcome = run_carom(directory, joined(again, joined(settings, {"0.08"})));
+      CHECK(outcome.code == 0);
+      CHECK(contains(outcome.err, "note: passed over a newer checkpoint: r/checkpoint/000000000300.cbor is "));
+      CHECK(contains(outcome.err, "note: goes on from r/checkpoint/000000000200.cbor at t = 0.04\n"));
+      const std::string remark = read_json(directory / "r/summary.json")["warnings"].back();
+      CHECK(contains(remark, "passed over"));
+      for (const char* name : {"probes.csv", "events.csv", "energy.csv"})
+        CHECK((read(directory / "r" / name) == read(directory / "whole" / name)));
+    }
+}
+
+TEST_CASE(
+    "restart: \"auto\" begins where no checkpoint is readable and goes on where one is; \"last\" begins nothing") {
+  const TemporaryDirectory directory;
+  REQUIRE(run_carom(directory, chain("whole", {"--until", "0.1"})).code == 0);
+  const Words on = {"--restart", "auto", "--until"};
+  REQUIRE(run_carom(directory, chain("r", joined(on, {"0.05"}))).code == 0);
+  CHECK(!read_json(directory / "r/summary.json").contains("restarted_from"));
+  REQUIRE(run_carom(directory, chain("r", joined(on, {"0.1"}))).code == 0);
+  CHECK(read_json(directory / "r/summary.json").contains("restarted_from"));
+  check_same_results(directory / "whole", directory / "r");
+
+  // the model no longer fits: an error and no new beginning, which would remove the results
+  const auto before = snapshot(directory / "r");
+  CHECK(run_carom(directory, chain("r", {"--restart", "auto", "--set", "/bodies/0/position/2=3"})).code == 3);
+  CHECK((snapshot(directory / "r") == before));
+
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory / "r/checkpoint"))
+    damage(entry.path(), "flipped");
+  const Outcome none = run_carom(directory, chain("r", {"--restart", "last"}));
+  CHECK(none.code == 5);
+  CHECK(contains(none.err, "carom: no checkpoint in r/checkpoint can be read: r/checkpoint/"));
+  const Outcome anew = run_carom(directory, {"run", model_path("bead_chain"), "--set", "/expect=[]", "-o", "r",
+                                             "--restart", "auto", "--until", "0.1"});
+  CHECK(anew.code == 0);
+  CHECK(contains(anew.err, "note: begins anew, since no checkpoint can be read: r/checkpoint/"));
+  for (const char* name : {"probes.csv", "events.csv", "energy.csv"})
+    CHECK((read(directory / "r" / name) == read(directory / "whole" / name)));
+}
+
+// ---- two runs in one directory
+
+TEST_CASE("a directory of results in use is refused with the holder's pid, and a killed run blocks nothing") {
+  const TemporaryDirectory directory;
+  const Words endless = chain("r", {"--set", "/integrator/step=1e-6"});
+  {
+    Process process(directory, endless);
+    REQUIRE(wait_for(directory / "r/vtu/bead_chain_000001.vtu", process));
+    const std::string pid = std::to_string(read_json(directory / "r/status.json")["pid"].get<long>());
+    for (const Words& more : {Words{}, Words{"--restart", "auto"}}) {
+      const Outcome outcome = run_carom(directory, chain("r", joined(more, {"--until", "0.01"})));
+      CHECK(outcome.code == 5);
+      CHECK(outcome.out.empty());
+      CHECK(outcome.err.starts_with("carom: the results in r are in use by process " + pid + " on "));
+      CHECK(lines_of(outcome.err).size() == 1);
+    }
+    CHECK(run_carom(directory, chain("other", {"--until", "0.01"})).code == 0);
+    CHECK(process.running());
+    process.send(SIGKILL);
+    process.wait();
+  }
+  CHECK(fs::exists(directory / "r/.carom.lock"));
+  CHECK(run_carom(directory, chain("r", {"--until", "0.01"})).code == 0);
+  CHECK(!fs::exists(directory / "r/.carom.lock"));
+
+  // where no lock can be had the run goes on without it
+  fs::create_directories(directory / "r/.carom.lock/in_the_way");
+  CHECK(run_carom(directory, chain("r", {"--until", "0.01"})).code == 0);
+}
+
 // ---- an edited model
 
 TEST_CASE("restart: an edited model is accepted where that makes sense, and the differences are listed") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tests/cli/program.hpp"
 
@@ -125,6 +126,43 @@ TEST_CASE("run: the last state is in the series though the stride passes it by")
   CHECK(times.back() == doctest::Approx(0.05).epsilon(1e-12));
 }
 
+TEST_CASE("run: a table replaces a symbolic link of its name, and the file at its end stays") {
+  const TemporaryDirectory directory;
+  write(directory / "mine", "my own text\n");
+  fs::create_directory(directory / "r");
+  const Words run = {"run", model_path("bead_chain"), "-q", "--set", "/expect=[]", "-o", "r", "--until"};
+  for (const char* name : {"probes.csv", "events.csv", "energy.csv", "run.json", "bead_chain.pvd"})
+    fs::create_symlink("../mine", directory / "r" / name);
+  REQUIRE(run_carom(directory, joined(run, {"0.01"})).code == 0);
+  CHECK(read(directory / "mine") == "my own text\n");
+  CHECK(fs::is_regular_file(fs::symlink_status(directory / "r/probes.csv")));
+  CHECK(read_csv(directory / "r/probes.csv").rows.size() == 51);
+
+  // neither does a restart follow a link, nor a file that is not yet complete
+  fs::rename(directory / "r/probes.csv", directory / "table");
+  fs::create_symlink("../table", directory / "r/probes.csv");
+  const std::string table = read(directory / "table");
+  const Outcome restart = run_carom(directory, joined(run, {"0.02", "--restart", "last"}));
+  CHECK(restart.code == 5);
+  CHECK(restart.err == "carom: cannot write r/probes.csv: it is a symbolic link\n");
+  CHECK(read(directory / "table") == table);
+  fs::create_symlink("../mine", directory / "r/summary.json.tmp");
+  CHECK(run_carom(directory, joined(run, {"0.01"})).err ==
+        "carom: cannot write r/summary.json: it is a symbolic link\n");
+  CHECK(read(directory / "mine") == "my own text\n");
+}
+
+TEST_CASE("run: a name of the model with a line end, quotes and brackets makes a list of pictures that XML can read") {
+  const TemporaryDirectory directory;
+  const std::string name = "a\nb\t<\"&'>";
+  write(directory / (name + ".json"), read(model_path("bouncing_ball")));
+  REQUIRE(run_carom(directory, {"run", name + ".json", "-q", "--set", "/expect=[]", "-o", "r", "--until", "0"}).code ==
+          0);
+  const std::string list = read(directory / "r" / (name + ".pvd"));
+  CHECK(contains(list, "file=\"vtu/a&#10;b&#9;&lt;&quot;&amp;'&gt;_000000.vtu\""));
+  CHECK(fs::exists(directory / "r/vtu" / (name + "_000000.vtu")));
+}
+
 TEST_CASE("run: run.json repeats the run byte for byte") {
   const TemporaryDirectory directory;
   for (const std::string& name : model_names()) {
@@ -139,6 +177,96 @@ TEST_CASE("run: run.json repeats the run byte for byte") {
     CHECK(again.err.empty());
     CHECK(read(directory / (name + "/probes.csv")) == read(directory / (name + "_again/probes.csv")));
     CHECK(read(directory / (name + "/run.json")) == read(directory / (name + "_again/run.json")));
+  }
+}
+
+TEST_CASE("run.json: the values of all parameters can be read from it, also of those that only formulas used") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"_({"format": 1,
+    "parameters": {"rpm": 900, "ecc": 0.01, "omega": "=2*pi*rpm/60"},
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "radius": "=ecc", "position": [0, 0, 1]}],
+    "loads": [{"name": "push", "type": "force", "on": "a", "value": ["sin(omega*t)", 0, 0]}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.01}})_");
+  const auto parameters = [&](const std::string& folder) {
+    const nlohmann::json model = read_json(directory / folder / "run.json");
+    nlohmann::json all = model["inserted_parameters"];
+    CHECK(model["parameters"].size() == 1);
+    all.update(model["parameters"]);
+    return all;
+  };
+  const double turn = 2 * 3.141592653589793;
+  REQUIRE(run_carom(directory, {"run", "m.json", "-q", "-o", "r", "--set", "/parameters/rpm=1200"}).code == 0);
+  CHECK(parameters("r").size() == 3);
+  CHECK(parameters("r")["rpm"] == 1200);
+  CHECK(parameters("r")["ecc"] == 0.01);
+  CHECK(parameters("r")["omega"].get<double>() == doctest::Approx(20 * turn).epsilon(1e-15));
+  // the file is a model, and its own run.json is the same
+  REQUIRE(run_carom(directory, {"run", "r/run.json", "-q", "-o", "again"}).code == 0);
+  CHECK(read(directory / "r/run.json") == read(directory / "again/run.json"));
+}
+
+TEST_CASE("probes: a quaternion turns continuously through full turns") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"_({"format": 1,
+    "bodies": [{"name": "top", "type": "rigid", "mass": 1, "inertia": [1, 2, 3], "angular_velocity": [0, 0, 10]}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1.5},
+    "output": {"probes": [{"name": "q", "of": "top", "quantity": "quaternion"},
+                          {"name": "w", "of": "top", "quantity": "quaternion.w"}]},
+    "expect": [{"probe": "q.z", "value": "=sin(7.5)", "tolerance": 1e-9}]})_");
+  REQUIRE(run_carom(directory, {"run", "m.json", "-q", "-o", "r"}).code == 0);
+  const Table table = read_csv(directory / "r/probes.csv");
+  CHECK(table.names == Words{"t", "q.w", "q.x", "q.y", "q.z", "w"});
+  REQUIRE(table.rows.size() == 1501);
+  // rotation about a principal axis: q = (cos(w t/2), 0, 0, sin(w t/2)), here over 2.4 turns
+  for (const auto& row : table.rows) {
+    CHECK(row[1] == doctest::Approx(std::cos(5 * row[0])).epsilon(1e-9));
+    CHECK(row[4] == doctest::Approx(std::sin(5 * row[0])).epsilon(1e-9));
+    CHECK(row[5] == row[1]);
+  }
+}
+
+TEST_CASE("probes: joint_angle counts full turns at every step, also over restarts") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"_({"format": 1,
+    "scales": {"length": 1, "speed": 10, "mass": 1},
+    "bodies": [{"name": "wheel", "type": "rigid", "mass": 1, "inertia": [1, 1, 1]}],
+    "joints": [{"name": "hub", "type": "revolute", "of": ["ground", "wheel"], "axis": [0, 0, 1],
+                "driver": {"angle": "-50*t*(1 - t)"}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 2},
+    "output": {"vtu": {"enabled": false}, "probes_every": 250, "checkpoint": {"every": 10},
+               "probes": [{"name": "a", "of": "hub", "quantity": "joint_angle"}]},
+    "expect": [{"probe": "a", "value": 100, "tolerance": 1e-8}]})_");
+  const auto run = [&](const std::string& folder, const Words& more) {
+    return run_carom(directory, joined({"run", "m.json", "-q", "-o", folder}, more)).code;
+  };
+  REQUIRE(run("whole", {}) == 0);
+  const Table table = read_csv(directory / "whole/probes.csv");
+  REQUIRE(table.rows.size() == 9);
+  // two turns back, then 18 forward: up to 33 rad from one row to the next, far more than the 4 pi that a state tells
+  // apart
+  for (const auto& row : table.rows) CHECK(row[1] == doctest::Approx(-50 * row[0] * (1 - row[0])).epsilon(1e-8));
+
+  REQUIRE(run("r", {"--until", "0.333"}) == 0);
+  REQUIRE(run("r", {"--until", "1.777", "--restart", "last"}) == 0);
+  REQUIRE(run("r", {"--restart", "last"}) == 0);
+  CHECK(read(directory / "r/probes.csv") == read(directory / "whole/probes.csv"));
+  // into another directory the count goes on too
+  const std::string checkpoint = (directory / "r/checkpoint/000000001990.cbor").string();
+  REQUIRE(run("other", {"--restart", checkpoint}) == 0);
+  CHECK(read_csv(directory / "other/probes.csv").rows.back() == table.rows.back());
+}
+
+TEST_CASE("run: the closing table is narrower than 100 columns") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"mixed", "whip", "pendulum_beam"}) {
+    const Outcome outcome =
+        run_carom(directory, {"run", model_path(name), "-v", "--until", "0.01", "--set", "/expect=[]"});
+    REQUIRE(outcome.code == 0);
+    CHECK(contains(outcome.out, "  work of"));
+    for (const std::string& line : lines_of(outcome.out)) {
+      CAPTURE(line);
+      CHECK(line.size() < 98);  // without the two blanks before it
+    }
   }
 }
 

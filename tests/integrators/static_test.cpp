@@ -2,13 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/methods/static_equilibrium.hpp"
+#include "tests/support/bisect.hpp"
 #include "tests/support/model_run.hpp"
 
 using namespace carom;
+using carom::test::bisect;
 using carom::test::ModelRun;
 
 namespace {
@@ -21,15 +22,6 @@ double reaction(const ModelRun& run, const std::string& contact) {
       return sum;
     }
   throw std::runtime_error("no contact " + contact);
-}
-
-double bisect(double low, double high, const std::function<double(double)>& f) {
-  const bool rising = f(high) > f(low);
-  for (int i = 0; i < 200; ++i) {
-    const double middle = 0.5 * (low + high);
-    ((f(middle) > 0) == rising ? high : low) = middle;
-  }
-  return 0.5 * (low + high);
 }
 
 }  // namespace
@@ -323,31 +315,4 @@ TEST_CASE("initial_state: a dynamic run that starts from equilibrium stays there
   CHECK((run.position("mass") - start).norm() < 1e-9);
   CHECK((run.position("arm.tip") - tip).norm() < 1e-9);
   CHECK(max_abs(run.state().v) < 1e-7);
-}
-
-TEST_CASE("statics: a load on a very slender beam is never left untouched") {
-  // P L^2/EI = 1 bends a cantilever by 0.30172 L; EA L^2/EI is far beyond what the residual of stiff members resolves
-  for (const auto& [slenderness, elements] : {std::pair(1e7, 8), {1e10, 64}, {1e12, 256}}) {
-    CAPTURE(slenderness);
-    CAPTURE(elements);
-    std::string stiffness, mass;
-    const double k[6] = {slenderness, slenderness / 2, slenderness / 2, 1, 1, 1}, m[6] = {1, 1, 1, 2e-3, 1e-3, 1e-3};
-    for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 6; ++j) {
-        const char* const separator = j > 0 ? "," : i > 0 ? "],[" : "[[";
-        stiffness += separator + (i == j ? std::to_string(k[i]) : "0");
-        mass += separator + (i == j ? std::to_string(m[i]) : "0");
-      }
-    ModelRun run = ModelRun::of_text(R"({"format": 1,
-      "sections": [{"name": "s", "type": "general", "stiffness": )" +
-                                     stiffness + R"(]], "mass": )" + mass + R"(]]}],
-      "bodies": [{"name": "b", "type": "beam", "section": "s", "from": [0, 0, 0], "to": [1, 0, 0], "elements": )" +
-                                     std::to_string(elements) + R"(, "fixed": [{"on": "start"}]}],
-      "loads": [{"name": "P", "type": "force", "on": "b.end", "value": [0, 0, -1]}],
-      "integrator": {"type": "static", "step": 0.25}})");
-    const RunStatus status = run.run();
-    CHECK((status == RunStatus::completed || slenderness > 1e11));
-    if (status != RunStatus::completed) continue;
-    CHECK(run.position("b.end").z() == doctest::Approx(-0.30172).epsilon(5e-3));
-  }
 }

@@ -128,6 +128,26 @@ TEST_CASE("subdivision: the limit of halvings ends the run") {
   CHECK(top.state().t == 0);
 }
 
+TEST_CASE("subdivision: a thousand rejected trials end the run, unless nominal steps in between need no halving") {
+  // a free rigid body turns by 0.85 rad in a step of 1e-2: two iterations are never enough; of 6e-3 they sometimes are
+  const auto brick = [](const char* step, const char* duration) {
+    return ModelRun::of_file(
+        "brick", {"/contacts=[]", "/gravity=[0, 0, 0]", "/integrator/newton/max_iterations=2",
+                  std::string("/integrator/step=") + step, std::string("/integrator/duration=") + duration});
+  };
+  ModelRun never = brick("1e-2", "20");
+  CHECK(never.run() == RunStatus::failed);
+  CHECK(never.report.reason == FailureReason::too_many_subdivisions);
+  CHECK(never.statistics.rejected == 1001);
+  CHECK(never.statistics.subdivided_steps == never.statistics.nominal_steps + 1);
+  CHECK(never.report.h == never.h());  // long before the limit of halvings
+
+  ModelRun sometimes = brick("6e-3", "20");
+  CHECK(sometimes.run() == RunStatus::completed);
+  CHECK(sometimes.statistics.rejected > 2000);
+  CHECK(sometimes.statistics.subdivided_steps < sometimes.statistics.nominal_steps);
+}
+
 TEST_CASE("subdivision: a duration that is no multiple of the step ends with a shorter step") {
   ModelRun top = ModelRun::of_file("heavy_top", {"/integrator/step=0.001", "/integrator/duration=0.0105"});
   REQUIRE(top.run() == RunStatus::completed);

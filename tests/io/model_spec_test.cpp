@@ -387,6 +387,12 @@ TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong
                          "  a time > 0 [s]; required\n"
                          "\n"
                          "/integrator/moreau_jean/step\n"));
+  // the key "type" alone: a line for each type, no other key
+  const std::string types = manual("bodies/type");
+  CHECK(types.starts_with("/bodies/type\n"));
+  CHECK(types.find("\"rigid\": a rigid body\n") != std::string::npos);
+  CHECK(types.find("mass:") == std::string::npos);
+  CHECK(manual("bodies/type/bar/elements") == manual("bodies/bar/elements"));
   CHECK(manual("bodies/bar/elements") == manual("/bodies/0/bar/elements"));
   CHECK(manual("integrator/newton/method") ==
         "/integrator/nsga_decoupled/newton/method\n"
@@ -409,8 +415,8 @@ TEST_CASE("declarations: every key has help that fits its sentence, and every de
   for (const carom::Quantity& q : carom::quantities()) {
     CHECK(carom::find_quantity(q.name).quantity == &q);
     CHECK(carom::find_quantity(q.name).component == -1);
-    CHECK(carom::find_quantity(q.name + ".w").quantity == nullptr);
-    CHECK((carom::find_quantity(q.name + ".z").quantity == &q) == (q.components == 3));
+    CHECK((carom::find_quantity(q.name + ".w").quantity == &q) == (q.components == 4));
+    CHECK((carom::find_quantity(q.name + ".z").quantity == &q) == (q.components == 3 || q.components == 4));
     CHECK((carom::find_quantity(q.name + ".yz").quantity == &q) == (q.components == 6));
     CHECK_FALSE(q.help.empty());
   }

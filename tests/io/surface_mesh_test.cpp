@@ -326,6 +326,10 @@ TEST_CASE("STL: every bad file is refused with its reason") {
     triangles[2][4] = bad;
     CHECK(contains(message_of_reading(binary_stl(triangles)), "triangle 3 has a coordinate that is not finite"));
   }
+  auto damaged = corner;
+  damaged[2][4] = -1e38F;
+  CHECK(contains(message_of_reading(binary_stl(damaged)), "triangle 3 has the coordinate -9.99"));
+  CHECK(contains(message_of_reading(binary_stl(damaged)), ", beyond 1e+15"));
 
   // ASCII: cut at any place before the last keyword, wrong words, wrong numbers; the message contains the line
   const std::string ascii = ascii_stl(corner);
@@ -341,6 +345,8 @@ TEST_CASE("STL: every bad file is refused with its reason") {
   CHECK(contains(message_of_reading(replaced("0.000000", "0,5")), ":4: ASCII STL: expected a number, got \"0,5\""));
   CHECK(contains(message_of_reading(replaced("0.000000", "1e999")), "expected a number"));
   CHECK(contains(message_of_reading(replaced("0.000000", "inf")), "not finite"));
+  CHECK(
+      contains(message_of_reading(replaced("0.000000", "1e38")), ": ASCII STL: the triangle has the coordinate 1e+38"));
   CHECK(contains(message_of_reading(replaced("endloop", "vertex 1 2 3 endloop")), "expected \"endloop\""));
   CHECK(contains(message_of_reading(ascii + "garbage"), "expected \"solid\", got \"garbage\""));
 

@@ -64,13 +64,25 @@ Outcome outcome(ModelRun run) {
   return o;
 }
 
-void random_models(unsigned first, unsigned last, int failures_allowed) {
+json with_impulses(json model, unsigned seed) {
+  json& in = model["integrator"];
+  in = {{"type", "moreau_jean"},
+        {"step", in["step"]},
+        {"duration", in["duration"]},
+        {"theta", seed % 2 == 0 ? 0.5 : 0.7}};
+  return model;
+}
+
+enum class Method { decoupled, impulses };
+
+void random_models(Method method, unsigned first, unsigned last, int failures_allowed) {
   int failures = 0, refused = 0;
   std::map<std::string, int> reasons;
   int grown = 0, subdivided = 0;
   for (unsigned seed = first; seed <= last; ++seed) {
     CAPTURE(seed);
-    const std::string text = random_flexible_mechanism(seed).dump();
+    const json model = random_flexible_mechanism(seed);
+    const std::string text = (method == Method::impulses ? with_impulses(model, seed) : model).dump();
     std::unique_ptr<ModelRun> run;
     try {
       run = std::make_unique<ModelRun>(ModelRun::of_text(text));
@@ -145,7 +157,17 @@ TEST_CASE("robust: a moment that turns a node of tiny inertia many times per ste
 }
 
 TEST_CASE("robust: random flexible mechanisms at coarse steps are sound or refused with a reason") {
-  random_models(1, 30, 3);
+  random_models(Method::decoupled, 1, 20, 2);
 }
 
-TEST_CASE("robust: many random flexible mechanisms" * doctest::test_suite("long")) { random_models(1000, 2999, 200); }
+TEST_CASE("robust: random flexible mechanisms are sound or refused by the method of impulses, too") {
+  random_models(Method::impulses, 21, 30, 2);
+}
+
+TEST_CASE("robust: many random flexible mechanisms" * doctest::test_suite("long")) {
+  random_models(Method::decoupled, 1000, 2499, 150);
+}
+
+TEST_CASE("robust: many random flexible mechanisms by the method of impulses" * doctest::test_suite("long")) {
+  random_models(Method::impulses, 2500, 2999, 50);
+}

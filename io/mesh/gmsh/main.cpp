@@ -3,6 +3,7 @@
 //
 // A separate program, because the library takes 0.2 s to load, prints messages, and can end, exhaust or crash its
 // process: a .geo file is a program. A script that would start other programs or write files is refused.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gmsh.h>
 #include <linux/landlock.h>
@@ -19,19 +20,78 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
 
 #include "io/mesh/gmsh/mesh_stream.hpp"
 
-// These functions replace the library's calls: no script can start a program.
-extern "C" int system(const char*) { return -1; }
-extern "C" FILE* popen(const char*, const char*) { return nullptr; }
-
 namespace {
 
 using namespace carom::gmsh_stream;
+
+/// A script does what no mesh needs.
+struct Refused {
+  std::string message;
+};
+
+[[noreturn]] void refuse_program(const char* command) {
+  throw Refused{"the script starts a program, which is not allowed: \"" + std::string(command) + "\""};
+}
+
+}  // namespace
+
+// These functions replace the library's calls: no script can start a program. (A null command asks for a shell.)
+extern "C" int system(const char* command) {
+  if (command != nullptr) refuse_program(command);
+  return 1;
+}
+extern "C" FILE* popen(const char* command, const char*) { refuse_program(command); }
+
+// These functions replace the library's too, and call them: a macro that calls itself without end would take minutes
+// and all memory. The names are those of Gmsh 4; where another version has other names, the limits of main() hold.
+class FunctionManager {
+ public:
+  int enterFunction(const std::string& name, FILE** file, std::string& file_name, int& line) const;
+  int leaveFunction(FILE** file, std::string& file_name, int& line);
+};
+
+namespace {
+
+constexpr int most_nested_calls = 10000;
+int nested_calls = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): the library has one parser
+
+template <class Function>
+Function next_definition(const char* name) {
+  Function function{};
+  void* const found = dlsym(RTLD_NEXT, name);
+  static_assert(sizeof function == sizeof found);
+  std::memcpy(&function, &found, sizeof function);
+  return function;
+}
+
+}  // namespace
+
+int FunctionManager::enterFunction(const std::string& name, FILE** file, std::string& file_name, int& line) const {
+  using Function = int (*)(const FunctionManager*, const std::string&, FILE**, std::string&, int&);
+  static const auto enter = next_definition<Function>(
+      "_ZNK15FunctionManager13enterFunctionERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEPP8_IO_FILERS5_Ri");
+  if (++nested_calls > most_nested_calls)
+    throw Refused{"the macro \"" + name + "\" is called within itself without end, in line " + std::to_string(line) +
+                  ": more than " + std::to_string(most_nested_calls) + " calls have begun and not returned"};
+  return enter(this, name, file, file_name, line);
+}
+
+int FunctionManager::leaveFunction(FILE** file, std::string& file_name, int& line) {
+  using Function = int (*)(FunctionManager*, FILE**, std::string&, int&);
+  static const auto leave = next_definition<Function>(
+      "_ZN15FunctionManager13leaveFunctionEPP8_IO_FILERNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERi");
+  --nested_calls;
+  return leave(this, file, file_name, line);
+}
+
+namespace {
 
 // The file itself, or a copy that ends with a line end: the library ignores a part of a script's last line without line
 // end.
@@ -159,6 +219,8 @@ RawMesh read_or_error(const std::string& file) {
   try {
     gmsh::initialize(0, nullptr, false);
     return read(file, ending == "msh" || ending == "MSH");
+  } catch (const Refused& refused) {
+    mesh.error = refused.message;
   } catch (const std::bad_alloc&) {
     mesh.error = "it takes more than 8 GB of memory";
   } catch (...) {

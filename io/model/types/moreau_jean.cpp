@@ -13,19 +13,15 @@ using namespace spec;
 
 namespace {
 
-Node newton_spec() {
-  return object("Newton iteration",
-                newton_keys("iterations after which a step has failed, counted from the last change of its active set",
-                            "largest scaled residual of the momentum balance"));
-}
-
 Node moreau_jean_spec() {
-  std::vector<Key> keys = time_keys(required("step", number("time").above(0), "length of a step"),
-                                    required("duration", number("time").at_least(0), "simulated time"), "a step");
+  std::vector<Key> keys = dynamic_time_keys();
   keys.push_back(
       preset("theta", number().at_least(0.5).at_most(1), 0.5,
              "share of the forces at the end of a step: 1/2 keeps the energy of free vibrations, 1 damps most"));
-  keys.push_back(preset("newton", newton_spec(), json::object(), "the iteration of a step"));
+  keys.push_back(
+      newton_key(newton_keys("iterations after which a step has failed, counted from the last change of its active set",
+                             "largest scaled residual of the momentum balance"),
+                 "a step"));
   return object("integrator", std::move(keys));
 }
 

@@ -13,7 +13,7 @@ using namespace spec;
 
 namespace {
 
-Node newton_spec() {
+std::vector<Key> iteration_keys() {
   std::vector<Key> keys = {
       preset("method",
              choice({{"automatic", "as \"full\"; with conjugate gradients only where a new matrix pays"},
@@ -32,12 +32,11 @@ Node newton_spec() {
       preset("predictor",
              choice({{"previous", "the acceleration of the last step"}, {"zero", "no acceleration, as in the paper"}}),
              "previous", "where the iteration of the smooth motion starts"));
-  return object("Newton iteration", std::move(keys));
+  return keys;
 }
 
 Node nsga_spec() {
-  std::vector<Key> keys = time_keys(required("step", number("time").above(0), "length of a step"),
-                                    required("duration", number("time").at_least(0), "simulated time"), "a step");
+  std::vector<Key> keys = dynamic_time_keys();
   for (Key& key : std::vector<Key>{
            preset("rho_infinity", number().at_least(0).at_most(1), 0.8,
                   "spectral radius at infinite frequency: 1 no damping, 0 most"),
@@ -47,7 +46,7 @@ Node nsga_spec() {
                   choice({{"consistent", "of the equations of motion at the beginning"},
                           {"shifted", "the same, moved to the time at which the method's a_0 stands"}}),
                   "consistent", "the start value of the auxiliary acceleration"),
-           preset("newton", newton_spec(), json::object(), "the iteration of the sub-problems"),
+           newton_key(iteration_keys(), "the sub-problems"),
            preset("penalty", number().above(0), 1,
                   "penalty of the augmented Lagrangian, times the characteristic mass"),
        })

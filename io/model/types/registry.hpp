@@ -178,6 +178,8 @@ const std::vector<ObstacleType>& obstacle_types();
 
 /// The keys that every integrator has; `step` and `duration` differ in what they mean and whether they are required.
 std::vector<spec::Key> time_keys(spec::Key step, spec::Key duration, const std::string& subdivided);
+/// The same of a dynamic method: the steps of a simulated time.
+std::vector<spec::Key> dynamic_time_keys();
 /// What these keys say. All other code asks for times here.
 struct TimeSettings {
   double step = 0, duration = 0, start = 0;
@@ -185,6 +187,8 @@ struct TimeSettings {
 };
 TimeSettings time_settings(const nlohmann::json& integrator);
 
+/// The key "newton" with its keys; `iterated`: "a step".
+spec::Key newton_key(std::vector<spec::Key> keys, const std::string& iterated);
 /// The keys of a Newton iteration that every integrator has: iterations and tolerances.
 std::vector<spec::Key> newton_keys(const std::string& max_iterations_help, const std::string& tolerance_help);
 /// Reads these keys into options with members of the same names.

@@ -1,0 +1,163 @@
+// SaddlePoint: what a restart needs, the matrix itself or the request that it comes from.
+
+#include "core/mechanics/saddle_point.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+const char* const array_names[] = {"request q_M",     "request q",      "request v",
+                                   "request a",       "request s",      "request frame blocks",
+                                   "request start q", "request start v"};
+
+}  // namespace
+
+void SaddlePoint::KeptRequest::keep(const System& system, const Linearisation& request) {
+  const auto copy_of = [](const double* from, std::size_t size, Vector& to) {
+    to.assign(from, from + (from == nullptr ? 0 : size));
+  };
+  const std::size_t places = system.initial_configuration().size(), n = at(system.size());
+  copy_of(request.q_M, places, q_M);
+  copy_of(request.q, places, q);
+  copy_of(request.v, n, v);
+  copy_of(request.a, n, a);
+  copy_of(request.s, at(system.rows()), s);
+  T.frames.clear();
+  if (request.T != nullptr) T.frames = request.T->frames;
+  frame_blocks.assign(request.frame_blocks.begin(), request.frame_blocks.end());
+  numbers = request;
+  numbers.q_M = numbers.q = numbers.v = numbers.a = numbers.s = nullptr;
+  numbers.T = nullptr;
+  // geometric terms of contacts may refer to the start of the step
+  start = {};
+  const StepStart* const from = request.s != nullptr ? request.start : nullptr;
+  if (from != nullptr) start.t = from->t;
+  copy_of(from != nullptr ? from->q : nullptr, places, start_q);
+  copy_of(from != nullptr ? from->v : nullptr, n, start_v);
+  bind_start();
+  numbers.start = nullptr;
+  numbers.frame_blocks = {};
+}
+
+void SaddlePoint::KeptRequest::bind_start() {
+  start.q = start_q.empty() ? nullptr : start_q.data();
+  start.v = start_v.empty() ? nullptr : start_v.data();
+}
+
+Linearisation SaddlePoint::KeptRequest::request() const {
+  Linearisation request = numbers;
+  const auto pointer = [](const Vector& x) { return x.empty() ? nullptr : x.data(); };
+  request.q_M = pointer(q_M);
+  request.q = pointer(q);
+  request.v = pointer(v);
+  request.a = pointer(a);
+  request.s = pointer(s);
+  request.T = T.frames.empty() ? nullptr : &T;
+  request.frame_blocks = frame_blocks;
+  request.start = start.q != nullptr ? &start : nullptr;
+  return request;
+}
+
+void SaddlePoint::KeptRequest::save(NamedArrays& record, const std::string& prefix, bool arrays) const {
+  record.set(prefix + "request", {numbers.c_M, numbers.c_C, numbers.c_K, numbers.c_s, numbers.c_rate, numbers.t,
+                                  numbers.loads, numbers.row_scale, numbers.rows_through_T ? 1.0 : 0.0,
+                                  numbers.mass == MassKind::lumped ? 1.0 : 0.0, start.t});
+  if (!arrays) return;
+  const Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks, &start_q, &start_v};
+  for (std::size_t i = 0; i < std::size(all); ++i) record.set(prefix + array_names[i], *all[i]);
+  Vector frames;
+  for (const Mat3& t : T.frames) frames.insert(frames.end(), t.data(), t.data() + t.size());
+  record.set(prefix + "request T", std::move(frames));
+}
+
+void SaddlePoint::KeptRequest::restore(const System& system, const NamedArrays& record, const std::string& prefix,
+                                       bool arrays) {
+  const auto entry = [&](const std::string& name, std::initializer_list<std::size_t> sizes) -> const Vector& {
+    const Vector* const x = record.find(prefix + name);
+    if (x == nullptr || std::find(sizes.begin(), sizes.end(), x->size()) == sizes.end())
+      throw std::invalid_argument("SaddlePoint: the record does not fit");
+    return *x;
+  };
+  const Vector& x = entry("request", {11});
+  numbers = {};
+  numbers.c_M = x[0];
+  numbers.c_C = x[1];
+  numbers.c_K = x[2];
+  numbers.c_s = x[3];
+  numbers.c_rate = x[4];
+  numbers.t = x[5];
+  numbers.loads = x[6];
+  numbers.row_scale = x[7];
+  numbers.rows_through_T = x[8] != 0;
+  numbers.mass = x[9] != 0 ? MassKind::lumped : MassKind::consistent;
+  start.t = x[10];
+  if (!arrays) return;
+  const std::size_t places = system.initial_configuration().size(), n = at(system.size()),
+                    frames = system.dofs().rotating_frames().size();
+  const std::size_t sizes[] = {places, places, n, n, at(system.rows()), 9 * frames, places, n};
+  Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks, &start_q, &start_v};
+  for (std::size_t i = 0; i < std::size(all); ++i) *all[i] = entry(array_names[i], {0, sizes[i]});
+  bind_start();
+  const Vector& t = entry("request T", {0, 9 * frames});
+  T.frames.resize(t.size() / 9);
+  for (std::size_t i = 0; i < T.frames.size(); ++i) std::copy_n(t.data() + 9 * i, 9, T.frames[i].data());
+}
+
+void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool factors) const {
+  const bool kept = factors && factorised_;
+  Vector state = {kept ? 1.0 : 0.0, regularised_ ? 1.0 : 0.0};
+  state.insert(state.end(), row_scale_.begin(), row_scale_.end());
+  record.set(prefix + "saddle point", std::move(state));
+  if (!iterative_) {
+    record.set(prefix + "matrix", kept ? values_ : Vector());
+    solver_.save(record, prefix);
+    return;
+  }
+  const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
+  const auto number = [](long n) { return static_cast<double>(n); };
+  record.set(prefix + "conjugate gradients",
+             {flag(direct_), flag(direct_known_), number(cg_failures_), number(cg_counters_.fallbacks),
+              number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)});
+  kept_.save(record, prefix, kept);
+  if (direct_known_) solver_.save(record, prefix);
+}
+
+void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) {
+  const Vector* const state = record.find(prefix + "saddle point");
+  const Vector* const matrix = record.find(prefix + "matrix");
+  const Vector* const iteration = record.find(prefix + "conjugate gradients");
+  if (state == nullptr || state->size() != 2 + row_scale_.size() || iterative_ != (iteration != nullptr) ||
+      (iterative_ ? iteration->size() != 7
+                  : matrix == nullptr || matrix->size() != ((*state)[0] != 0 ? at(pattern_->nonzeros()) : 0)))
+    throw std::invalid_argument("SaddlePoint: the record does not fit");
+  factorised_ = (*state)[0] != 0;
+  regularised_ = (*state)[1] != 0;
+  std::copy(state->begin() + 2, state->end(), row_scale_.begin());
+  if (iterative_) {
+    const Vector& x = *iteration;
+    direct_ = x[0] != 0;
+    cg_failures_ = static_cast<int>(x[2]);
+    cg_counters_.fallbacks = static_cast<long>(x[3]);
+    cg_counters_.cg_solves = static_cast<long>(x[4]);
+    cg_counters_.cg_iterations = static_cast<long>(x[5]);
+    cg_counters_.cg_matrices = static_cast<long>(x[6]);
+    kept_.restore(*system_, record, prefix, factorised_);
+    if (factorised_) assemble(kept_.request());
+    if (factorised_ && !direct_) factorised_ = cg_.prepare(values());
+    if (x[1] == 0) return;
+    analyse_direct();
+  } else if (factorised_) {
+    values_ = *matrix;
+  }
+  const bool refactorise = factorised_ && (!iterative_ || direct_);
+  if (regularised_) set_regularisation(true);
+  solver_.restore(record, prefix, refactorise ? std::span<const double>(values()) : std::span<const double>());
+  if (regularised_) set_regularisation(false);
+}
+
+}  // namespace carom

@@ -1,0 +1,64 @@
+// SaddlePoint: rotations as lengths and rows over their weights, by powers of two.
+
+#include "core/mechanics/saddle_point.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+Vector row_weights(const System& system, double length) {
+  // of every equation: its vector, which is the translation or the rotation of a node, and its unit
+  const int n = system.size();
+  std::vector<int> vector_of(at(n));
+  Vector unit(at(n), 1.0), weights(at(system.bilateral()), 1.0);
+  for (int i = 0; i < n; ++i) vector_of[at(i)] = 2 * system.equation_node(i);
+  for (const DofMap::Frame& f : system.dofs().rotating_frames())
+    for (int c = 0; c < 3; ++c) {
+      unit[at(f.equation + c)] = 1 / length;
+      ++vector_of[at(f.equation + c)];
+    }
+  SparseRow G;
+  for (int i = 0; i < system.bilateral(); ++i) {
+    system.row_gradient(i, system.initial_configuration(), 0.0, nullptr, G);
+    double largest = 0;
+    for (std::size_t k = 0; k < G.equation.size(); ++k) {
+      double sum = 0;
+      for (std::size_t l = 0; l < G.equation.size(); ++l) {
+        const double x = G.value[l] * unit[at(G.equation[l])];
+        if (vector_of[at(G.equation[l])] == vector_of[at(G.equation[k])]) sum += x * x;
+      }
+      largest = std::max(largest, std::sqrt(sum));
+    }
+    if (largest > 0 && std::isfinite(largest)) weights[at(i)] = largest;
+  }
+  return weights;
+}
+
+void SaddlePoint::set_units(double length) {
+  const auto power = [](double x) { return std::exp2(std::round(std::log2(x))); };
+  const Vector weights = row_weights(*system_, length);
+  const int n = n_ / parts_;
+  unit_.assign(at(n_ + n_b_), 1.0);
+  for (int p = 0; p < parts_; ++p) {
+    for (const DofMap::Frame& f : system_->dofs().rotating_frames())
+      for (int c = 0; c < 3; ++c) unit_[at(p * n + f.equation + c)] = power(1 / length);
+    for (int i = 0; i < rows_of_part_; ++i) unit_[at(n_ + p * rows_of_part_ + i)] = power(1 / weights[at(i)]);
+  }
+  if (std::all_of(unit_.begin(), unit_.end(), [](double u) { return u == 1; })) unit_.clear();
+}
+
+void SaddlePoint::to_units(Vector& values) const {
+  if (unit_.empty()) return;
+  for (int i = 0; i < n_ + n_b_; ++i)
+    for (int k = pattern_->row_start[at(i)]; k < pattern_->row_start[at(i + 1)]; ++k)
+      values[at(k)] *= unit_[at(i)] * unit_[at(pattern_->column[at(k)])];
+}
+
+void SaddlePoint::turn(Vector& b) const {
+  for (std::size_t i = 0; i < unit_.size(); ++i) b[i] *= unit_[i];
+}
+
+}  // namespace carom

@@ -1,0 +1,4 @@
+Macro descend
+  Call descend;
+Return
+Call descend;

@@ -1,0 +1,27 @@
+// What the program says about a run that has ended.
+
+#include "io/results/summary.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/model_run.hpp"
+
+using namespace carom;
+using carom::test::ModelRun;
+
+TEST_CASE("remarks: energy that grew without cause by more than a quarter of the energies is told") {
+  const ModelRun run = ModelRun::of_file("elastic_bar");
+  const auto told = [&](double growth) {
+    RunStatistics statistics;
+    statistics.growth = growth;
+    return step_remarks(*run.model, run.integrator->info(), statistics);
+  };
+  CHECK(told(0).empty());
+  CHECK(told(0.25).empty());
+  const std::vector<std::string> remarks = told(0.31);
+  REQUIRE(remarks.size() == 1);
+  CHECK(remarks[0].find("the energy grew without cause by up to 0.31 of the energies") == 0);
+}
