@@ -44,7 +44,8 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
     const bool candidate =
         (candidates_ == nullptr || (*candidates_)[i] != 0) && (unilateral_.empty() || unilateral_[i] != 0);
     const bool was_closed = held != nullptr && (*held)[i] != 0;
-    const double threshold = was_closed && first ? -p * band : was_closed || flags_[i] != 0 ? 0 : p * band;
+    const double roundoff = weights_.empty() ? p * band : p * band / weights_[i];
+    const double threshold = was_closed && first ? -roundoff : was_closed || flags_[i] != 0 ? 0 : roundoff;
     const bool wanted = candidate && augmented(i, c[i], p) > threshold;
     if (wanted == (flags_[i] != 0)) continue;
     if (careful && changed > 0) {

@@ -47,7 +47,11 @@ class ContactSet {
   Vector& multipliers() { return multipliers_; }
   const Vector& multipliers() const { return multipliers_; }
   void add_increment(In increments);
-  double augmented(std::size_t i, double c, double penalty) const { return multipliers_[i] - penalty * c; }
+  double augmented(std::size_t i, double c, double penalty) const {
+    return multipliers_[i] - (weights_.empty() ? penalty : penalty / (weights_[i] * weights_[i])) * c;
+  }
+  /// Weights over which the rows are lengths (one per unilateral row; empty: 1), for the penalty and the band.
+  void measure(In weights) { weights_.assign(weights.begin(), weights.end()); }
   /// The penalty that the last update used: the given one, or a very small one once the update has become careful.
   double effective(double penalty) const;
 
@@ -57,7 +61,7 @@ class ContactSet {
   std::vector<std::uint8_t> unilateral_;  // rows that have a law; empty: all
   const std::vector<std::uint8_t>* candidates_ = nullptr;
   std::vector<int> active_rows_;
-  Vector multipliers_;
+  Vector multipliers_, weights_;
   std::vector<std::uint64_t> seen_;  // hashes of the sets so far
   int repeats_ = 0;
   int updates_ = 0, pending_ = 0;

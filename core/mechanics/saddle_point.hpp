@@ -36,9 +36,9 @@ struct Accuracy {
   double enough = 0;
 };
 
-/// What bilateral rows measure, one weight per row: the largest part of its gradient at the start that belongs to the
-/// translation or, over `length`, to the rotation of a node. A row over its weight is a length, whether it holds places
-/// or angles, in any axes.
+/// What rows measure, one weight per row, 1 for gaps of places: the largest part of its gradient at the start that
+/// belongs to the translation or, over `length`, to the rotation of a node. A row over its weight is a length, whether
+/// it holds places or angles, in any axes.
 Vector row_weights(const System& system, double length);
 
 class SaddlePoint {

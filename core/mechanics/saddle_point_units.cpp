@@ -13,7 +13,7 @@ Vector row_weights(const System& system, double length) {
   // of every equation: its vector, which is the translation or the rotation of a node, and its unit
   const int n = system.size();
   std::vector<int> vector_of(at(n));
-  Vector unit(at(n), 1.0), weights(at(system.bilateral()), 1.0);
+  Vector unit(at(n), 1.0), weights(at(system.rows()), 1.0);
   for (int i = 0; i < n; ++i) vector_of[at(i)] = 2 * system.equation_node(i);
   for (const DofMap::Frame& f : system.dofs().rotating_frames())
     for (int c = 0; c < 3; ++c) {
@@ -21,8 +21,12 @@ Vector row_weights(const System& system, double length) {
       ++vector_of[at(f.equation + c)];
     }
   SparseRow G;
-  for (int i = 0; i < system.bilateral(); ++i) {
+  for (int i = 0; i < system.rows(); ++i) {
     system.row_gradient(i, system.initial_configuration(), 0.0, nullptr, G);
+    // gaps are lengths as they are, unless they are angles
+    const bool angle =
+        std::none_of(G.equation.begin(), G.equation.end(), [&](int e) { return vector_of[at(e)] % 2 == 0; });
+    if (i >= system.bilateral() && !angle) continue;
     double largest = 0;
     for (std::size_t k = 0; k < G.equation.size(); ++k) {
       double sum = 0;

@@ -67,6 +67,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, setup.scaled);
   if (setup.scaled) weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
+  if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
   control_ = {options, scales.force, setup.linear || setup.constant_matrix};
 }
 
@@ -102,9 +103,13 @@ bool MixedNewton::solve(MixedProblem& problem, const ProblemScales& scales, Step
 void MixedNewton::gather_active() {
   if (n_b_ + n_c_ == 0) return;
   std::copy_n(c_.begin(), n_b_, rows_.begin());
-  for (std::size_t i = 0; i < weights_.size(); ++i) rows_[i] /= weights_[i];
+  const auto measured = [&](std::size_t row) { return weights_.empty() ? c_[row] : c_[row] / weights_[row]; };
+  for (std::size_t i = 0; i < n_b_; ++i) rows_[i] = measured(i);
   const auto rows = set_.active_rows();
-  for (std::size_t k = 0; k < rows.size(); ++k) rows_[n_b_ + k] = c_A_[k] = c_[at(rows[k])];
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    c_A_[k] = c_[at(rows[k])];
+    rows_[n_b_ + k] = measured(at(rows[k]));
+  }
   largest_row_ = max_abs(In(rows_).first(n_b_ + rows.size()));
 }
 
@@ -282,7 +287,11 @@ void MixedNewton::linearise(MixedProblem& problem, const ProblemScales& scales, 
   if (setup_.augmented_tangent) {
     // a set that repeats itself may owe that to -p g, which overestimates the multiplier: the reduced penalty then
     const double p = n_c_ > 0 ? set_.effective(scales.penalty) : 0;
-    for (std::size_t i = 0; i < n_b_; ++i) s_linearised_[i] = s_[i] - scales.penalty * c_[i];
+    // the penalty is that of lengths
+    for (std::size_t i = 0; i < n_b_; ++i) {
+      const double w = weights_.empty() ? 1 : weights_[i];
+      s_linearised_[i] = s_[i] - scales.penalty / (w * w) * c_[i];
+    }
     for (std::size_t i = 0; i < n_c_; ++i)
       s_linearised_[n_b_ + i] = set_.flags()[i] != 0 ? set_.augmented(i, c_[n_b_ + i], p) : 0.0;
   }

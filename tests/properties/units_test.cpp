@@ -30,11 +30,6 @@ const std::vector<NamedUnits> many_units = {{"um", {1e6, 1, 1}}, {"mm", {1e3, 1,
 const std::vector<NamedUnits> powers_of_two = {
     {"2^20 m", {1048576, 1, 1}}, {"2^-10 m", {1.0 / 1024, 1, 1}}, {"2^10 kg", {1, 1024, 1}}, {"2^10 s", {1, 1, 1024}}};
 
-// What fails today. Where the gap of a stop is an angle, tolerance, band and penalty take it for a length; the penalty
-// takes rows of directions for lengths, too. So the iterations of models with such rows depend on the unit of length,
-// and in km, where the tolerance of an angle falls below its rounding, steps are halved.
-bool has_angles(const Written& w) { return w.name == "bricard" || w.name.starts_with("mechanism_"); }
-
 double difference_in(const Units& units, const Answer& a, const Answer& b) {
   const double energy = std::abs(b.energy - units.energy() * a.energy) / (units.energy() * a.energy_scale);
   return std::max(energy, difference(
@@ -56,11 +51,9 @@ void check_units(const std::vector<ModelCase>& models, Seeds seeds, const std::v
       line += fmt::format("  {}: {:8.1e} {:+5}", name, d, b.iterations - a.iterations);
       if (b.impacts != a.impacts) line += fmt::format(" impacts {}", b.impacts);
       CHECK(b.status == RunStatus::completed);
-      if (units.length < 1 && has_angles(w)) continue;
-      CHECK(d < (has_angles(w) ? w.tolerance : std::min(w.tolerance, most)));
+      CHECK(d < std::min(w.tolerance, most));
       CHECK(b.impacts == a.impacts);
       CHECK(b.steps == a.steps);
-      if (has_angles(w)) continue;
       // iterations that end near their tolerance may be one more or less
       CHECK(std::abs(b.iterations - a.iterations) <= 0.02 * static_cast<double>(a.iterations) + 2);
     }
