@@ -157,8 +157,8 @@ void MoreauJean::measure_drift(StepReport& report) {
 
 // The velocity v_free without the impacts, from which these lead to v and keep the joints:
 //   M (v - v_free) = G_u^T P_u + G_b^T mu,  G_b (v - v_free) = 0
-// Contacts that were closed before press throughout the step: theirs are forces of the motion, unless an obstacle moves,
-// whose work is that of impulses.
+// Contacts that were closed before press throughout the step: theirs are forces of the motion, unless an obstacle
+// moves, whose work is that of impulses.
 bool MoreauJean::split_velocity() {
   copy(newton_.multipliers(), forces_);
   set_zero(impulses_);

@@ -157,7 +157,7 @@ double StaticEquilibrium::Equilibrium::residual(In s, Out r) {
   m.system().add_reactions(m.q_, m.t_, s, position_rows, m.reaction_, &m.step_);
   combine(-1.0, m.f_, -m.factor_, m.loads_, r);
   axpy(-1.0, m.reaction_, r);
-  return m.force_norm(m.f_) + m.factor_ * m.force_norm(m.loads_) + m.force_norm(m.reaction_);
+  return m.force_norm(m.f_) + std::abs(m.factor_) * m.force_norm(m.loads_) + m.force_norm(m.reaction_);
 }
 
 RowPoint StaticEquilibrium::Equilibrium::row_point() {

@@ -297,7 +297,8 @@ void PostMortem::find_hints(const StepView& view) {
       hints_.emplace_back(
           "the residual stays just above its tolerance, which rounding may not let it reach: loosen "
           "/integrator/newton/tolerance or constraint_tolerance");
-    else if (!large_step && falling && sub->attempt_iterations() >= iterations_allowed() && history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
+    else if (!large_step && falling && sub->attempt_iterations() >= iterations_allowed() &&
+             history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
       hints_.emplace_back("the iteration still made progress: raise /integrator/newton/max_iterations");
     // more changes than rows: some rows changed repeatedly
     if (sub->set_changes > std::max(system.conditional(), sub->iterations / 2))
