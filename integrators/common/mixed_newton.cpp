@@ -140,6 +140,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   const bool first = iterations == 0 && options_.test == ConvergenceTest::scaled;
   double floor = first ? first_floor * scales.floor : scales.floor;
   if (setup_.floor_when_settled && !(correction_ <= settled_correction)) floor = 0;
+  if (scales.most_floor < 1) floor = std::min(floor, scales.most_floor * terms_);
   const bool small = control_.test(sub, norm_, terms_, floor, scales.unit, scales.row_scale,
                                    In(rows_).first(n_b_ + active()), scales.row_tolerance + slack);
   if (!std::isfinite(norm_) || !std::isfinite(largest_row_)) {

@@ -14,6 +14,7 @@ struct ProblemScales {
   double h = 0;              ///< size of the step: another size needs another matrix
   StepStart start;           ///< for rows that refer to the start of the step
   double floor = 0;          ///< expected roundoff of r
+  double most_floor = 1;     ///< the floor counts up to this share of the terms; larger residuals must stall
   double unit = 1;           ///< turns forces into the unit of r
   double row_scale = 1;      ///< k, turns rows into the unit of r
   double penalty = 1;        ///< p of the augmented multipliers s - p c
@@ -35,12 +36,14 @@ struct StepScales {
   double constraint_tolerance = 1e-11;
 
   static constexpr double epsilon = 2.220446049250313e-16;
+  static constexpr double most_rounding = 1e-5;  // of the forces: loads may be smaller than the floor
 
   /// r in forces, c in speeds: a motion with constraints at velocity level.
   ProblemScales motion(double penalty) const {
     ProblemScales s;
     s.t = t, s.h = h, s.start = start;
     s.floor = 1e-14 * root_size * (roundoff + model.mass * speed / h);
+    s.most_floor = most_rounding;
     s.row_scale = model.mass / h;
     s.penalty = penalty * s.row_scale;
     s.row_tolerance = constraint_tolerance * speed;

@@ -58,7 +58,9 @@ bool MoreauJean::advance(const StepScales& scales, const State& start, State& en
   copy(start.impulse, s_);
   std::fill(s_.begin() + system().bilateral(), s_.end(), 0.0);
   newton_.begin(report, {.multipliers = s_, .held = &start.closed, .candidates = &candidates_});
-  if (!newton_.solve(*this, scales.momenta(1), report)) return false;
+  ProblemScales momenta = scales.momenta(1);
+  momenta.most_floor = StepScales::most_rounding;
+  if (!newton_.solve(*this, momenta, report)) return false;
   report.velocity_residual = newton_.largest_row();
   measure_drift(report);
 
