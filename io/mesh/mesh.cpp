@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "elements/solid/pressure.hpp"
 #include "elements/solid/solid.hpp"
@@ -122,6 +125,36 @@ Mesh box_mesh(const Vec3& size, const std::array<int, 3>& divisions) {
     group.shares = area.shares(group.nodes);
   }
   return mesh;
+}
+
+void add_surface(Mesh& mesh) {
+  if (mesh.groups.contains("surface")) return;
+  // by its nodes in ascending order: the face, and whether two elements share it
+  std::map<std::array<int, 4>, std::pair<MeshFace, bool>> faces;
+  const auto add = [&](const MeshFace& face) {
+    std::array<int, 4> key = face.nodes;
+    std::sort(key.begin(), key.end());
+    const auto [it, is_new] = faces.try_emplace(key, face, false);
+    it->second.second = !is_new;
+  };
+  for (const auto& element : mesh.hexahedra)
+    for (const auto& side : hexahedron_faces())
+      add({{element[at(side[0])], element[at(side[1])], element[at(side[2])], element[at(side[3])]}});
+  for (const auto& element : mesh.tetrahedra)
+    for (const auto& side : tetrahedron_faces())
+      add({{element[at(side[0])], element[at(side[1])], element[at(side[2])], -1}});
+  Mesh::Group group;
+  NodalMeasure area(mesh);
+  std::set<int> nodes;
+  for (const auto& [key, face] : faces) {
+    if (face.second) continue;
+    group.faces.push_back(face.first);
+    area.add_face(face.first);
+    for (int k = 0; k < face.first.count(); ++k) nodes.insert(face.first.nodes[at(k)]);
+  }
+  group.nodes.assign(nodes.begin(), nodes.end());
+  group.shares = area.shares(group.nodes);
+  mesh.groups["surface"] = std::move(group);
 }
 
 std::string bad_elements(const Mesh& mesh, std::size_t most) {

@@ -67,6 +67,9 @@ std::vector<double> volume_shares(const Mesh& mesh);
 /// elements x runs fastest, then y, then z.
 Mesh box_mesh(const Vec3& size, const std::array<int, 3>& divisions);
 
+/// Adds the group "surface", the faces that belong to one element only, unless the mesh has a group of that name.
+void add_surface(Mesh& mesh);
+
 /// The six faces of a hexahedron and the four of a tetrahedron, as local node numbers.
 const std::array<std::array<int, 4>, 6>& hexahedron_faces();
 const std::array<std::array<int, 3>, 4>& tetrahedron_faces();

@@ -82,6 +82,50 @@ class Tetrahedron {
 
 }  // namespace
 
+TEST_CASE("contact: the surface of a solid is that of its mesh, whatever the elements") {
+  for (const std::string& mesh :
+       {std::string(R"({"type": "box", "size": [1, 1, 1], "divisions": [3, 4, 5]})"),
+        R"({"type": "gmsh", "file": ")" + std::string(CAROM_SOURCE_DIR) + R"(/data/meshes/cube.geo"})"}) {
+    CAPTURE(mesh);
+    ModelRun run = ModelRun::of_text(R"({"format": 1,
+      "materials": [{"name": "m", "type": "linear_elastic", "young": 1e6, "poisson": 0.3, "density": 1000}],
+      "bodies": [{"name": "cube", "type": "solid", "material": "m", "mesh": )" +
+                                     mesh + R"(}],
+      "contacts": [{"name": "table", "on": "cube.surface", "obstacle": {"type": "plane", "point": [0, 0, -9],
+                    "normal": [0, 0, 1]}}],
+      "loads": [{"name": "p", "type": "pressure", "on": "cube.surface", "value": 7}],
+      "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}})");
+    // every node on a side of the box that holds the mesh, and no other
+    const System& system = run.system();
+    Vec3 low = Vec3::Constant(1e9), high = -low;
+    const auto place = [&](int node) {
+      const double* q = run.model->state.q.data() + system.dofs().configuration_offset(node);
+      return Vec3(q[0], q[1], q[2]);
+    };
+    for (int node = 0; node < system.dofs().nodes(); ++node) {
+      low = low.cwiseMin(place(node));
+      high = high.cwiseMax(place(node));
+    }
+    const double edge = (high - low).maxCoeff();
+    int outside = 0;
+    for (int node = 0; node < system.dofs().nodes(); ++node)
+      outside += std::min((place(node) - low).minCoeff(), (high - place(node)).minCoeff()) < 1e-9 * edge ? 1 : 0;
+    CHECK(system.rows() == outside);
+    CHECK(outside < system.dofs().nodes());
+    // a pressure on a closed surface has no resultant, and its virial is p times the area's projection
+    Vector f(at(system.size())), v(f.size(), 0.0);
+    system.forces(run.model->state.q, v, 0, force_external, f);
+    Vec3 sum = Vec3::Zero();
+    double virial = 0;
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      sum[static_cast<int>(i % 3)] += f[i];
+      virial += f[i] * run.model->state.q[i];
+    }
+    CHECK(sum.norm() < 1e-12 * 7 * edge * edge);
+    CHECK(virial == doctest::Approx(-3 * 7 * (high - low).prod()).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("on: a box touches with its vertices, its center alone where that is named") {
   check_gaps(body(box, "die"), joined(several(4, height - 0.03), several(4, height + 0.03)));
   check_gaps(body(box, "die.vertices"), joined(several(4, height - 0.03), several(4, height + 0.03)));

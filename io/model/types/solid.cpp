@@ -119,14 +119,14 @@ std::string point_error(const json& body, const std::string* point, PointUse use
                           in_quotes(name + ".bottom") + ", or one, " + in_quotes(name + ".node.0") + " and so on"
                     : "one of its nodes, " + in_quotes(name + ".node.0") + " and so on");
   const bool is_group = std::find(box_groups().begin(), box_groups().end(), *point) != box_groups().end();
-  if (*point == "nodes" || (is_box && is_group))
+  if (*point == "nodes" || *point == "surface" || (is_box && is_group))
     return several ? "" : "expected one point, got " + in_quotes(name + "." + *point) + ", which is several";
   const std::string message = "body " + in_quotes(name) + " has no point " + in_quotes(*point);
   if (is_numbered(*point, "node")) return number_error(*point, "node", box_count(body, 1), message);
   if (!is_box) return {};  // only the file can tell
   std::vector<std::string> words = {"node.0"};
   if (several) {
-    words.emplace_back("nodes");
+    words.insert(words.end(), {"nodes", "surface"});
     words.insert(words.end(), box_groups().begin(), box_groups().end());
   }
   return message + suggestion(*point, words);
@@ -218,12 +218,13 @@ void add_elements(BuildContext& context, SolidShape shape, const Elements& eleme
 void build_one(BuildContext& context, const BodySource& source) {
   const json& body = *source.json;
   BodyInfo& info = *source.info;
-  const Mesh mesh = read_mesh(context, body["mesh"], source.pointer + "/mesh");
+  Mesh mesh = read_mesh(context, body["mesh"], source.pointer + "/mesh");
   if (mesh.nodes.empty()) return;  // the reason has been reported
   if (const std::string bad = bad_elements(mesh); !bad.empty()) {
     context.error(source.pointer + "/mesh", "expected elements with a volume, got: " + bad);
     return;
   }
+  add_surface(mesh);
   add_nodes(context, body, mesh, info);
   fix_points(context, source);
 
