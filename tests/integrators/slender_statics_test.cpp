@@ -110,10 +110,11 @@ TEST_CASE("statics: a wire of 0.1 mm and 1 m bends under its weight in few itera
     "sections": [{"name": "wire", "type": "circle", "radius": 5e-5}],
     "bodies": [{"name": "wire", "type": "beam", "material": "steel", "section": "wire", "from": [0, 0, 0],
                 "to": [1, 0, 0], "elements": 64, "fixed": [{"on": "start"}]}],
-    "integrator": {"type": "static", "step": 0.1}})");
+    "integrator": {"type": "static", "step": 0.02}})");
   REQUIRE(run.run() == RunStatus::completed);
   CHECK(run.statistics.subdivided_steps == 0);
-  CHECK(run.statistics.iterations[0].max <= 20);
+  // w L^3/EI = 12 per increment; at 58 it depends on rounding whether the first increment is found whole
+  CHECK(run.statistics.iterations[0].max <= 10);
   CHECK(run.position("wire.end").z() < -0.9);  // w L^3/EI = 583: the wire hangs from its clamp
 }
 
