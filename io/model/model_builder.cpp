@@ -66,6 +66,7 @@ class Builder {
     if (!issues_.empty()) return nullptr;
     read_settings();
     if (issues_.empty()) check_scales();
+    if (issues_.empty()) check_path();
     if (issues_.empty()) remarks();
     return issues_.empty() ? std::move(model_) : nullptr;
   }
@@ -263,6 +264,16 @@ class Builder {
       if (const auto conflict = find_conflict(system, state.q, state.t, b, given.length, 0, 1e-6))
         return refuse(*conflict, acceleration ? "acceleration" : "velocity");
     }
+  }
+
+  // A path by arc length is measured by loads that grow.
+  void check_path() {
+    const json& integrator = root_["integrator"];
+    if (!integrator.contains("control") || integrator["control"] != "arc_length") return;
+    if (root_["loads"].empty() && vec3(root_["gravity"]).isZero(0))
+      error("/integrator/control",
+            "the length of the path is measured by the growth of the loads: with \"arc_length\" expected loads or "
+            "gravity");
   }
 
   void check_scales() {
