@@ -239,9 +239,14 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
                     drift, method.name));
   if (s.growth > 0.25)
     remarks.push_back(
-        fmt::format("the energy grew without cause by up to {:.2g} of the energies in the model: use a smaller "
-                    "step, more elements, or more numerical damping",
+        fmt::format("the energy grew by up to {:.2g} of the energies in the model, without cause or by impacts: use a "
+                    "smaller step, more elements, or more numerical damping",
                     s.growth));
+  if (s.stalled_residual > 0.01)
+    remarks.push_back(fmt::format(
+        "rounding left residuals of up to {:.2g} of the forces in {} steps: forces and motions so small are "
+        "not resolved beside stiff members",
+        s.stalled_residual, s.stalled_steps));
   if (model.system.conditional() == 0) return remarks;
   // the impact law reflects the rate at the start of the step, which is inaccurate in a fast rotation
   if (s.largest_rotation > 0.3)

@@ -23,5 +23,19 @@ TEST_CASE("remarks: energy that grew without cause by more than a quarter of the
   CHECK(told(0.25).empty());
   const std::vector<std::string> remarks = told(0.31);
   REQUIRE(remarks.size() == 1);
-  CHECK(remarks[0].find("the energy grew without cause by up to 0.31 of the energies") == 0);
+  CHECK(remarks[0].find("the energy grew by up to 0.31 of the energies") == 0);
+}
+
+TEST_CASE("remarks: forces below the roundoff of stiff members are told") {
+  const ModelRun run = ModelRun::of_file("elastic_bar");
+  const auto told = [&](double residual) {
+    RunStatistics statistics;
+    statistics.stalled_steps = 7;
+    statistics.stalled_residual = residual;
+    return step_remarks(*run.model, run.integrator->info(), statistics);
+  };
+  CHECK(told(0.01).empty());
+  const std::vector<std::string> remarks = told(0.5);
+  REQUIRE(remarks.size() == 1);
+  CHECK(remarks[0].find("rounding left residuals of up to 0.5 of the forces in 7 steps") == 0);
 }
