@@ -8,8 +8,7 @@
 //   cylinder, inside      phi = R - rho (two planes close a cylinder of finite length; they are separate rows)
 // The gradient is a unit vector. A sphere of radius r touches the obstacle where phi = r. At the centre of a sphere or
 // on the axis of a cylinder the gradient is undefined: a fixed direction is given, and `directed` is false. A new
-// obstacle needs one class,
-// here or in a separate file, and one registration in the model specification.
+// obstacle needs one class, here or in a separate file, and one registration in the model specification.
 #pragma once
 
 #include <memory>

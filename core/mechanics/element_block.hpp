@@ -110,12 +110,12 @@ class ElementBlock {
     return -1;
   }
 
-  /// Name of an element for messages; the name does not change during a run.
   /// What is wrong with the place of an element, as part of a sentence that names it; empty: nothing.
   virtual std::string remark(int item, const ElementInput& in) const {
     (void)item, (void)in;
     return {};
   }
+  /// Name of an element for messages; the name does not change during a run.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
 
   /// Output fields and their values, element after element: range.size() * components values, for nodal fields times

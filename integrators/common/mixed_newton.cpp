@@ -64,8 +64,8 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   }
   set_.resize(system, setup.rows);
   // where one solve is the solution, the solve has to be exact
-  saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, setup.scaled);
-  if (setup.scaled) weights_ = row_weights(system, scales.length);
+  saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, true);
+  weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
   control_ = {options, scales.force, setup.linear || setup.constant_matrix};
@@ -73,6 +73,8 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
 
 void MixedNewton::begin(StepReport& report, const Start& start) {
   control_.begin(sub(report), setup_.keep_old_matrix);
+  sub(report).stalled = false;
+  sub(report).attained = 0;
   if (n_c_ > 0) set_.reset();
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
   held_ = start.held;
@@ -269,7 +271,7 @@ void MixedNewton::go_transient(const MixedProblem& problem, const SubproblemRepo
   sigma_ = std::max(first_shift * norm_ / (scales_.mass * scales_.length), problem.smallest_shift());
   if (shifted_) return;
   shifted_ = std::make_unique<SaddlePoint>();
-  shifted_->analyse(*system_, {setup_.matrix.symmetric, false}, nullptr, scales_.length, setup_.scaled);
+  shifted_->analyse(*system_, {setup_.matrix.symmetric, false}, nullptr, scales_.length, true);
 }
 
 bool MixedNewton::factorise(MixedProblem& problem, const ProblemScales& scales, double sigma) {
@@ -392,7 +394,7 @@ void MixedNewton::restore(const NamedArrays& record) {
   saddle_.restore(record, name + " ");
   if ((*x)[1] == 0) return;
   shifted_ = std::make_unique<SaddlePoint>();
-  shifted_->analyse(*system_, {setup_.matrix.symmetric, false}, nullptr, scales_.length, setup_.scaled);
+  shifted_->analyse(*system_, {setup_.matrix.symmetric, false}, nullptr, scales_.length, true);
   shifted_->restore(record, name + " shifted ");
 }
 

@@ -12,7 +12,8 @@
 // (rigid motions that only contacts hold, slack bars) the iteration may go on with S + sigma M, sigma falling with the
 // residual: pseudo-transient continuation (Kelley, Keyes 1998).
 //
-// Nothing allocates after the first steps. Floors and tolerances come with ProblemScales (step_scales.hpp).
+// Rows are measured as lengths (row_weights), in matrix and tests. Nothing allocates after the first steps. Floors and
+// tolerances come with ProblemScales (step_scales.hpp).
 #pragma once
 
 #include <limits>
@@ -40,7 +41,6 @@ struct MixedSetup {
   bool constant_matrix = false;        ///< S alone is constant
   bool solved_at_rest = false;         ///< without bilateral and active rows the first x is the solution
   bool keep_old_matrix = false;        ///< the first iteration may use the matrix of the step before
-  bool scaled = true;                  ///< bilateral rows are measured as lengths (row_weights), in matrix and tests
   bool augmented_tangent = true;       ///< D(F^T s) with s - p c in place of s
   StepLength step_length = StepLength::full;
   double largest_move = std::numeric_limits<double>::infinity();  ///< of a node in an iteration, times the length scale
@@ -85,9 +85,8 @@ class MixedNewton {
   const std::vector<std::uint8_t>& flags() const { return set_.flags(); }  ///< per conditional row: active
   In row_values() const { return c_; }                                     ///< of the last test
   double terms() const { return terms_; }  ///< of the last test (MixedProblem::residual)
-  double largest_row() const {
-    return largest_row_;
-  }  ///< |c| over bilateral rows, divided by their weights, and active
+  /// |c| over bilateral and active rows, divided by their weights.
+  double largest_row() const { return largest_row_; }
 
   /// After a failure: r, and the rows that were to hold (zero elsewhere).
   In residual() const { return r_; }
@@ -143,7 +142,7 @@ class MixedNewton {
   double norm_ = 0, terms_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad
 
-  Vector weights_;  // of bilateral rows; empty: 1
+  Vector weights_;  // of all rows (row_weights); empty: 1
   Vector no_rows_;  // zeros
   Vector s_, s_linearised_, s_base_, c_, c_A_, rows_, r_, dx_, dx_next_;
   Vector ds_b_, ds_A_, ds_b_next_, ds_A_next_, row_residual_;

@@ -39,7 +39,10 @@ class MixedProblem {
   virtual In path_load() { return {}; }
   /// The change of that factor within a correction dx_r + change * dx_load: dx_r is the correction of the residuals
   /// alone, dx_load that of a unit of the factor. The next move() changes the factor too.
-  virtual double path_change(In dx_r, In dx_load) { return 0.0 * (dx_r[0] + dx_load[0]); }
+  virtual double path_change(In dx_r, In dx_load) {
+    (void)dx_r, (void)dx_load;
+    return 0;
+  }
   /// The least shift sigma of S + sigma M where S is singular (pseudo-transient continuation), 1/time^2.
   virtual double smallest_shift() const { return 0; }
 };

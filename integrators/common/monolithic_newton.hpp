@@ -4,10 +4,10 @@
 // unknowns of all. Every iteration tests all problems (MixedNewton::test: active set, tolerances, floors, limits) and
 // solves, unless all have converged,
 //
-//   sum_j S_ij dx_j - G_i^T ds_i = -r_i,      sum_j G_ij dx_j = -c_i       for bilateral and active rows of every part
-//   i
+//   sum_j S_ij dx_j - G_i^T ds_i = -r_i,      sum_j G_ij dx_j = -c_i
 //
-// with all coupling terms. The matrix is new in every iteration. A correction to where forces are not finite is halved.
+// for the bilateral and active rows of every part i, with all coupling terms. The matrix is new in every iteration. A
+// correction to where forces are not finite is halved.
 #pragma once
 
 #include <span>

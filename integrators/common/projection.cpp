@@ -43,7 +43,7 @@ double set_worst(In values, In weights, ProjectionReport& report) {
   report.worst_row = -1;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double size = std::abs(values[i]) / (i < weights.size() ? weights[i] : 1.0);
-    if (report.worst_row >= 0 && size <= largest) continue;
+    if (report.worst_row >= 0 && (size <= largest || std::isnan(largest))) continue;
     largest = size;
     report.residual = std::abs(values[i]);
     report.worst_row = static_cast<int>(i);
@@ -249,11 +249,8 @@ ProjectionReport project_positions(const System& system, const Scales& scales, d
   };
   if (measure(q) <= accepted * scales.length + rounding) return report;
 
-  const MixedSetup setup{.name = "projection",
-                         .rows = position_rows,
-                         .scaled = true,
-                         .augmented_tangent = false,
-                         .largest_turn = largest_turn};
+  const MixedSetup setup{
+      .name = "projection", .rows = position_rows, .augmented_tangent = false, .largest_turn = largest_turn};
   const double row_scale = row_scale_of(system, q, scales);
   std::optional<PositionProjection> projection;
   for (const bool curvature : {true, false}) {
@@ -282,11 +279,8 @@ ProjectionReport project_velocities(const System& system, const Scales& scales, 
   if (measure(v) <= accepted * scales.speed + rounding) return report;
 
   // linear: one solve, and the refinement that redundant rows need
-  const MixedSetup setup{.name = "projection",
-                         .matrix = {system.symmetric(), false},
-                         .constant_matrix = true,
-                         .scaled = true,
-                         .augmented_tangent = false};
+  const MixedSetup setup{
+      .name = "projection", .matrix = {system.symmetric(), false}, .constant_matrix = true, .augmented_tangent = false};
   VelocityProjection projection(system, scales.length, q, t, v);
   MixedNewton newton(system, options, setup, scales, 0, nullptr);
   run(newton, projection, problem_scales(scales.mass, row_scale_of(system, q, scales), scales.speed, rounding, t),

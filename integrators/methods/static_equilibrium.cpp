@@ -107,12 +107,10 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
   t_ = t;
   step_ = {start.q.data(), start.v.data(), start.t};
   const ProblemScales scales = problem_scales(start);
-  bool found = mixed_tangent_ && attempt(true, factor, scales, start, report);
-  if (!found) {
+  if (!mixed_tangent_ || !attempt(true, factor, scales, start, report)) {
     forget_failure(report);
-    found = attempt(false, factor, scales, start, report);
+    if (!attempt(false, factor, scales, start, report)) return false;
   }
-  if (!found) return false;
   report_gaps(newton_, report);
   end.q = q_;
   copy(newton_.multipliers(), end.lambda);
