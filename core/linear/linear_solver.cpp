@@ -143,6 +143,13 @@ void LinearSolver::analyse(std::shared_ptr<const SparsePattern> pattern, MatrixP
   ++s.counters.analyses;
 }
 
+void LinearSolver::renew() {
+  Impl& s = *impl_;
+  s.failures = 0;
+  for (detail::Backend* const backend : {&s.chosen, &s.replacement})
+    if (*backend) (*backend)->forget_pivots();
+}
+
 FactorStatus LinearSolver::factorise(std::span<const double> values) {
   Impl& s = *impl_;
   if (!s.chosen) throw std::logic_error("LinearSolver: no pattern analysed");

@@ -47,10 +47,11 @@ namespace carom {
 enum class LinearMethod { automatic, dense, banded, block_chain, klu, umfpack, cholmod };
 
 /// symmetric: values are symmetric in exact arithmetic, so one triangle may be read. positive_definite: expected, not
-/// required.
+/// required. solids_definite: the block of the nodes of solids, or its symmetric part, is positive definite.
 struct MatrixProperties {
   bool symmetric = false;
   bool positive_definite = false;
+  bool solids_definite = false;
 };
 
 struct LinearCounters {
@@ -83,6 +84,8 @@ class LinearSolver {
   /// Symbolic work for a square pattern; std::invalid_argument if it is not square. The first form copies the pattern.
   void analyse(const SparsePattern& pattern, MatrixProperties properties);
   void analyse(std::shared_ptr<const SparsePattern> pattern, MatrixProperties properties);
+  /// Forgets pivots and methods that were given up, so that the next factorisation depends on its values only.
+  void renew();
   /// `values` has nonzeros() entries. A singular matrix never throws; std::bad_alloc if memory does not suffice.
   FactorStatus factorise(std::span<const double> values);
   /// b (column-major, n x columns) becomes A^-1 b. std::logic_error unless the last factorise() was ok.
@@ -134,6 +137,8 @@ class Factorisation {
   virtual Outcome factorise(std::span<const double> values, LinearCounters& counters) = 0;
   virtual void solve(double* b, int columns) = 0;
   virtual std::string_view name() const = 0;
+  // Makes the next factorisation choose its pivots anew.
+  virtual void forget_pivots() {}
   // Of methods that keep pivots for later factorisations: the values for which the pivots were chosen; else empty.
   virtual std::span<const double> pivot_values() const { return {}; }
   // The last factorisation chose the pivots.

@@ -88,6 +88,7 @@ class Klu final : public Factorisation {
 
   void solve(double* b, int columns) override { klu_tsolve(symbolic_, numeric_, pattern_->rows, columns, b, &common_); }
   std::string_view name() const override { return "klu"; }
+  void forget_pivots() override { klu_free_numeric(&numeric_, &common_); }
   std::span<const double> pivot_values() const override {
     return numeric_ != nullptr ? std::span<const double>(pivot_values_) : std::span<const double>();
   }

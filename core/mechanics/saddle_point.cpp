@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/vector_ops.hpp"
+#include "core/linear/projected_cg.hpp"
 
 namespace carom {
 
@@ -14,48 +15,88 @@ constexpr double cg_operations_per_entry = 40;
 constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
 constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operations; it runs faster
 constexpr double direct_operations_per_entry = 3000;
+constexpr int multigrid_iterations = 150;    // of node blocks: more are slower than multigrid
+constexpr double rounding_of_solids = 0.01;  // share in that of all elements, where there are others
 
 }  // namespace
+
+SaddlePoint::SaddlePoint() : cg_(std::make_unique<ProjectedCg>()) {}
+SaddlePoint::~SaddlePoint() = default;
+
+void SaddlePoint::expect_redundant() {
+  regularised_ = true;
+  cg_->rest().expect_redundant();
+}
+
+bool SaddlePoint::redundant() const { return regularised_ || (projected_ && n_b_ > 0 && cg_->rest().redundant()); }
+
+bool SaddlePoint::regularised() const {
+  return regularised_ || (projected_ ? cg_->redundant() : n_A_ > 0 && delassus_regularised_);
+}
 
 void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length,
                           bool scaled) {
   system_ = &system;
+  length_ = length;
   pattern_ = &system.saddle_pattern();
   resize(1);
   if (scaled && n_b_ > 0) set_units(length);
 
   // worth iterating? the shortest row excludes small models at once
-  const bool possible = scratch != nullptr && n_b_ == 0 && properties.positive_definite;
-  if (possible && pattern_->nonzeros() > 20L * n_) {
-    std::vector<int> node(at(n_));
-    Vector weight;
-    for (int i = 0; i < n_; ++i) node[at(i)] = system.equation_node(i);
-    for (const DofMap::Frame& f : system.dofs().rotating_frames()) {
-      if (weight.empty()) weight.assign(at(n_), 1.0);
-      for (int c = 0; c < 3; ++c) weight[at(f.equation + c)] = 1 / length;
-    }
-    cg_.analyse(*pattern_, node, std::move(weight), system.threads());
-    const SparsePattern graph = cg_.node_graph();
-    const double unknowns_per_node = static_cast<double>(n_) / graph.rows;
-    const double operations = std::pow(unknowns_per_node, 3) * factorisation_operations(graph);
-    const double per_entry = operations / pattern_->nonzeros();
-    iterative_ = per_entry > cg_operations_per_entry;
-    direct_affordable_ = per_entry < direct_operations_per_entry;
-    cg_limit_ = static_cast<int>(
-        std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
-  }
-  symmetrised_ = iterative_ && !properties.symmetric;
-  properties_.symmetric = properties.symmetric || symmetrised_;
-  properties_.positive_definite = properties.positive_definite && properties_.symmetric;
+  if (scratch != nullptr && properties.solids_definite && pattern_->nonzeros() > 20L * n_) choose_iteration();
+  symmetrised_ = iterative_ && !system.solids_symmetric();
+  properties_.positive_definite = properties.positive_definite && (properties.symmetric || symmetrised_);
+  properties_.symmetric = properties.symmetric || properties_.positive_definite;
   if (iterative_) {
     scratch_ = scratch;
     scratch_->resize(at(pattern_->nonzeros()));
   } else {
-    cg_ = {};
+    cg_ = std::make_unique<ProjectedCg>();
     scratch_ = nullptr;
     values_.assign(at(pattern_->nonzeros()), 0.0);
     analyse_direct();
   }
+}
+
+// Conjugate gradients where most equations belong to solids, and factors of S would take many operations per entry.
+void SaddlePoint::choose_iteration() {
+  std::vector<int> node(at(n_ + n_b_), -1);
+  long solids = 0;
+  for (int i = 0; i < n_; ++i) {
+    if (!system_->solid_node(system_->equation_node(i))) continue;
+    node[at(i)] = system_->equation_node(i);
+    ++solids;
+  }
+  if (2 * solids < n_ + n_b_) return;
+  cg_->analyse(*pattern_, node, n_, system_->threads());
+  const SparsePattern graph = node_graph();
+  const double unknowns_per_node = static_cast<double>(n_) / graph.rows;
+  const double operations = std::pow(unknowns_per_node, 3) * factorisation_operations(graph);
+  const double per_entry = operations / pattern_->nonzeros();
+  iterative_ = per_entry > cg_operations_per_entry;
+  direct_affordable_ = per_entry < direct_operations_per_entry;
+  cg_limit_ =
+      static_cast<int>(std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
+}
+
+// The couplings of nodes, one row per node with equations.
+SparsePattern SaddlePoint::node_graph() const {
+  std::vector<int> place(at(n_));
+  int nodes = 0;
+  for (int i = 0; i < n_; ++i)
+    place[at(i)] = i > 0 && system_->equation_node(i) == system_->equation_node(i - 1) ? nodes - 1 : nodes++;
+  PatternBuilder builder(nodes, nodes);
+  for (int i = 0; i < n_; ++i) {
+    if (i > 0 && place[at(i)] == place[at(i - 1)]) continue;
+    int last = -1;
+    for (int k = pattern_->row_start[at(i)]; k < pattern_->row_start[at(i + 1)]; ++k) {
+      const int j = pattern_->column[at(k)];
+      if (j >= n_) break;
+      if (place[at(j)] != last) builder.add(place[at(i)], place[at(j)]);
+      last = place[at(j)];
+    }
+  }
+  return builder.build();
 }
 
 void SaddlePoint::resize(int parts) {
@@ -83,7 +124,6 @@ void SaddlePoint::resize(int parts) {
   D_.reserve(few * few);
   D_lu_.reserve(static_cast<int>(few));
   for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_, &d_scale_}) x->reserve(few);
-  cg_rows_.reserve(few);
 }
 
 void SaddlePoint::analyse_direct() {
@@ -103,11 +143,11 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   // conjugate gradients are tried anew when the step changes
   const Linearisation& last = kept_.numbers;
   if (request.c_M != last.c_M || request.c_C != last.c_C || request.c_K != last.c_K || request.c_s != last.c_s)
-    cg_failures_ = 0;
+    cg_failures_ = 0, multigrid_ = false;
   kept_.keep(*system_, request);
-  direct_ = gave_up_ || cg_failures_ >= cg_patience;
-  gave_up_ = false;
-  if (!direct_ && !cg_.prepare(values())) {
+  direct_ = direct_next_ || cg_failures_ >= cg_patience;
+  gave_up_ = direct_next_ = false;
+  if (!direct_ && !prepare_iteration()) {
     if (!direct_affordable_) return factorised_ = false;
     direct_ = true;
   }
@@ -118,6 +158,13 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   ++cg_counters_.fallbacks;
   analyse_direct();
   return factorise_directly();
+}
+
+bool SaddlePoint::prepare_iteration() {
+  if (!multigrid_) return cg_->prepare(values());
+  const double* const q = kept_.q.empty() ? kept_.q_M.data() : kept_.q.data();
+  rigid_motions({q, system_->initial_configuration().size()}, motions_);
+  return cg_->prepare(values(), motions_);
 }
 
 void SaddlePoint::assemble(const Linearisation& request) {
@@ -143,22 +190,75 @@ LinearCounters SaddlePoint::counters() const {
   return sum += cg_counters_;
 }
 
-ProjectedCg::Status SaddlePoint::run_cg(In r, In c, Accuracy accuracy, Out dx, Out dl) {
-  const ProjectedCg::Status status = cg_.solve(r, c, accuracy.relative, accuracy.enough, cg_limit_, dx, dl);
+// r: of all rows of the matrix, in its units; x likewise
+bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x, Out dl) {
+  using Status = ProjectedCg::Status;
+  const Status status = cg_->solve(r, c, accuracy.relative, reference, accuracy.enough, cg_limit_, x, dl);
   ++cg_counters_.cg_solves;
-  cg_counters_.cg_iterations += cg_.iterations();
-  const bool failed = status == ProjectedCg::Status::indefinite || status == ProjectedCg::Status::slow;
-  failure_ = status == ProjectedCg::Status::indefinite ? Failure::indefinite
-             : status == ProjectedCg::Status::slow     ? Failure::slow
-                                                       : Failure::not_finite;
-  gave_up_ = failed && direct_affordable_;
+  cg_counters_.cg_iterations += cg_->iterations();
+  failure_ = status == Status::indefinite || status == Status::singular ? Failure::indefinite
+             : status == Status::slow                                   ? Failure::slow
+                                                                        : Failure::not_finite;
+  const bool failed = status != Status::converged && status != Status::not_finite;
+  // node blocks are no match for stiff or slender solids: multigrid from the next matrix on
+  const bool turn_to_multigrid = !multigrid_ && (status == Status::slow || cg_->iterations() > multigrid_iterations);
+  multigrid_ = multigrid_ || turn_to_multigrid;
+  gave_up_ = failed && (turn_to_multigrid || direct_affordable_);
+  if (turn_to_multigrid) {
+    factorised_ = false;
+    return status == Status::converged;
+  }
   cg_failures_ = gave_up_ ? cg_failures_ + 1 : 0;
-  return status;
+  direct_next_ = gave_up_;
+  return status == Status::converged;
+}
+
+// Rigid motions of the nodes of solids at q, about their middle, rotations over the size: six per matrix row.
+void SaddlePoint::rigid_motions(In q, Vector& motions) const {
+  const DofMap& dofs = system_->dofs();
+  motions.assign(6 * at(n_ + n_b_), 0.0);
+  Vec3 middle = Vec3::Zero();
+  double nodes = 0, size = 0;
+  const auto each = [&](const auto& visit) {
+    for (int node = 0; node < dofs.nodes(); ++node)
+      if (system_->solid_node(node)) visit(node, Vec3(q.data() + dofs.configuration_offset(node)));
+  };
+  each([&](int, const Vec3& x) { middle += x, nodes += 1; });
+  middle /= std::max(nodes, 1.0);
+  each([&](int, const Vec3& x) { size = std::max(size, (x - middle).norm()); });
+  each([&](int node, const Vec3& x) {
+    const Vec3 a = (x - middle) / (size > 0 ? size : 1.0);
+    const double rotations[3][3] = {{0, a.z(), -a.y()}, {-a.z(), 0, a.x()}, {a.y(), -a.x(), 0}};
+    for (int c = 0; c < 3; ++c) {
+      const int e = dofs.equation(node, c);
+      if (e < 0) continue;
+      motions[6 * at(e) + at(c)] = 1;
+      for (int k = 0; k < 3; ++k) motions[6 * at(e) + 3 + at(k)] = rotations[c][k];
+    }
+  });
+}
+
+bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
+  constraint_inconsistency_ = 0;
+  if (cg_->rest().empty()) return run_cg(r, c_A, accuracy, 0, dx, dl_A);
+  for (int i = 0; i < n_; ++i) residual_[at(i)] = r[at(i)];
+  for (int i = 0; i < n_b_; ++i) residual_[at(n_ + i)] = -row_scale(i) * c_b[at(i)];
+  turn(residual_);
+  accuracy.enough -= (1 - rounding_of_solids) * accuracy.rounding;
+  if (!run_cg(residual_, c_A, accuracy, system_->force_norm(r, length_), rhs_, dl_A)) return false;
+  turn(rhs_);
+  for (int i = 0; i < n_; ++i) dx[at(i)] = rhs_[at(i)];
+  for (int i = 0; i < n_b_; ++i) {
+    dl_b[at(i)] = row_scale(i) * rhs_[at(n_ + i)];
+    constraint_inconsistency_ =
+        std::max(constraint_inconsistency_, std::abs(cg_->inconsistency(n_ + i)) / row_scale(i));
+  }
+  return all_finite(rhs_);
 }
 
 bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
   if (gave_up_) return false;
-  if (projected_) return run_cg(r, c_A, accuracy, dx, dl_A) == ProjectedCg::Status::converged;
+  if (projected_) return solve_iteratively(r, c_b, c_A, dx, dl_b, dl_A, accuracy);
   // the base system without the active rows
   bool zero = true;
   for (int i = 0; i < n_; ++i) {

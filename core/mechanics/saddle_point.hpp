@@ -10,14 +10,15 @@
 // regularised the same way on its multiplier diagonal. Rows are scaled by k inside B only; everything passed in and out
 // is physical.
 //
-// Systems without bilateral rows that are symmetric positive definite, or nearly so (damped solids), whose
-// factorisation would take many more operations than the matrix has entries (solids from about 4^3 hexahedra on) are
-// solved by projected conjugate gradients instead, if the caller corrects the solution as Newton's method does: the
-// matrix is then symmetrised and single precision and the residual falls only as far as asked. Active rows of single
-// nodes are projected and cost nothing. Where the matrix turns out to be indefinite, or too many iterations are needed,
-// the direct solver takes over, counted as a fallback, after three in a row until the coefficients of the request
-// change; where that would take several thousand times as long as an iteration (from about 15^3 on) the solve fails
-// instead, so that the step is taken in halves. All this follows from counts.
+// Systems most of whose equations belong to solids, and whose factorisation would take many more operations than the
+// matrix has entries (solids from about 4^3 hexahedra on), are solved by conjugate gradients instead (ProjectedCg), if
+// the caller corrects the solution as Newton's method does: the matrix of the solids is then symmetrised and single
+// precision and the residual falls only as far as asked. Active rows of single nodes are projected and cost nothing;
+// joints, bodies, beams and all other rows are exact in the preconditioner. Where the matrix turns out to be
+// indefinite, or too many iterations are needed, the direct solver takes over, counted as a fallback, after three in a
+// row until the coefficients of the request change; where that would take several thousand times as long as an
+// iteration (from about 15^3 on) the solve fails instead, so that the step is taken in halves. All this follows from
+// counts.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,6 @@
 
 #include "core/linear/dense_lu.hpp"
 #include "core/linear/linear_solver.hpp"
-#include "core/linear/projected_cg.hpp"
 #include "core/mechanics/system.hpp"
 
 namespace carom {
@@ -34,6 +34,7 @@ namespace carom {
 struct Accuracy {
   double relative = 1e-12;
   double enough = 0;
+  double rounding = 0;  ///< the part of `enough` that is rounding of the stiffest elements, which may not be solids
 };
 
 /// What rows measure, one weight per row, 1 for gaps of places: the largest part of its gradient at the start that
@@ -41,8 +42,15 @@ struct Accuracy {
 /// it holds places or angles, in any axes.
 Vector row_weights(const System& system, double length);
 
+class ProjectedCg;
+
 class SaddlePoint {
  public:
+  SaddlePoint();
+  ~SaddlePoint();
+  SaddlePoint(const SaddlePoint&) = delete;
+  SaddlePoint& operator=(const SaddlePoint&) = delete;
+
   /// Symbolic analysis, once per system, which outlives this. `scratch`, if given, says that solutions are corrected,
   /// so that conjugate gradients may be chosen; it holds the matrix while it is assembled and may be shared with other
   /// saddle points. `length` divides torques in the norm of residuals.
@@ -88,12 +96,10 @@ class SaddlePoint {
   /// with multipliers of no part that does nothing.
   double constraint_inconsistency() const { return constraint_inconsistency_; }
   /// Bilateral rows are known to be redundant, although a state nearby may hide it.
-  void expect_redundant() { regularised_ = true; }
-  bool redundant() const { return regularised_; }
+  void expect_redundant();
+  bool redundant() const;
   /// Redundant rows, bilateral or active ones, were met in the last solve.
-  bool regularised() const {
-    return regularised_ || (n_A_ > 0 && (projected_ ? cg_.redundant() : delassus_regularised_));
-  }
+  bool regularised() const;
 
   /// What later solves depend on besides their input, under names with the prefix: pivots, known redundancies and, with
   /// `factors`, the matrix that is kept: its values, or, where conjugate gradients were chosen, the request it comes
@@ -133,15 +139,21 @@ class SaddlePoint {
   double row_scale(int row) const { return row_scale_[parts_ == 1 ? 0 : at(row / rows_of_part_)]; }
   Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
   void assemble(const Linearisation& request);
+  void choose_iteration();
+  SparsePattern node_graph() const;
   void analyse_direct();
   bool factorise_directly();
   void set_regularisation(bool on);
   bool base_solve(Vector& b);
   bool project_active(std::span<const int> rows, In q, double t, const TangentOperators* T, const StepStart* start);
+  bool project_rows(bool directions);
   ActiveRow& place_row(std::size_t i, std::span<const int> rows);
   void begin_rows(std::size_t count);
   void solve_column(ActiveRow& row);
-  ProjectedCg::Status run_cg(In r, In c, Accuracy accuracy, Out dx, Out dl);
+  bool run_cg(In r, In c, Accuracy accuracy, double reference, Out x, Out dl);
+  bool prepare_iteration();
+  void rigid_motions(In q, Vector& motions) const;
+  bool solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy);
   bool factorise_delassus();
   void solve_delassus(Vector& b);
   void solve_scaled_delassus(Vector& b);
@@ -173,10 +185,15 @@ class SaddlePoint {
   bool direct_affordable_ = true;
   MatrixProperties properties_;
   Vector* scratch_ = nullptr;
-  KeptRequest kept_;  // of the present matrix
-  ProjectedCg cg_;
+  KeptRequest kept_;          // of the present matrix
+  bool direct_next_ = false;  // conjugate gradients gave up, and multigrid was no way out
+  Vector motions_;
+  bool multigrid_ = false;  // conjugate gradients with node blocks were slow
+  std::unique_ptr<ProjectedCg> cg_;
   LinearCounters cg_counters_;
-  std::vector<const SparseRow*> cg_rows_;
+  std::vector<const SparseRow*> cg_G_, cg_F_;
+  std::vector<SparseRow> cg_scaled_;  // where the matrix has units of its own
+  double length_ = 1;
 
   // coupled parts
   std::shared_ptr<const SparsePattern> coupled_;

@@ -3,6 +3,7 @@
 #include "core/mechanics/saddle_point.hpp"
 
 #include "core/base/vector_ops.hpp"
+#include "core/linear/projected_cg.hpp"
 
 namespace carom {
 
@@ -36,7 +37,7 @@ void SaddlePoint::analyse_coupled(const System& system, int parts, double length
   resize(parts);
   if (scaled && n_b_ > 0) set_units(length);
   symmetrised_ = false;
-  cg_ = {};
+  cg_ = std::make_unique<ProjectedCg>();
   scratch_ = nullptr;
   block_values_.assign(at(block.nonzeros()), 0.0);
   values_.assign(at(pattern_->nonzeros()), 0.0);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
+#include "core/linear/projected_cg.hpp"
 
 namespace carom {
 
@@ -120,9 +121,10 @@ void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool fact
   }
   const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
   const auto number = [](long n) { return static_cast<double>(n); };
-  record.set(prefix + "conjugate gradients",
-             {flag(direct_), flag(direct_known_), number(cg_failures_), number(cg_counters_.fallbacks),
-              number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)});
+  record.set(
+      prefix + "conjugate gradients",
+      {flag(direct_), flag(direct_known_), flag(multigrid_), flag(cg_->rest().expects_redundant()), number(cg_failures_), number(cg_counters_.fallbacks),
+       number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)});
   kept_.save(record, prefix, kept);
   if (direct_known_) solver_.save(record, prefix);
 }
@@ -132,7 +134,7 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
   const Vector* const matrix = record.find(prefix + "matrix");
   const Vector* const iteration = record.find(prefix + "conjugate gradients");
   if (state == nullptr || state->size() != 2 + row_scale_.size() || iterative_ != (iteration != nullptr) ||
-      (iterative_ ? iteration->size() != 7
+      (iterative_ ? iteration->size() != 9
                   : matrix == nullptr || matrix->size() != ((*state)[0] != 0 ? at(pattern_->nonzeros()) : 0)))
     throw std::invalid_argument("SaddlePoint: the record does not fit");
   factorised_ = (*state)[0] != 0;
@@ -141,14 +143,16 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
   if (iterative_) {
     const Vector& x = *iteration;
     direct_ = x[0] != 0;
-    cg_failures_ = static_cast<int>(x[2]);
-    cg_counters_.fallbacks = static_cast<long>(x[3]);
-    cg_counters_.cg_solves = static_cast<long>(x[4]);
-    cg_counters_.cg_iterations = static_cast<long>(x[5]);
-    cg_counters_.cg_matrices = static_cast<long>(x[6]);
+    multigrid_ = x[2] != 0;
+    if (x[3] != 0) cg_->rest().expect_redundant();
+    cg_failures_ = static_cast<int>(x[4]);
+    cg_counters_.fallbacks = static_cast<long>(x[5]);
+    cg_counters_.cg_solves = static_cast<long>(x[6]);
+    cg_counters_.cg_iterations = static_cast<long>(x[7]);
+    cg_counters_.cg_matrices = static_cast<long>(x[8]);
     kept_.restore(*system_, record, prefix, factorised_);
     if (factorised_) assemble(kept_.request());
-    if (factorised_ && !direct_) factorised_ = cg_.prepare(values());
+    if (factorised_ && !direct_) factorised_ = prepare_iteration();
     if (x[1] == 0) return;
     analyse_direct();
   } else if (factorised_) {

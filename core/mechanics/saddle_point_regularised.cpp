@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/vector_ops.hpp"
+#include "core/linear/projected_cg.hpp"
 
 namespace carom {
 
@@ -48,8 +49,11 @@ bool SaddlePoint::base_solve(Vector& b) {
     // a right-hand side that is no step of Newton's method, and without rows
     scale_into(-1.0, b, residual_);
     projected_ = false;
-    if (!cg_.set_rows({})) return false;
-    return run_cg(residual_, {}, {}, b, {}) == ProjectedCg::Status::converged;
+    if (!cg_->set_rows({})) return false;
+    turn(residual_);
+    if (!run_cg(residual_, {}, {}, system_->force_norm(In(residual_).first(at(n_)), length_), b, {})) return false;
+    turn(b);
+    return true;
   }
   turn(b);
   if (!regularised_) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/vector_ops.hpp"
+#include "core/linear/projected_cg.hpp"
 
 namespace carom {
 
@@ -13,19 +14,36 @@ bool SaddlePoint::project_active(std::span<const int> rows, In q, double t, cons
                                  const StepStart* start) {
   n_A_ = static_cast<int>(rows.size());
   if (rows.size() > active_.size()) active_.resize(rows.size());
-  cg_rows_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ActiveRow& a = active_[i];
     const ConstraintBlock& block = *system_->constraints()[at(system_->row_place(rows[i]).block)];
     a.kept = a.kept && a.row == rows[i] && block.traits().linear;
-    if (!a.kept) system_->row_gradient(rows[i], q, t, T, a.G, start);
     a.row = rows[i];
+    if (a.kept) continue;
+    system_->row_gradient(rows[i], q, t, T, a.G, start);
+    if (T != nullptr) system_->row_gradient(rows[i], q, t, nullptr, a.F, start);
     a.kept = true;
-    // T turns rotations, so that the direction of the reaction is another one
-    if (T != nullptr && a.G.equation.size() > 3) return false;
-    cg_rows_.push_back(&a.G);
   }
-  return cg_.set_rows(cg_rows_);
+  return project_rows(T != nullptr);
+}
+
+// directions: F is another vector than G
+bool SaddlePoint::project_rows(bool directions) {
+  const std::size_t count = at(n_A_);
+  cg_G_.clear();
+  cg_F_.clear();
+  if (cg_scaled_.size() < 2 * count && !unit_.empty()) cg_scaled_.resize(2 * count);
+  const auto in_units = [&](const SparseRow& row, std::size_t place) {
+    if (unit_.empty()) return &row;
+    SparseRow& scaled = cg_scaled_[place] = row;
+    for (std::size_t k = 0; k < row.equation.size(); ++k) scaled.value[k] *= unit_[at(row.equation[k])];
+    return const_cast<const SparseRow*>(&scaled);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    cg_G_.push_back(in_units(active_[i].G, 2 * i));
+    cg_F_.push_back(directions ? in_units(active_[i].F, 2 * i + 1) : cg_G_.back());
+  }
+  return cg_->set_rows(cg_G_, cg_F_, row_scale_[0]);
 }
 
 void SaddlePoint::set_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
@@ -51,6 +69,15 @@ void SaddlePoint::set_active(std::span<const int> rows, In q, double t, const Ta
 
 void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRow> G, std::span<const SparseRow> F) {
   projected_ = false;
+  if (iterative()) {
+    n_A_ = static_cast<int>(rows.size());
+    if (rows.size() > active_.size()) active_.resize(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      active_[i] = {rows[i], false, G[i], F[i], std::move(active_[i].column)};
+    projected_ = project_rows(true);
+    if (projected_) return;
+    for (ActiveRow& row : active_) row.kept = false, row.row = -1;
+  }
   begin_rows(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ActiveRow& a = place_row(i, rows);

@@ -88,6 +88,27 @@ ConstraintBlock& System::add(std::unique_ptr<ConstraintBlock> block) {
   return *constraints_.back();
 }
 
+void System::find_solid_nodes() {
+  solid_nodes_.assign(at(dofs_.nodes()), 0);
+  const auto mark = [&](const Topology& topology, char as) {
+    for (const int node : topology.nodes)
+      if (node >= 0) solid_nodes_[at(node)] = as;
+  };
+  const auto points = [&](const Topology& topology) {
+    return std::ranges::all_of(topology.nodes,
+                               [&](int node) { return node < 0 || dofs_.kind(node) == NodeKind::point; });
+  };
+  for (const auto& block : elements_)
+    if (block->topology().slots.size() >= 4 && points(block->topology())) mark(block->topology(), 1);
+  for (const auto& block : elements_) {
+    if (block->traits().symmetric) continue;
+    if (points(block->topology()))
+      solids_symmetric_ = false;
+    else
+      mark(block->topology(), 0);
+  }
+}
+
 void System::finalize() {
   dofs_.number();
 
@@ -118,6 +139,8 @@ void System::finalize() {
     rows_ += block.topology().items * block.rows();
     if (block.traits().kind == RowKind::bilateral) bilateral_ = rows_;
   }
+
+  find_solid_nodes();
 
   // traits of the system
   for (const auto& block : elements_) {

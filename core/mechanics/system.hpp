@@ -59,7 +59,7 @@ struct Linearisation {
   double row_scale = 1;                  ///< k: the unknowns of the rows are multipliers over k
   const StepStart* start = nullptr;      ///< for rows that depend on the start of the step
   In frame_blocks;  ///< added to the rotation blocks of S: 3 x 3, row-major, for every rotating frame; empty: none
-  bool symmetrised = false;  ///< replaces unsymmetric element matrices by their symmetric parts
+  bool symmetrised = false;  ///< replaces unsymmetric element matrices of points by their symmetric parts
 };
 
 struct FrameColumn;
@@ -125,6 +125,10 @@ class System {
   bool linear() const { return linear_; }                ///< elements and bilateral rows are linear, M is constant
   bool symmetric() const { return symmetric_; }          ///< S is symmetric if T = 1 and no curved contact is active
   bool symmetrisable() const { return symmetrisable_; }  ///< symmetric(), or only elements on points are unsymmetric
+  bool solids_symmetric() const { return solids_symmetric_; }  ///< S is symmetric for solids alone
+  /// A point of an element with at least four points and no frames, and of no element with frames and an unsymmetric
+  /// tangent.
+  bool solid_node(int node) const { return solid_nodes_[static_cast<std::size_t>(node)] != 0; }
   bool velocity_dependent() const { return velocity_dependent_; }
   bool constant_mass() const { return constant_mass_; }
   /// True if a block may have one of the force parts.
@@ -214,6 +218,7 @@ class System {
   void assemble_vector(const Kernel& kernel, Out f) const;
   template <class Visit>
   void for_blocks(RowSelection set, const Visit& visit) const;
+  void find_solid_nodes();
   void locate_rows(std::size_t block);
   void add_gravity(In q, Out f) const;
   /// a += c gamma for the translations of the items' nodes; scalar coordinates are not affected by gravity.
@@ -250,8 +255,9 @@ class System {
   std::vector<char> is_rotation_;  // for each equation
   Vec3 gravity_ = Vec3::Zero();
   int rows_ = 0, bilateral_ = 0, threads_ = 1;
-  bool linear_ = true, symmetric_ = true, symmetrisable_ = true, velocity_dependent_ = false, constant_mass_ = true,
-       massless_ = false;
+  std::vector<char> solid_nodes_;
+  bool linear_ = true, symmetric_ = true, symmetrisable_ = true, solids_symmetric_ = true, velocity_dependent_ = false,
+       constant_mass_ = true, massless_ = false;
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
   bool driven_ = false, searching_ = false;

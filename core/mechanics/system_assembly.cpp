@@ -159,7 +159,7 @@ void System::element_matrices(std::size_t b, Range range, const Linearisation& r
     in.q = r.q_M;
     block.add_tangent(range, in, M, A);
   }
-  if (r.symmetrised && !traits.symmetric)
+  if (r.symmetrised && !traits.symmetric && tables.frames.empty())
     for (int e = 0; e < range.size(); ++e, A += m * m)
       for (std::size_t i = 0; i < m; ++i)
         for (std::size_t j = 0; j < i; ++j) A[i * m + j] = A[j * m + i] = 0.5 * (A[i * m + j] + A[j * m + i]);

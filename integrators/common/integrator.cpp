@@ -192,17 +192,25 @@ bool consistent_acceleration(const System& system, SaddlePoint& saddle, double m
     return false;
   }
   // conjugate gradients are refined until rounding is left
-  Vector correction(n), Mx(n);
+  Vector correction(n), change(multipliers.size()), forces(n), rows(multipliers.size());
   set_zero(acceleration);
+  set_zero(multipliers);
+  copy(c_b, rows);
   const double floor = 1e-15 * std::sqrt(static_cast<double>(n)) * max_abs(r);
-  for (int k = 0; k < 10 && norm(r) > floor; ++k) {
-    if (!saddle.solve(r, c_b, {}, correction, multipliers, {}, {1e-8, 0.1 * floor})) {
+  for (int k = 0; k < 10 && (norm(r) > floor || max_abs(rows) > 0); ++k) {
+    if (!saddle.solve(r, rows, {}, correction, change, {}, {1e-8, 0.1 * floor})) {
       mark_failed(report, -1, FailureReason::not_finite);
       return false;
     }
     axpy(1.0, correction, acceleration);
-    system.mass_times(q, acceleration, Mx);
-    combine(1.0, Mx, -1.0, f, r);
+    axpy(1.0, change, multipliers);
+    set_zero(rows);
+    system.mass_times(q, acceleration, forces);
+    combine(1.0, forces, -1.0, f, r);
+    if (multipliers.empty()) continue;
+    set_zero(forces);
+    system.add_reactions(q, t, multipliers, bilateral_rows, forces);
+    axpy(-1.0, forces, r);
   }
   return true;
 }

@@ -19,9 +19,11 @@ constexpr double unresolved_turn = 0.1;  // rad
 }  // namespace
 
 MatrixProperties tangent_properties(const System& system, NewtonMethod method) {
-  const bool quasi = system.symmetrisable() && method == NewtonMethod::automatic;
-  return {system.symmetric(),
-          (system.symmetric() || quasi) && system.bilateral() == 0 && !system.has_massless_equation()};
+  const bool automatic = method == NewtonMethod::automatic, quasi = system.symmetrisable() && automatic;
+  return {
+      .symmetric = system.symmetric(),
+      .positive_definite = (system.symmetric() || quasi) && system.bilateral() == 0 && !system.has_massless_equation(),
+      .solids_definite = system.solids_symmetric() || automatic};
 }
 
 MixedSetup position_setup(const System& system, NewtonMethod method) {
@@ -29,7 +31,7 @@ MixedSetup position_setup(const System& system, NewtonMethod method) {
   const bool flat = contacts_linear(system);
   return {.name = "position",
           .rows = position_rows,
-          .matrix = {matrix.symmetric && flat, matrix.positive_definite && flat},
+          .matrix = {matrix.symmetric && flat, matrix.positive_definite && flat, matrix.solids_definite && flat},
           .linear = system.linear() && flat,
           .solved_at_rest = true};
 }

@@ -106,8 +106,9 @@ class References {
         const std::string text = of[k].is_string() ? of[k].get<std::string>() : "";
         const auto found = bodies_.find(text.substr(0, text.find('.')));
         bodies.push_back(found == bodies_.end() ? nullptr : found->second);
-        if (bodies.back() == nullptr || !holds_rotations(joints[i], k) || !is_single(text)) continue;
-        if (const BodyType* kind = kind_of(*bodies.back()); kind != nullptr && !kind->rotates)
+        if (bodies.back() == nullptr || !holds_rotations(joints[i], k)) continue;
+        if (const BodyType* kind = kind_of(*bodies.back());
+            kind != nullptr && !kind->rotates && is_single(text, kind->type))
           complain(here + "/" + std::to_string(k),
                    "a " + text_of(joints[i], "type") + " joint holds rotations too: expected a point of " +
                        rotating_kinds() + ", got " + in_quotes(text) + " of a body of type " + in_quotes(kind->type));
@@ -223,10 +224,11 @@ class References {
   }
 
   /// True for a single node, which may have a rotation, false for a set.
-  static bool is_single(const std::string& reference) {
+  static bool is_single(const std::string& reference, std::string_view type) {
     const std::size_t dot = reference.find('.');
     const std::string part = dot == std::string::npos ? "" : reference.substr(dot + 1);
-    return part.empty() || part == "start" || part == "end" || part.starts_with("node.");
+    // solids have no ends; the words may be groups of their mesh
+    return part.empty() || part.starts_with("node.") || (type != "solid" && (part == "start" || part == "end"));
   }
 
   /// True if a joint constrains rotations of a side.

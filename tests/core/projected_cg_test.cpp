@@ -101,16 +101,125 @@ struct Direct {
   }
 };
 
-std::vector<const SparseRow*> pointers(const std::vector<SparseRow>& rows) {
-  std::vector<const SparseRow*> list;
-  for (const SparseRow& row : rows) list.push_back(&row);
-  return list;
-}
-
 Vector random_vector(int n, Random& random) {
   Vector x(at(n));
   for (double& xi : x) xi = random();
   return x;
+}
+
+// A grid of nodes with a rest: `bodies` blocks of six equations, multipliers that hold some nodes to a body (three rows
+// a node), others that hold bodies, and springs between nodes and bodies. Upper and lower multiplier columns differ a
+// little, as they do where bodies turn.
+struct Mechanism {
+  SparsePattern pattern;
+  Vector values;
+  std::vector<int> node;
+  int equations = 0;
+
+  Mechanism(const Grid& grid, int bodies, bool unsymmetric, Random& random) {
+    const int solid = grid.pattern.rows;
+    equations = solid + 6 * bodies;
+    node = grid.node;
+    struct Row {
+      std::vector<int> columns;
+      Vector lower, upper;
+    };
+    std::vector<Row> rows;
+    for (int b = 0; b < bodies; ++b) {
+      const int first = solid + 6 * b;
+      // nodes of a face move with the body; nodes 0..4 may lack unknowns
+      for (int s = 0; s < 9; ++s)
+        for (int c = 0; c < 3; ++c) {
+          Row row;
+          for (const int u : grid.unknowns[at(10 + 12 * b + s)])
+            row.columns.push_back(u), row.lower.push_back(random());
+          row.lower[at(c)] += 4;
+          for (int k = 0; k < 6; ++k) row.columns.push_back(first + k), row.lower.push_back(random());
+          rows.push_back(row);
+        }
+      // the body is held in four directions
+      for (int c = 0; c < 4; ++c) {
+        Row row;
+        for (int k = 0; k < 6; ++k) row.columns.push_back(first + k), row.lower.push_back(random());
+        rows.push_back(row);
+      }
+    }
+    for (Row& row : rows) {
+      row.upper = row.lower;
+      if (unsymmetric)
+        for (std::size_t k = 0; k < row.upper.size(); ++k)
+          if (row.columns[k] >= solid) row.upper[k] += 1e-3 * random();
+    }
+    const int n = equations + static_cast<int>(rows.size());
+    node.resize(at(n), -1);
+    PatternBuilder builder(n, n);
+    for (int i = 0; i < n; ++i) builder.add(i, i);
+    for (int i = 0; i < solid; ++i)
+      for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
+        builder.add(i, grid.pattern.column[at(k)]);
+    std::vector<std::vector<int>> springs;
+    for (int b = 0; b < bodies; ++b) {
+      std::vector<int> body;
+      for (int k = 0; k < 6; ++k) body.push_back(solid + 6 * b + k);
+      builder.add_block(body, body);
+      std::vector<int> spring = grid.unknowns[at(40 + b)];
+      spring.insert(spring.end(), body.begin(), body.end());
+      springs.push_back(spring);
+      builder.add_block(spring, spring);
+    }
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      for (const int j : rows[r].columns) {
+        builder.add(equations + static_cast<int>(r), j);
+        builder.add(j, equations + static_cast<int>(r));
+      }
+    pattern = builder.build();
+    values.assign(at(pattern.nonzeros()), 0.0);
+    const auto add = [&](int i, int j, double x) { values[at(pattern.find(i, j))] += x; };
+    for (int i = 0; i < solid; ++i)
+      for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
+        add(i, grid.pattern.column[at(k)], grid.values[at(k)]);
+    for (int i = solid; i < equations; ++i) add(i, i, 20 + random());
+    for (const std::vector<int>& spring : springs) {
+      const Vector direction = random_vector(static_cast<int>(spring.size()), random);
+      for (std::size_t i = 0; i < spring.size(); ++i)
+        for (std::size_t j = 0; j < spring.size(); ++j) add(spring[i], spring[j], direction[i] * direction[j]);
+    }
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      for (std::size_t k = 0; k < rows[r].columns.size(); ++k) {
+        add(equations + static_cast<int>(r), rows[r].columns[k], -rows[r].lower[k]);
+        add(rows[r].columns[k], equations + static_cast<int>(r), -rows[r].upper[k]);
+      }
+  }
+};
+
+// Largest error of A x - G^T dl = -r, G x = -c, against the largest terms.
+double saddle_error(const SparsePattern& pattern, In values, const std::vector<SparseRow>& rows, In r, In c, In x,
+                    In dl) {
+  Vector left(r.begin(), r.end());
+  double size = 1;
+  for (std::size_t i = 0; i < left.size(); ++i)
+    for (int k = pattern.row_start[i]; k < pattern.row_start[i + 1]; ++k) {
+      const double term = values[at(k)] * x[at(pattern.column[at(k)])];
+      left[i] += term;
+      size = std::max(size, std::abs(term));
+    }
+  double worst = 0;
+  for (std::size_t a = 0; a < rows.size(); ++a) {
+    double gap = c[a];
+    for (std::size_t k = 0; k < rows[a].equation.size(); ++k) {
+      gap += rows[a].value[k] * x[at(rows[a].equation[k])];
+      left[at(rows[a].equation[k])] -= rows[a].value[k] * dl[a];
+    }
+    worst = std::max(worst, std::abs(gap));
+  }
+  for (const double l : left) worst = std::max(worst, std::abs(l));
+  return worst / size;
+}
+
+std::vector<const SparseRow*> pointers(const std::vector<SparseRow>& rows) {
+  std::vector<const SparseRow*> list;
+  for (const SparseRow& row : rows) list.push_back(&row);
+  return list;
 }
 
 }  // namespace
@@ -131,12 +240,12 @@ TEST_CASE("conjugate gradients: with active rows of single nodes they find the s
       const int m = static_cast<int>(rows.size());
       const Vector r = random_vector(n, random), c = random_vector(m, random);
       ProjectedCg cg;
-      cg.analyse(grid.pattern, grid.node, {}, 1);
+      cg.analyse(grid.pattern, grid.node, grid.pattern.rows, 1);
       REQUIRE(cg.prepare(grid.values));
       REQUIRE(cg.set_rows(pointers(rows)));
       CHECK(!cg.redundant());
       Vector dx(at(n)), dl(at(m));
-      REQUIRE(cg.solve(r, c, 1e-13, 0, 500, dx, dl) == Status::converged);
+      REQUIRE(cg.solve(r, c, 1e-13, 0, 0, 500, dx, dl) == Status::converged);
       CHECK(cg.iterations() > 3);
       const Direct exact(grid, rows, r, c);
       CAPTURE(rows_per_node);
@@ -154,38 +263,108 @@ TEST_CASE("conjugate gradients: redundant rows of a node share their force, with
   const std::vector<SparseRow> twice{{grid.unknowns[7], {0, 0.6, 0.8}}, {grid.unknowns[7], {0, 0.6, 0.8}}};
   const Vector r = random_vector(n, random);
   ProjectedCg cg;
-  cg.analyse(grid.pattern, grid.node, {}, 1);
+  cg.analyse(grid.pattern, grid.node, grid.pattern.rows, 1);
   REQUIRE(cg.prepare(grid.values));
   Vector x(at(n)), y(at(n)), a(1), b(2);
   REQUIRE(cg.set_rows(pointers(one)));
-  REQUIRE(cg.solve(r, Vector{0.1}, 1e-12, 0, 500, x, a) == Status::converged);
+  REQUIRE(cg.solve(r, Vector{0.1}, 1e-12, 0, 0, 500, x, a) == Status::converged);
   REQUIRE(cg.set_rows(pointers(twice)));
   CHECK(cg.redundant());
-  REQUIRE(cg.solve(r, Vector{0.1, 0.1}, 1e-12, 0, 500, y, b) == Status::converged);
+  REQUIRE(cg.solve(r, Vector{0.1, 0.1}, 1e-12, 0, 0, 500, y, b) == Status::converged);
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(1e-9));
   CHECK(b[0] == doctest::Approx(a[0] / 2));
   CHECK(b[1] == doctest::Approx(a[0] / 2));
 }
 
-TEST_CASE("conjugate gradients: rows of several nodes are refused, indefinite and broken matrices are told") {
+TEST_CASE("conjugate gradients: joints, bodies, springs and rows of several nodes are exact") {
+  Random random;
+  for (const int bodies : {0, 1, 3})
+    for (const bool unsymmetric : {false, true})
+      for (const bool fixed : {false, true})
+        for (const bool multigrid : {false, true}) {
+          const Grid grid(5, fixed, random);
+          const Mechanism mechanism(grid, bodies, unsymmetric, random);
+          const int n = mechanism.pattern.rows;
+          // rows of one node, of two nodes, of a node that a joint holds, of a body and a node, of a body
+          std::vector<SparseRow> rows;
+          const auto row = [&](std::vector<int> equations) {
+            const Vector values = random_vector(static_cast<int>(equations.size()), random);
+            rows.push_back({std::move(equations), values});
+          };
+          const auto both = [](std::vector<int> a, const std::vector<int>& b) {
+            a.insert(a.end(), b.begin(), b.end());
+            return a;
+          };
+          for (int i = 60; i < 80; ++i) row(grid.unknowns[at(i)]);
+          for (int i = 80; i < 84; ++i) row(both(grid.unknowns[at(i)], grid.unknowns[at(i + 10)]));
+          if (bodies > 0) {
+            const std::vector<int> body{grid.pattern.rows, grid.pattern.rows + 1, grid.pattern.rows + 2};
+            row(grid.unknowns[12]);
+            row(both(grid.unknowns[100], body));
+          }
+          const Vector r = random_vector(n, random), c = random_vector(static_cast<int>(rows.size()), random);
+          ProjectedCg cg;
+          cg.analyse(mechanism.pattern, mechanism.node, mechanism.equations, 1);
+          // any six vectors serve as motions
+          const Vector motions = random_vector(6 * n, random);
+          REQUIRE(cg.prepare(mechanism.values, multigrid ? In(motions) : In()));
+          REQUIRE(cg.set_rows(pointers(rows), {}, 3.0));
+          Vector x(at(n)), dl(rows.size());
+          CAPTURE(bodies);
+          CAPTURE(unsymmetric);
+          CAPTURE(fixed);
+          CAPTURE(multigrid);
+          REQUIRE(cg.solve(r, c, 1e-12, 0, 0, 500, x, dl) == Status::converged);
+          CHECK(!cg.redundant());
+          // springs round in single precision
+          CHECK(saddle_error(mechanism.pattern, mechanism.values, rows, r, c, x, dl) < (multigrid ? 1e-10 : 1e-6));
+        }
+}
+
+TEST_CASE("conjugate gradients: redundant rows beside a mechanism are satisfied with finite multipliers") {
+  Random random;
+  const Grid grid(5, false, random);
+  const Mechanism mechanism(grid, 2, false, random);
+  const int n = mechanism.pattern.rows;
+  std::vector<int> pair = grid.unknowns[70];
+  pair.insert(pair.end(), grid.unknowns[90].begin(), grid.unknowns[90].end());
+  const SparseRow one{pair, random_vector(6, random)};
+  const Vector r = random_vector(n, random);
+  ProjectedCg cg;
+  cg.analyse(mechanism.pattern, mechanism.node, mechanism.equations, 1);
+  REQUIRE(cg.prepare(mechanism.values));
+  Vector x(at(n)), y(at(n)), a(1), b(2);
+  const std::vector<SparseRow> single{one}, twice{one, one};
+  REQUIRE(cg.set_rows(pointers(single)));
+  REQUIRE(cg.solve(r, Vector{0.1}, 1e-11, 0, 0, 500, x, a) == Status::converged);
+  CHECK(!cg.redundant());
+  REQUIRE(cg.set_rows(pointers(twice)));
+  REQUIRE(cg.solve(r, Vector{0.1, 0.1}, 1e-11, 0, 0, 500, y, b) == Status::converged);
+  CHECK(cg.redundant());
+  for (std::size_t i = 0; i < at(mechanism.equations); ++i) CHECK(x[i] == doctest::Approx(y[i]).epsilon(1e-7));
+  CHECK(b[0] == doctest::Approx(a[0] / 2).epsilon(1e-6));
+  CHECK(b[1] == doctest::Approx(a[0] / 2).epsilon(1e-6));
+}
+
+TEST_CASE("conjugate gradients: too many rows of a node are refused, indefinite and broken matrices are told") {
   Random random;
   Grid grid(4, false, random);
   const int n = grid.pattern.rows;
   ProjectedCg cg;
-  cg.analyse(grid.pattern, grid.node, {}, 1);
+  cg.analyse(grid.pattern, grid.node, grid.pattern.rows, 1);
   REQUIRE(cg.prepare(grid.values));
-  const std::vector<SparseRow> wide{{{2, 3}, {1, -1}}};
-  CHECK(!cg.set_rows(pointers(wide)));
+  const std::vector<SparseRow> many(9, {{3, 4, 5}, {1, -1, 2}});
+  CHECK(!cg.set_rows(pointers(many)));
   REQUIRE(cg.set_rows({}));
   const Vector r = random_vector(n, random);
   Vector x(at(n));
-  CHECK(cg.solve(r, {}, 1e-12, 0, 3, x, {}) == Status::slow);
+  CHECK(cg.solve(r, {}, 1e-12, 0, 0, 3, x, {}) == Status::slow);
   // blocks of nodes are positive definite, the matrix is indefinite
   for (int i = 0; i < n; ++i)
     for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
       if (grid.pattern.column[at(k)] / 3 != i / 3) grid.values[at(k)] = 25;
   REQUIRE(cg.prepare(grid.values));
-  CHECK(cg.solve(r, {}, 1e-12, 0, 500, x, {}) == Status::indefinite);
+  CHECK(cg.solve(r, {}, 1e-12, 0, 0, 500, x, {}) == Status::indefinite);
   grid.values[at(grid.pattern.find(5, 5))] = -1;
   CHECK(!cg.prepare(grid.values));
   grid.values[at(grid.pattern.find(5, 5))] = std::numeric_limits<double>::quiet_NaN();
@@ -203,11 +382,11 @@ TEST_CASE("conjugate gradients: the same bits with one thread and with three") {
   std::vector<Vector> results;
   for (const int threads : {1, 3}) {
     ProjectedCg cg;
-    cg.analyse(grid.pattern, grid.node, {}, threads);
+    cg.analyse(grid.pattern, grid.node, grid.pattern.rows, threads);
     REQUIRE(cg.prepare(grid.values));
     REQUIRE(cg.set_rows(pointers(rows)));
     Vector dx(at(n)), dl(rows.size());
-    REQUIRE(cg.solve(r, c, 1e-8, 0, 500, dx, dl) == Status::converged);
+    REQUIRE(cg.solve(r, c, 1e-8, 0, 0, 500, dx, dl) == Status::converged);
     results.push_back(dx);
     results.push_back(dl);
   }
@@ -257,7 +436,7 @@ TEST_CASE("saddle point: conjugate gradients and factors give a solid with conta
   request.v = v.data();
   Vector scratch;
   SaddlePoint cg, direct;
-  cg.analyse(system, {true, true}, &scratch);
+  cg.analyse(system, {true, true, true}, &scratch);
   direct.analyse(system, {true, true});
   std::vector<int> active;
   for (int i = 0; i < system.conditional(); i += 2) active.push_back(i);
@@ -299,12 +478,12 @@ TEST_CASE("saddle point: small solids and exact systems are factorised") {
   build_cube(small, 2);
   Vector scratch;
   SaddlePoint saddle;
-  saddle.analyse(small, {true, true}, &scratch);
+  saddle.analyse(small, {true, true, true}, &scratch);
   CHECK(!saddle.iterative());
   System large;
   build_cube(large, 5);
-  saddle.analyse(large, {true, true}, &scratch);
+  saddle.analyse(large, {true, true, true}, &scratch);
   CHECK(saddle.iterative());
-  saddle.analyse(large, {true, false}, &scratch);
+  saddle.analyse(large, {true, false, false}, &scratch);
   CHECK(!saddle.iterative());
 }

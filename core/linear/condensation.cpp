@@ -1,0 +1,281 @@
+#include "core/linear/condensation.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/index.hpp"
+
+namespace carom {
+
+namespace {
+
+constexpr int most_masters = 12;
+constexpr double least_determinant = 1e-8;  // of the rows of a node, with rows of unit length
+
+using Mat3r = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+
+// The inverse of a 3 x 3 matrix whose entries are values at `places`; false if it is nearly singular.
+bool invert(std::span<const double> values, const int* places, double* inverse) {
+  Mat3r M;
+  for (int i = 0; i < 9; ++i) M(i / 3, i % 3) = places[i] < 0 ? 0.0 : values[at(places[i])];
+  const double size = M.row(0).norm() * M.row(1).norm() * M.row(2).norm();
+  if (!(std::abs(M.determinant()) > least_determinant * size)) return false;
+  Eigen::Map<Mat3r>{inverse} = M.inverse();
+  return true;
+}
+
+}  // namespace
+
+void Condensation::analyse(const SparsePattern& pattern, std::span<const int> node, int first_row) {
+  *this = Condensation();
+  pattern_ = &pattern;
+  const auto row = [&](int i) {
+    return std::span(pattern.column)
+        .subspan(at(pattern.row_start[at(i)]), at(pattern.row_start[at(i + 1)] - pattern.row_start[at(i)]));
+  };
+  slave_of_.assign(at(pattern.rows), -1);
+  std::vector<char> taken(at(pattern.rows), 0);
+  for (int i = 0; i + 2 < first_row; ++i) {
+    if (node[at(i)] < 0 || node[at(i)] != node[at(i + 2)] || (i > 0 && node[at(i - 1)] == node[at(i)])) continue;
+    if (i + 3 < first_row && node[at(i + 3)] == node[at(i)]) continue;
+    // the multipliers that touch the node: three, which touch no other slave
+    std::vector<int> rows;
+    for (int c = 0; c < 3; ++c)
+      for (const int j : row(i + c))
+        if (j >= first_row) rows.push_back(j);
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    if (rows.size() != 3) continue;
+    std::vector<int> masters;
+    bool fits = true;
+    for (const int r : rows)
+      for (const int j : row(r)) {
+        fits = fits && taken[at(r)] == 0 && (j < first_row || j == r) && slave_of_[at(j)] < 0;
+        if (j < first_row && (j < i || j > i + 2)) masters.push_back(j);
+      }
+    std::sort(masters.begin(), masters.end());
+    masters.erase(std::unique(masters.begin(), masters.end()), masters.end());
+    if (!fits || masters.size() > most_masters) continue;
+    // a master stays
+    if (std::ranges::any_of(masters, [&](int m) { return slave_of_[at(m)] >= 0; })) continue;
+    if (taken[at(i)] != 0 || taken[at(i + 1)] != 0 || taken[at(i + 2)] != 0) continue;
+    Slave slave{i, {rows[0], rows[1], rows[2]}, masters_.size(), static_cast<int>(masters.size())};
+    masters_.insert(masters_.end(), masters.begin(), masters.end());
+    for (int c = 0; c < 3; ++c) slave_of_[at(i + c)] = static_cast<int>(slaves_.size());
+    for (const int r : rows) taken[at(r)] = 1;
+    for (const int m : masters) taken[at(m)] = 1;
+    slaves_.push_back(slave);
+  }
+  if (slaves_.empty()) return;
+
+  place_.assign(at(pattern.rows), 0);
+  for (const Slave& s : slaves_)
+    for (int c = 0; c < 3; ++c) place_[at(s.first + c)] = place_[at(s.rows[c])] = -1;
+  for (int i = 0; i < pattern.rows; ++i)
+    if (place_[at(i)] == 0) {
+      place_[at(i)] = static_cast<int>(kept_.size());
+      kept_.push_back(i);
+    }
+
+  const auto masters_of = [&](const Slave& s) { return std::span(masters_).subspan(s.masters, at(s.count)); };
+  PatternBuilder builder(static_cast<int>(kept_.size()), static_cast<int>(kept_.size()));
+  for (const int i : kept_)
+    for (const int j : row(i))
+      if (place_[at(j)] >= 0) builder.add(place_[at(i)], place_[at(j)]);
+  // couplings of a slave become those of its masters
+  for (std::size_t s = 0; s < slaves_.size(); ++s)
+    for (int c = 0; c < 3; ++c)
+      for (const int j : row(slaves_[s].first + c)) {
+        const auto mine = masters_of(slaves_[s]);
+        if (place_[at(j)] >= 0) {
+          for (const int m : mine) {
+            builder.add(place_[at(m)], place_[at(j)]);
+            builder.add(place_[at(j)], place_[at(m)]);
+          }
+        } else if (slave_of_[at(j)] >= 0) {
+          for (const int m : mine)
+            for (const int o : masters_of(slaves_[at(slave_of_[at(j)])])) builder.add(place_[at(m)], place_[at(o)]);
+        }
+      }
+  reduced_ = builder.build();
+  values_.assign(at(reduced_.nonzeros()), 0.0);
+  for (const int i : kept_)
+    for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
+      if (const int j = place_[at(pattern.column[at(k)])]; j >= 0) {
+        copied_from_.push_back(k);
+        copied_to_.push_back(reduced_.find(place_[at(i)], j));
+      }
+  for (std::size_t s = 0; s < slaves_.size(); ++s) {
+    const Slave& slave = slaves_[s];
+    const auto mine = masters_of(slave);
+    for (int c = 0; c < 3; ++c)
+      for (int k = pattern.row_start[at(slave.first + c)]; k < pattern.row_start[at(slave.first + c + 1)]; ++k) {
+        const int j = pattern.column[at(k)];
+        Term term{static_cast<int>(s), -1, c, 0, k, places_.size(), place_[at(j)], true};
+        if (place_[at(j)] >= 0) {
+          for (const int m : mine) places_.push_back(reduced_.find(place_[at(m)], place_[at(j)]));
+          terms_.push_back(term);
+          term.upper = false;
+          term.value = pattern.find(j, slave.first + c);
+          term.places = places_.size();
+          for (const int m : mine) places_.push_back(reduced_.find(place_[at(j)], place_[at(m)]));
+          terms_.push_back(term);
+        } else if (slave_of_[at(j)] >= 0) {
+          term.other = slave_of_[at(j)];
+          const Slave& other = slaves_[at(term.other)];
+          term.other_component = j - other.first;
+          for (const int m : mine)
+            for (const int o : masters_of(other)) places_.push_back(reduced_.find(place_[at(m)], place_[at(o)]));
+          terms_.push_back(term);
+        }
+      }
+    for (int i = 0; i < 3; ++i)
+      for (int c = 0; c < 3; ++c) {
+        gs_.push_back(pattern.find(slave.rows[i], slave.first + c));
+        fs_.push_back(pattern.find(slave.first + i, slave.rows[c]));
+      }
+    for (int i = 0; i < 3; ++i)
+      for (const int m : mine) {
+        gm_.push_back(pattern.find(slave.rows[i], m));
+        fm_.push_back(pattern.find(m, slave.rows[i]));
+      }
+  }
+  W_.assign(gm_.size(), 0.0);
+  V_.assign(fm_.size(), 0.0);
+  G_inverse_.assign(9 * slaves_.size(), 0.0);
+  F_inverse_.assign(9 * slaves_.size(), 0.0);
+  y_.assign(3 * slaves_.size(), 0.0);
+  b_s_.assign(3 * slaves_.size(), 0.0);
+  term_values_.assign(terms_.size(), 0.0);
+}
+
+bool Condensation::reduce(std::span<const double> values) {
+  const auto value = [&](int k) { return k < 0 ? 0.0 : values[at(k)]; };
+  for (std::size_t s = 0; s < slaves_.size(); ++s) {
+    const Slave& slave = slaves_[s];
+    double* const G = &G_inverse_[9 * s];
+    double* const F = &F_inverse_[9 * s];
+    if (!invert(values, &gs_[9 * s], G) || !invert(values, &fs_[9 * s], F)) return false;
+    // W: 3 x count, V: count x 3 stored as its transpose
+    const std::size_t first = 3 * slave.masters, count = at(slave.count);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t m = 0; m < count; ++m) {
+        double w = 0, v = 0;
+        for (std::size_t k = 0; k < 3; ++k) {
+          w -= G[3 * i + k] * value(gm_[first + k * count + m]);
+          v -= value(fm_[first + k * count + m]) * F[3 * k + i];
+        }
+        W_[first + i * count + m] = w;
+        V_[first + i * count + m] = v;
+      }
+  }
+  std::fill(values_.begin(), values_.end(), 0.0);
+  for (std::size_t k = 0; k < copied_from_.size(); ++k) values_[at(copied_to_[k])] = values[at(copied_from_[k])];
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    const Term& term = terms_[t];
+    const double a = term_values_[t] = value(term.value);
+    const Slave& slave = slaves_[at(term.slave)];
+    const std::size_t count = at(slave.count), first = 3 * slave.masters + at(term.component) * count;
+    const int* const places = places_.data() + term.places;
+    if (term.other < 0) {
+      const Vector& factor = term.upper ? V_ : W_;
+      for (std::size_t m = 0; m < count; ++m) values_[at(places[m])] += factor[first + m] * a;
+      continue;
+    }
+    const Slave& other = slaves_[at(term.other)];
+    const std::size_t others = at(other.count), begin = 3 * other.masters + at(term.other_component) * others;
+    for (std::size_t m = 0; m < count; ++m)
+      for (std::size_t o = 0; o < others; ++o) values_[at(places[m * others + o])] += V_[first + m] * a * W_[begin + o];
+  }
+  return true;
+}
+
+void Condensation::reduce_right_side(std::span<const double> b, Out reduced) {
+  for (std::size_t s = 0; s < slaves_.size(); ++s)
+    for (std::size_t i = 0; i < 3; ++i) {
+      y_[3 * s + i] = 0;
+      for (std::size_t k = 0; k < 3; ++k) y_[3 * s + i] += G_inverse_[9 * s + 3 * i + k] * b[at(slaves_[s].rows[k])];
+      b_s_[3 * s + i] = b[at(slaves_[s].first) + i];
+    }
+  for (std::size_t i = 0; i < kept_.size(); ++i) reduced[i] = b[at(kept_[i])];
+  // b - A y, then V times the equations of the slaves
+  Vector left = b_s_;
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    const Term& term = terms_[t];
+    const std::size_t own = 3 * at(term.slave) + at(term.component);
+    if (term.other >= 0)
+      left[own] -= term_values_[t] * y_[3 * at(term.other) + at(term.other_component)];
+    else if (!term.upper)
+      reduced[at(term.column)] -= term_values_[t] * y_[own];
+  }
+  for (std::size_t s = 0; s < slaves_.size(); ++s) {
+    const Slave& slave = slaves_[s];
+    const std::size_t count = at(slave.count);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t m = 0; m < count; ++m)
+        reduced[at(place_[at(masters_[slave.masters + m])])] += V_[3 * slave.masters + i * count + m] * left[3 * s + i];
+  }
+}
+
+void Condensation::reduce(const SparseRow& row, const Vector& factors, SparseRow& reduced) const {
+  reduced.equation.clear();
+  reduced.value.clear();
+  for (std::size_t k = 0; k < row.equation.size(); ++k) {
+    const int e = row.equation[k], s = slave_of_[at(e)];
+    if (s < 0) {
+      reduced.equation.push_back(place_[at(e)]);
+      reduced.value.push_back(row.value[k]);
+      continue;
+    }
+    const Slave& slave = slaves_[at(s)];
+    const std::size_t count = at(slave.count), first = 3 * slave.masters + at(e - slave.first) * count;
+    for (std::size_t m = 0; m < count; ++m) {
+      reduced.equation.push_back(place_[at(masters_[slave.masters + m])]);
+      reduced.value.push_back(row.value[k] * factors[first + m]);
+    }
+  }
+}
+
+double Condensation::row_constant(const SparseRow& G) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < G.equation.size(); ++k)
+    if (const int s = slave_of_[at(G.equation[k])]; s >= 0)
+      sum += G.value[k] * y_[3 * at(s) + at(G.equation[k] - slaves_[at(s)].first)];
+  return sum;
+}
+
+void Condensation::expand(std::span<const double> x, std::span<const double> forces, Out all) const {
+  for (std::size_t i = 0; i < kept_.size(); ++i) all[at(kept_[i])] = x[i];
+  for (std::size_t s = 0; s < slaves_.size(); ++s) {
+    const Slave& slave = slaves_[s];
+    const std::size_t count = at(slave.count);
+    for (std::size_t i = 0; i < 3; ++i) {
+      double value = y_[3 * s + i];
+      for (std::size_t m = 0; m < count; ++m)
+        value += W_[3 * slave.masters + i * count + m] * x[at(place_[at(masters_[slave.masters + m])])];
+      all[at(slave.first) + i] = value;
+    }
+  }
+  Vector left = b_s_;
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    const Term& term = terms_[t];
+    const std::size_t own = 3 * at(term.slave) + at(term.component);
+    if (term.other >= 0)
+      left[own] -= term_values_[t] * all[at(slaves_[at(term.other)].first) + at(term.other_component)];
+    else if (term.upper)
+      left[own] -= term_values_[t] * x[at(term.column)];
+  }
+  for (std::size_t s = 0; s < slaves_.size(); ++s)
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!forces.empty()) left[3 * s + i] -= forces[at(slaves_[s].first) + i];
+    }
+  for (std::size_t s = 0; s < slaves_.size(); ++s)
+    for (std::size_t i = 0; i < 3; ++i) {
+      double l = 0;
+      for (std::size_t k = 0; k < 3; ++k) l += F_inverse_[9 * s + 3 * i + k] * left[3 * s + k];
+      all[at(slaves_[s].rows[i])] = l;
+    }
+}
+
+}  // namespace carom
