@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -151,8 +150,6 @@ std::string carom::reject_malformed_override(const std::string& text) {
 }
 
 int main(int argc, char** argv) {
-  // VTK would start threads, and ask for their number thousands of times, for the few numbers of a frame
-  ::setenv("VTK_SMP_BACKEND_IN_USE", "Sequential", 0);
   try {
     const int code = dispatch(argc, argv);
     std::cout.flush();

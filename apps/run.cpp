@@ -15,6 +15,7 @@
 
 #include "apps/commands.hpp"
 #include "core/base/errors.hpp"
+#include "core/linear/blas.hpp"
 #include "io/results/atomic_file.hpp"
 #include "io/results/directory_lock.hpp"
 #include "io/results/energy_writer.hpp"
@@ -157,6 +158,7 @@ class Run final : public Command {
                system.bilateral(), system.conditional(), system.linear() ? "linear" : "nonlinear",
                system.has_massless_equation() ? ", with massless components" : "");
     fmt::print(stderr, "scales: length {:.4g}, speed {:.4g}, mass {:.4g}\n", s.length, s.speed, s.mass);
+    fmt::print(stderr, "BLAS: {}\n", blas_library().name);
   }
 
   /// True if the run would overwrite the model file. A run may repeat its own run.json if the file stays the same.

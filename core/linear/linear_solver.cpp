@@ -1,11 +1,8 @@
 #include "core/linear/linear_solver.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <mutex>
 #include <stdexcept>
 
 #include "core/base/index.hpp"
@@ -277,14 +274,6 @@ bool PivotScale::compute(const SparsePattern& pattern, std::span<const double> v
 const int* column_indices(const SparsePattern& pattern) {
   static constexpr int none = 0;
   return pattern.column.empty() ? &none : pattern.column.data();
-}
-
-void limit_blas_threads() {
-  static std::once_flag done;
-  std::call_once(done, [] {
-    using Set = void (*)(int);
-    if (auto* const f = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) reinterpret_cast<Set>(f)(1);
-  });
 }
 
 }  // namespace detail

@@ -29,8 +29,7 @@
 //
 // factorise() and solve() allocate nothing with dense, banded and block chain (except for the first factorisation with
 // a border), nor with KLU from the second factorisation on while its pivots serve. One object serves one thread at a
-// time. Same input and same history give the same bits. The first CHOLMOD or UMFPACK analysis sets OpenBLAS, if
-// OpenBLAS is the BLAS, to one thread.
+// time. Same input and same history give the same bits, with the same BLAS (blas.hpp) behind CHOLMOD and UMFPACK.
 #pragma once
 
 #include <memory>
@@ -173,8 +172,6 @@ Backend make_umfpack(SharedPattern pattern);
 Backend make_cholmod(SharedPattern pattern);
 // The column indices; not null for an empty pattern, because SuiteSparse takes no null pointer.
 const int* column_indices(const SparsePattern& pattern);
-// Sets OpenBLAS, if OpenBLAS is the BLAS, to one thread.
-void limit_blas_threads();
 
 }  // namespace detail
 }  // namespace carom

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/linear/blas.hpp"
 #include "core/linear/linear_solver.hpp"
 
 namespace carom::detail {
@@ -18,7 +19,7 @@ namespace {
 class Cholmod final : public Factorisation {
  public:
   explicit Cholmod(SharedPattern pattern) : pattern_(std::move(pattern)) {
-    limit_blas_threads();
+    use_blas();
     cholmod_start(&common_);
     common_.print = 0;
     common_.error_handler = nullptr;

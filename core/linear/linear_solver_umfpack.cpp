@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/linear/blas.hpp"
 #include "core/linear/linear_solver.hpp"
 
 namespace carom::detail {
@@ -38,7 +39,7 @@ class Umfpack final : public Factorisation {
         pivot_(n_),
         pivot_row_(n_),
         pivot_column_(n_) {
-    limit_blas_threads();
+    use_blas();
     umfpack_di_defaults(control_);
     control_[UMFPACK_ORDERING] = UMFPACK_ORDERING_METIS;
     control_[UMFPACK_PIVOT_TOLERANCE] = 0.5;

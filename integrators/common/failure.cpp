@@ -48,6 +48,8 @@ const char* text_of(FailureReason reason) {
       return "the energy grows without cause";
     case FailureReason::too_many_subdivisions:
       return "too many steps in a row were subdivided";
+    case FailureReason::interrupted:
+      return "interrupted";
   }
   return "";
 }

@@ -40,7 +40,16 @@ const StepReport& Integrator::step(State& state, double h) {
   report_.t = state.t;
   report_.h = h;
   const auto all = solvers();
+  interrupted_ = false;
+  if (stop_ != nullptr) {
+    before_ = {};
+    save(before_);
+  }
   bool accepted = guarded(state, h);
+  if (!accepted && stop_ != nullptr && *stop_ != 0) {
+    interrupted_ = true;
+    return report_;
+  }
   if (accepted && !guard_.accept(state, other_)) {
     guard_.blame(report_, -1, state, other_.q, other_.v, other_.t);
     all.front()->clear_residual();
@@ -151,7 +160,16 @@ LinearCounters Integrator::linear_counters() {
   return sum;
 }
 
+void Integrator::stop_on(const volatile std::sig_atomic_t* flag) {
+  stop_ = flag;
+  for (MixedNewton* solver : solvers()) solver->stop_on(flag);
+}
+
 void Integrator::save(NamedArrays& record) {
+  if (interrupted_) {
+    for (const NamedArrays::Entry& e : before_.entries) record.set(e.name, e.values);
+    return;
+  }
   record.set_number("steps", static_cast<double>(steps_));
   guard_.save(record);
   for (const MixedNewton* solver : solvers()) solver->save(record);

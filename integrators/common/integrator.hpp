@@ -70,6 +70,11 @@ class Integrator {
   /// lives until the next step.
   const StepReport& step(State& state, double h);
 
+  /// The next steps fail between two corrections of Newton's method when *flag is not zero; null: they do not. After
+  /// such a step interrupted() is true, and save() writes what save() would have written before the step.
+  void stop_on(const volatile std::sig_atomic_t* flag);
+  bool interrupted() const { return interrupted_; }
+
   /// The time loop ends the run after a step that was rejected: the report of that step gets the reason.
   void give_up(FailureReason reason) { report_.reason = reason; }
 
@@ -145,6 +150,9 @@ class Integrator {
   StepReport report_;
   State other_;  // the state to come; after a step the one before
   long steps_ = 0;
+  const volatile std::sig_atomic_t* stop_ = nullptr;
+  bool interrupted_ = false;
+  NamedArrays before_;  // what save() wrote before the step, if the step may be interrupted
 };
 
 /// v' and the multipliers of bilateral rows (bilateral() entries) from M v' - G_b^T lambda = f, G_b v' + h_b = 0 at

@@ -157,6 +157,10 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::converged;
   }
 
+  if (stop_ != nullptr && *stop_ != 0) {
+    fail(report, FailureReason::interrupted);
+    return Test::failed;
+  }
   // iterations count from the last change of the active set, which may have to be found row by row
   const int limit = most_ * (transient_ ? transient_patience : 1),
             extra = static_cast<int>(std::min<std::size_t>(4 * n_c_, most_extra_iterations)),

@@ -16,6 +16,7 @@
 // tolerances come with ProblemScales (step_scales.hpp).
 #pragma once
 
+#include <csignal>
 #include <limits>
 #include <memory>
 #include <span>
@@ -70,6 +71,8 @@ class MixedNewton {
     bool full_steps = false;  ///< no monotonicity test in this solve
   };
   void begin(StepReport& report, const Start& start);
+  /// Solves fail before their next correction while *flag is not zero; null: never.
+  void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
   /// Iterates to the end; false if that fails, and the report says why.
   bool solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
 
@@ -128,6 +131,7 @@ class MixedNewton {
   MixedSetup setup_;
   Scales scales_;
   int index_;
+  const volatile std::sig_atomic_t* stop_ = nullptr;
   NewtonControl control_;
   SaddlePoint saddle_;
   std::unique_ptr<SaddlePoint> shifted_;  // with sigma M; analysed when first needed

@@ -78,9 +78,13 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
     const long length = units >> grid_.level;
     const double size = h * static_cast<double>(length) / static_cast<double>(units);
     system_.find_candidates(state_.q, state_.v, state_.t, size);
+    // what an interrupted step needs costs time, which short steps have not
+    integrator_.stop_on(last_seconds_ > patience_ ? stop_ : nullptr);
     const StepReport& report = integrator_.step(state_, size);
     report_ = &report;
-    statistics_.step_seconds += lap();
+    last_seconds_ = lap();
+    statistics_.step_seconds += last_seconds_;
+    if (integrator_.interrupted()) return Outcome::interrupted;
 
     if (!report.converged) {
       ++statistics_.rejected;

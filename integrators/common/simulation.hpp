@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <limits>
 #include <vector>
 
 #include "integrators/common/observer.hpp"
@@ -57,8 +58,13 @@ class Simulation {
   Simulation(System& system, Integrator& integrator, State& state, SimulationOptions options);
 
   void add_observer(Observer& observer) { observers_.push_back(&observer); }
-  /// The run ends after the step or sub-step during which *flag becomes non-zero.
-  void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
+  /// The run ends after the step or sub-step during which *flag becomes non-zero. A step is not completed, but given up
+  /// between two corrections of Newton's method, if the step before took longer than `patience` seconds, or if there is
+  /// none before; state and checkpoint are then those before the step.
+  void stop_on(const volatile std::sig_atomic_t* flag, double patience = 0.2) {
+    stop_ = flag;
+    patience_ = patience;
+  }
 
   /// Runs to the end. The state must have been initialised by the integrator.
   RunStatus run();
@@ -101,6 +107,8 @@ class Simulation {
   bool restored_ = false;
   std::chrono::steady_clock::time_point lap_;
   const volatile std::sig_atomic_t* stop_ = nullptr;
+  double patience_ = 0;
+  double last_seconds_ = std::numeric_limits<double>::infinity();  // of the last step
 };
 
 }  // namespace carom

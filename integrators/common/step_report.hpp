@@ -20,7 +20,8 @@ enum class FailureReason {
   undefined_formula,
   inverted_element,
   unexplained_energy,
-  too_many_subdivisions
+  too_many_subdivisions,
+  interrupted
 };
 
 /// In words, for messages: "no convergence".

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/linear/blas.hpp"
+
 namespace carom {
 
 using nlohmann::json;
@@ -178,7 +180,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
         {"step", account.wall.step},
         {"output", account.wall.output}}},
       {"warnings", account.warnings},
-      {"versions", {{"carom", CAROM_VERSION}, {"format", 1}}},
+      {"versions", {{"carom", CAROM_VERSION}, {"format", 1}, {"blas", blas_library().name}}},
   };
   for (std::size_t i = 0; i < names.size(); ++i) out["wall_seconds"][names[i]] = s.subproblem_seconds(i);
   if (account.status == RunStatus::failed) {
@@ -247,6 +249,11 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         "rounding left residuals of up to {:.2g} of the forces in {} steps: forces and motions so small are "
         "not resolved beside stiff members",
         s.stalled_residual, s.stalled_steps));
+  if (const BlasLibrary blas = blas_library(); blas_is_used() && !blas.openblas)
+    remarks.push_back(fmt::format(
+        "matrices were factorised with the BLAS {}: OpenBLAS takes a half of the time or less (Debian: install "
+        "libopenblas-serial-dev and build again)",
+        blas.name));
   if (model.system.conditional() == 0) return remarks;
   // the impact law reflects the rate at the start of the step, which is inaccurate in a fast rotation
   if (s.largest_rotation > 0.3)

@@ -1,30 +1,12 @@
 #include "io/results/vtu_series.hpp"
 
-#include <vtkCallbackCommand.h>
-#include <vtkCellArray.h>
-#include <vtkCellData.h>
-#include <vtkDataSetAttributes.h>
-#include <vtkDoubleArray.h>
-#include <vtkFieldData.h>
-#include <vtkNew.h>
-#include <vtkPointData.h>
-#include <vtkPoints.h>
-#include <vtkSmartPointer.h>
-#include <vtkTypeInt32Array.h>
-#include <vtkUnsignedCharArray.h>
-#include <vtkUnstructuredGrid.h>
-#include <vtkXMLUnstructuredGridWriter.h>
-
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -44,38 +26,6 @@ constexpr std::string_view pvd_head =
 constexpr std::string_view pvd_tail = "  </Collection>\n</VTKFile>\n";
 constexpr std::size_t first_reserve = 64;
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\n':
-        result += "&#10;";
-        break;
-      case '\r':
-        result += "&#13;";
-        break;
-      case '\t':
-        result += "&#9;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
 std::string to_text(double value) {
   std::string text;
   append_number(text, value);
@@ -88,8 +38,8 @@ std::string frame_name(const std::string& series, std::size_t number) {
 }
 
 std::string pvd_entry(double t, const std::string& series, std::size_t number) {
-  return "    <DataSet timestep=\"" + to_text(t) + "\" part=\"0\" file=\"vtu/" + escaped(frame_name(series, number)) +
-         "\"/>";
+  return "    <DataSet timestep=\"" + to_text(t) + "\" part=\"0\" file=\"vtu/" +
+         xml_escaped(frame_name(series, number)) + "\"/>";
 }
 
 /// The number in a file name SERIES_<digits>.vtu, also if .tmp follows.
@@ -206,112 +156,20 @@ class StopWatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// VTK expects a non-const pointer, but the writer only reads.
-template <class T>
-T* unconst(const std::vector<T>& values) {
-  return const_cast<T*>(values.data());
-}
-
-void check_fields(const std::vector<VtuPiece::Field>& fields, std::size_t count, const char* what) {
-  for (const VtuPiece::Field& field : fields) {
-    if (field.components < 1 || field.values.size() != count * static_cast<std::size_t>(field.components)) {
-      throw std::invalid_argument("field " + field.name + " has " + std::to_string(field.values.size()) +
-                                  " values; needed are " + std::to_string(field.components) + " for each of " +
-                                  std::to_string(count) + " " + what);
-    }
-  }
-}
-
-/// Makes VTK's arrays refer to the values of the fields.
-void set_fields(vtkDataSetAttributes& data, const std::vector<VtuPiece::Field>& fields) {
-  const auto array = [&](std::size_t i) { return vtkDoubleArray::FastDownCast(data.GetArray(static_cast<int>(i))); };
-  // VTK writes names to the XML without escaping
-  bool same = static_cast<std::size_t>(data.GetNumberOfArrays()) == fields.size();
-  for (std::size_t i = 0; same && i < fields.size(); ++i) {
-    same = escaped(fields[i].name) == array(i)->GetName() && fields[i].components == array(i)->GetNumberOfComponents();
-  }
-  if (!same) {
-    data.Initialize();
-    for (const VtuPiece::Field& field : fields) {
-      vtkNew<vtkDoubleArray> values;
-      values->SetName(escaped(field.name).c_str());
-      values->SetNumberOfComponents(field.components);
-      data.AddArray(values);
-    }
-    // VTK treats two fields of one name as one field
-    if (static_cast<std::size_t>(data.GetNumberOfArrays()) != fields.size()) {
-      data.Initialize();
-      throw std::invalid_argument("two fields have the same name");
-    }
-  }
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    array(i)->SetArray(unconst(fields[i].values), static_cast<vtkIdType>(fields[i].values.size()), 1);
-    array(i)->Modified();
-  }
-}
-
 }  // namespace
-
-std::size_t VtuPiece::append(const SurfaceMesh& mesh, const Vec3& x, const Mat3& R) {
-  const std::size_t first = point_count();
-  points.resize(points.size() + 3 * mesh.points.size());
-  place(first, mesh, x, R);
-  const int end = static_cast<int>(connectivity.size());
-  for (const int node : mesh.connectivity) connectivity.push_back(static_cast<int>(first) + node);
-  for (const int offset : mesh.offsets) offsets.push_back(end + offset);
-  types.insert(types.end(), mesh.types.begin(), mesh.types.end());
-  return first;
-}
-
-void VtuPiece::place(std::size_t first_point, const SurfaceMesh& mesh, const Vec3& x, const Mat3& R) {
-  assert(first_point + mesh.points.size() <= point_count());
-  double* to = points.data() + 3 * first_point;
-  for (const Vec3& y : mesh.points) {
-    const Vec3 moved = x + R * y;
-    to = std::copy_n(moved.data(), 3, to);
-  }
-}
-
-std::size_t VtuPiece::add_point_field(std::string name, int components) {
-  point_fields.push_back(
-      {std::move(name), components, std::vector<double>(point_count() * static_cast<std::size_t>(components))});
-  return point_fields.size() - 1;
-}
-
-std::size_t VtuPiece::add_cell_field(std::string name, int components) {
-  cell_fields.push_back(
-      {std::move(name), components, std::vector<double>(cell_count() * static_cast<std::size_t>(components))});
-  return cell_fields.size() - 1;
-}
 
 struct VtuSeries::Impl {
   Impl(fs::path folder, std::string series)
-      : directory(std::move(folder)), name(std::move(series)), pvd(directory / (name + ".pvd"), name) {
-    connect();
-  }
+      : directory(std::move(folder)), name(std::move(series)), pvd(directory / (name + ".pvd"), name) {}
 
   void begin(std::optional<double> resume_from);
-  void connect();
-  void set_cells(const VtuPiece& piece);
-  void write_frame(double t, const VtuPiece& piece);
 
   fs::path directory;
   std::string name;
   PvdFile pvd;
+  VtuFile file;
   double seconds = 0;
   bool closed = false;
-
-  // Cells of the last frame; the arrays below refer to them or are made from them.
-  std::vector<int> connectivity, offsets;
-  std::vector<unsigned char> types;
-  std::size_t points_needed = 0;
-
-  std::string vtk_error;
-  vtkNew<vtkCallbackCommand> on_error;
-  vtkNew<vtkDoubleArray> coordinates, time;
-  vtkNew<vtkPoints> points;
-  vtkNew<vtkUnstructuredGrid> grid;
-  vtkNew<vtkXMLUnstructuredGridWriter> writer;
 };
 
 void VtuSeries::Impl::begin(std::optional<double> resume_from) {
@@ -332,89 +190,6 @@ void VtuSeries::Impl::begin(std::optional<double> resume_from) {
 
   // a frame that is not listed would be mistaken for a part of the series
   remove_frames(directory, name, kept.size());
-}
-
-void VtuSeries::Impl::connect() {
-  coordinates->SetNumberOfComponents(3);
-  points->SetData(coordinates);
-  grid->SetPoints(points);
-  time->SetName("TimeValue");
-  time->SetNumberOfTuples(1);
-  grid->GetFieldData()->AddArray(time);
-
-  // VTK produces the bytes and this class writes the file, so that the reason of a failure is known
-  writer->SetInputData(grid);
-  writer->SetDataModeToAppended();
-  writer->EncodeAppendedDataOff();
-  writer->SetCompressorTypeToLZ4();
-  writer->WriteToOutputStringOn();
-  on_error->SetClientData(&vtk_error);
-  on_error->SetCallback([](vtkObject*, unsigned long, void* text, void* message) {
-    *static_cast<std::string*>(text) = message != nullptr ? static_cast<const char*>(message) : "error";
-  });
-  writer->AddObserver(vtkCommand::ErrorEvent, on_error);
-}
-
-void VtuSeries::Impl::set_cells(const VtuPiece& piece) {
-  if (grid->GetCells() != nullptr && piece.types == types && piece.offsets == offsets &&
-      piece.connectivity == connectivity) {
-    return;
-  }
-
-  // check before any change
-  if (piece.offsets.size() != piece.types.size() ||
-      (piece.offsets.empty() ? 0 : piece.offsets.back()) != static_cast<int>(piece.connectivity.size()) ||
-      (!piece.offsets.empty() && piece.offsets.front() < 0) ||
-      !std::is_sorted(piece.offsets.begin(), piece.offsets.end())) {
-    throw std::invalid_argument("offsets of the cells do not fit their types or connectivity");
-  }
-  int largest = -1;
-  for (const int node : piece.connectivity) {
-    if (node < 0) throw std::invalid_argument("negative point number in a cell");
-    largest = std::max(largest, node);
-  }
-  points_needed = static_cast<std::size_t>(largest) + 1;  // 0 without cells
-  connectivity = piece.connectivity;
-  offsets = piece.offsets;
-  types = piece.types;
-
-  // VTK's offsets begin with 0
-  vtkNew<vtkTypeInt32Array> vtk_offsets, vtk_connectivity;
-  vtk_offsets->SetNumberOfValues(static_cast<vtkIdType>(offsets.size()) + 1);
-  vtk_offsets->SetValue(0, 0);
-  std::copy(offsets.begin(), offsets.end(), vtk_offsets->GetPointer(0) + 1);
-  vtk_connectivity->SetArray(connectivity.data(), static_cast<vtkIdType>(connectivity.size()), 1);
-  vtkNew<vtkUnsignedCharArray> vtk_types;
-  vtk_types->SetArray(types.data(), static_cast<vtkIdType>(types.size()), 1);
-  vtkNew<vtkCellArray> cells;
-  cells->SetData(vtk_offsets, vtk_connectivity);
-  grid->SetCells(vtk_types, cells);
-}
-
-void VtuSeries::Impl::write_frame(double t, const VtuPiece& piece) {
-  set_cells(piece);
-  if (piece.points.size() % 3 != 0)
-    throw std::invalid_argument("points: the number of coordinates is no multiple of 3");
-  if (piece.point_count() < points_needed) throw std::invalid_argument("a cell uses a point that does not exist");
-  check_fields(piece.point_fields, piece.point_count(), "points");
-  check_fields(piece.cell_fields, piece.cell_count(), "cells");
-
-  coordinates->SetArray(unconst(piece.points), static_cast<vtkIdType>(piece.points.size()), 1);
-  coordinates->Modified();
-  points->Modified();
-  set_fields(*grid->GetPointData(), piece.point_fields);
-  set_fields(*grid->GetCellData(), piece.cell_fields);
-  time->SetValue(0, t);
-  time->Modified();
-  grid->Modified();
-
-  const fs::path path = directory / "vtu" / frame_name(name, pvd.count());
-  vtk_error.clear();
-  if (writer->Write() == 0 || !vtk_error.empty()) {
-    throw FileError("cannot write " + path.string() + ": VTK: " + (vtk_error.empty() ? "failed" : vtk_error));
-  }
-  write_atomically(path, writer->GetOutputString());
-  pvd.add(t);
 }
 
 void remove_series(const fs::path& directory, const std::string& name) {
@@ -442,7 +217,8 @@ VtuSeries& VtuSeries::operator=(VtuSeries&&) noexcept = default;
 void VtuSeries::write(double t, const VtuPiece& piece) {
   if (impl_->closed) throw std::logic_error("VtuSeries: write after close");
   const StopWatch watch(impl_->seconds);
-  impl_->write_frame(t, piece);
+  write_atomically(impl_->directory / "vtu" / frame_name(impl_->name, impl_->pvd.count()), impl_->file.bytes(t, piece));
+  impl_->pvd.add(t);
 }
 
 void VtuSeries::close() {

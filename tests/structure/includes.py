@@ -2,7 +2,7 @@
 """Fails when a source includes what its folder may not see.
 
     core <- elements <- io <- apps          integrators see core and contact, never an element
-    core <- contact <- integrators <- io    only io sees JSON, VTK, Gmsh; only core/linear/linear_solver_* sees SuiteSparse
+    core <- contact <- integrators <- io    only io sees JSON, LZ4, Gmsh; only core/linear/linear_solver_* sees SuiteSparse
 
 Within a top-level folder the sub-folders stand on those below them, in the order of SUB_FOLDERS.
 
@@ -53,7 +53,7 @@ NARROW = {"io/schema": {"core/base", "core/formula"}}
 # Foreign headers: (what, pattern of the include, pattern of the files that may have it, the same in words).
 FOREIGN = [
     ("JSON", r"nlohmann/", r"io/", "io/"),
-    ("VTK", r"vtk", r"io/", "io/"),
+    ("LZ4", r"lz4", r"io/", "io/"),
     ("Gmsh", r"gmsh", r"io/", "io/"),
     ("CLI11", r"CLI/", r"apps/", "apps/"),
     (
