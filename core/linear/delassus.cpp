@@ -353,7 +353,7 @@ bool Delassus::factorise_sparse(Island& island, Rows rows) {
                     pattern.column == large.pattern.column;
   large.pattern = std::move(pattern);
   if (!same) {
-    large.solver.set_method(symmetric ? LinearMethod::cholmod : LinearMethod::automatic);
+    large.solver.set_method(symmetric ? LinearMethod::cholmod_quick : LinearMethod::automatic);
     large.solver.analyse(large.pattern, {symmetric, symmetric});
   }
   const long fallbacks = large.solver.counters().fallbacks;

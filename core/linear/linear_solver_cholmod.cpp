@@ -17,7 +17,7 @@ namespace {
 
 class Cholmod final : public Factorisation {
  public:
-  explicit Cholmod(SharedPattern pattern) : pattern_(std::move(pattern)) {
+  Cholmod(SharedPattern pattern, bool quick) : pattern_(std::move(pattern)) {
     limit_blas_threads();
     cholmod_start(&common_);
     common_.print = 0;
@@ -25,7 +25,7 @@ class Cholmod final : public Factorisation {
     common_.supernodal = CHOLMOD_SUPERNODAL;
     common_.final_ll = 1;
     common_.nmethods = 1;
-    common_.method[0].ordering = CHOLMOD_METIS;
+    common_.method[0].ordering = quick ? CHOLMOD_AMD : CHOLMOD_METIS;
     common_.postorder = 1;
     common_.quick_return_if_not_posdef = 1;
 
@@ -128,6 +128,6 @@ class Cholmod final : public Factorisation {
 
 }  // namespace
 
-Backend make_cholmod(SharedPattern pattern) { return std::make_unique<Cholmod>(std::move(pattern)); }
+Backend make_cholmod(SharedPattern pattern, bool quick) { return std::make_unique<Cholmod>(std::move(pattern), quick); }
 
 }  // namespace carom::detail
