@@ -17,6 +17,7 @@ constexpr double large_rank_tolerance = 100 * proximal;  // of a sparse island, 
 constexpr int refinements = 3;
 constexpr std::size_t most_dense_rows = 128;
 constexpr std::size_t many_columns = 64;  // of a component: its inverse costs fewer solves
+constexpr int many_components = 32;       // the same with any number of columns beyond that of its equations
 constexpr double symmetric_tolerance = 1e-12;
 
 int find_root(std::vector<int>& parent, int i) {
@@ -97,11 +98,12 @@ void Delassus::list_jobs(Rows rows) {
     }
     row->column.assign(size, 0.0);
   }
-  // a component with very many columns gets an inverse instead
+  // a component with many columns gets an inverse instead
   inverse_.clear();
+  const std::size_t least = components_.count() > many_components ? 0 : many_columns;
   const auto inverted = [&](int c) {
     const std::size_t columns = at(columns_of_[at(c)]), size = components_.equations(c).size();
-    return columns > many_columns && columns > size && size <= many_columns;
+    return columns > least && columns > size && size <= many_columns;
   };
   int turns = 0;
   const auto add = [&](int component, int equation, std::size_t row, std::size_t part) {

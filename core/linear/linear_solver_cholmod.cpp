@@ -10,10 +10,28 @@
 #include <stdexcept>
 #include <string>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "core/linear/linear_solver.hpp"
 
 namespace carom::detail {
 namespace {
+
+// CHOLMOD asks for four threads, whatever the program was told; its parallel loops are far too short for that.
+class OneThread {
+ public:
+#ifdef _OPENMP
+  OneThread() : levels_(omp_get_max_active_levels()) { omp_set_max_active_levels(0); }
+  ~OneThread() { omp_set_max_active_levels(levels_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int levels_;
+#endif
+};
 
 class Cholmod final : public Factorisation {
  public:
@@ -69,7 +87,10 @@ class Cholmod final : public Factorisation {
       if (k < 0 || !(values[static_cast<std::size_t>(k)] > 0)) return Outcome::unsuitable;
     matrix_.x = const_cast<double*>(values.data());
     matrix_.xtype = CHOLMOD_REAL;
-    cholmod_factorize(&matrix_, factor_, &common_);
+    {
+      [[maybe_unused]] const OneThread one_thread;
+      cholmod_factorize(&matrix_, factor_, &common_);
+    }
     matrix_.x = nullptr;
     matrix_.xtype = CHOLMOD_PATTERN;
     if (common_.status == CHOLMOD_NOT_POSDEF) return Outcome::unsuitable;

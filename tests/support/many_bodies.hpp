@@ -35,7 +35,7 @@ inline nlohmann::json spheres_in_box(int count, double step, double duration, bo
     return contacts.back();
   };
   wall("floor", {0, 0, 1}, {0, 0, 0});
-  wall("moving wall", {1, 0, 0}, {0, 0, 0})["obstacle"]["motion"] = {{"translation", {"0.02*(1 - cos(20*t))", 0, 0}}};
+  wall("moving_wall", {1, 0, 0}, {0, 0, 0})["obstacle"]["motion"] = {{"translation", {"0.02*(1 - cos(20*t))", 0, 0}}};
   wall("right", {-1, 0, 0}, {width, 0, 0});
   wall("front", {0, 1, 0}, {0, 0, 0});
   wall("back", {0, -1, 0}, {0, width, 0});
