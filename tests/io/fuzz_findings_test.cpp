@@ -135,9 +135,10 @@ TEST_CASE("reader: more elements than memory bears are an error of the body that
 TEST_CASE("builder: more points of contacts than memory bears are an error of the contact") {
   const std::string bar = R"({"name":"b","type":"bar","from":[0,0,0],"to":[1,0,0],"elements":1000000,)"
                           R"("material":"m","section":"s"})";
-  const std::string parts = R"(,"materials":[{"name":"m","type":"linear_elastic","young":1,"density":1}],)"
-                            R"("sections":[{"name":"s","type":"area","area":1}],"contacts":[)" +
-                            repeated(2, R"({"name":"c#","on":"b.nodes","obstacle":{"type":"plane"}})") + "]";
+  const std::string parts =
+      R"(,"materials":[{"name":"m","type":"linear_elastic","young":1,"density":1}],)"
+      R"("sections":[{"name":"s","type":"area","area":1}],"contacts":[)" +
+      repeated(2, R"({"name":"c#","on":"b.nodes","obstacle":{"type":"plane","normal":[0,0,1]}})") + "]";
   const ModelDocument document = carom::parse_model(model_with(parts, bar), "model.json");
   carom::ModelIssues issues = document.issues();
   CHECK(carom::build_model(document, {}, issues) == nullptr);
