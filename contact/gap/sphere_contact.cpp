@@ -1,5 +1,6 @@
 #include "contact/gap/sphere_contact.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace carom {
@@ -27,6 +28,12 @@ SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair>
     : ConstraintBlock(std::move(name), topology_of(pairs), 1, ConstraintTraits{.kind = RowKind::unilateral}),
       pairs_(std::move(pairs)) {}
 
+SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair> pairs, double far)
+    : ConstraintBlock(std::move(name), topology_of(pairs), 1,
+                      ConstraintTraits{.kind = RowKind::unilateral, .searching = true}),
+      pairs_(std::move(pairs)),
+      far_(far) {}
+
 SphereContactBlock::Geometry SphereContactBlock::geometry(const ConstraintInput& in, int i) const {
   const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
   Geometry g;
@@ -42,7 +49,7 @@ SphereContactBlock::Geometry SphereContactBlock::geometry(const ConstraintInput&
 
 int SphereContactBlock::undirected(const ConstraintInput& in) const {
   for (int i = 0; i < topology().items; ++i)
-    if (!geometry(in, i).n.allFinite()) return i;
+    if (paired(i) && !geometry(in, i).n.allFinite()) return i;
   return -1;
 }
 
@@ -50,6 +57,14 @@ void SphereContactBlock::evaluate(Range range, const ConstraintInput& in, const 
   for (int i = range.first; i < range.last; ++i) {
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
     const std::size_t local = static_cast<std::size_t>(i - range.first);
+    if (!paired(i)) {
+      if (values.gap != nullptr) values.gap[local] = far_;
+      if (values.rate != nullptr) values.rate[local] = 0;
+      if (values.bias != nullptr) values.bias[local] = 0;
+      if (values.gradient != nullptr) std::fill_n(values.gradient + 12 * local, 12, 0.0);
+      if (values.rate_gradient != nullptr) std::fill_n(values.rate_gradient + 12 * local, 12, 0.0);
+      continue;
+    }
     const Geometry g = geometry(in, i);
     if (values.gap != nullptr) values.gap[local] = g.length - (pair.radius_a + pair.radius_b);
     if (values.gradient != nullptr) {
@@ -110,6 +125,7 @@ ContactParameters SphereContactBlock::law(int item, int) const {
 }
 
 ConstraintBlock::Place SphereContactBlock::place(int item, int, const ConstraintInput& in) const {
+  if (!paired(item)) return {};
   const Geometry g = geometry(in, item);
   return {g.a.x + pairs_[static_cast<std::size_t>(item)].radius_a * g.n, g.n};
 }

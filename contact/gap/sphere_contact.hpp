@@ -20,7 +20,7 @@ struct SpherePair {
   double restitution = 0;
 };
 
-class SphereContactBlock final : public ConstraintBlock {
+class SphereContactBlock : public ConstraintBlock {
  public:
   SphereContactBlock(std::string name, std::vector<SpherePair> pairs);
 
@@ -38,11 +38,18 @@ class SphereContactBlock final : public ConstraintBlock {
 
   const std::vector<SpherePair>& pairs() const { return pairs_; }
 
+ protected:
+  /// Some items may have no pair: their nodes are -1 and their gap is `far`.
+  SphereContactBlock(std::string name, std::vector<SpherePair> pairs, double far);
+
+  std::vector<SpherePair> pairs_;
+
  private:
   struct Geometry;
   Geometry geometry(const ConstraintInput& in, int item) const;
+  bool paired(int item) const { return pairs_[static_cast<std::size_t>(item)].node_a >= 0; }
 
-  std::vector<SpherePair> pairs_;
+  double far_ = 0;
 };
 
 }  // namespace carom

@@ -85,7 +85,8 @@ detail::Backend LinearSolver::Impl::choose() {
     case LinearMethod::umfpack:
       return detail::make_umfpack(pattern);
     case LinearMethod::cholmod:
-      if (properties.symmetric) return detail::make_cholmod(pattern);
+    case LinearMethod::cholmod_quick:
+      if (properties.symmetric) return detail::make_cholmod(pattern, requested == LinearMethod::cholmod_quick);
       return detail::make_umfpack(pattern);
     case LinearMethod::automatic:
       break;

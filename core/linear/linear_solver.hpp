@@ -43,7 +43,8 @@
 
 namespace carom {
 
-enum class LinearMethod { automatic, dense, banded, block_chain, klu, umfpack, cholmod };
+/// cholmod_quick: CHOLMOD ordered by minimum degree, for patterns that serve a few factorisations only.
+enum class LinearMethod { automatic, dense, banded, block_chain, klu, umfpack, cholmod, cholmod_quick };
 
 /// symmetric: values are symmetric in exact arithmetic, so one triangle may be read. positive_definite: expected, not
 /// required. solids_definite: the block of the nodes of solids, or its symmetric part, is positive definite.
@@ -169,7 +170,8 @@ Backend make_block_chain(SharedPattern pattern, int least_mean_size);
 // `operations_per_entry`: of the factors, predicted by KLU's ordering.
 Backend make_klu(SharedPattern pattern, double& operations_per_entry);
 Backend make_umfpack(SharedPattern pattern);
-Backend make_cholmod(SharedPattern pattern);
+// quick: minimum degree in place of nested dissection.
+Backend make_cholmod(SharedPattern pattern, bool quick = false);
 // The column indices; not null for an empty pattern, because SuiteSparse takes no null pointer.
 const int* column_indices(const SparsePattern& pattern);
 

@@ -10,15 +10,33 @@
 #include <stdexcept>
 #include <string>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "core/linear/blas.hpp"
 #include "core/linear/linear_solver.hpp"
 
 namespace carom::detail {
 namespace {
 
+// CHOLMOD asks for four threads, whatever the program was told; its parallel loops are far too short for that.
+class OneThread {
+ public:
+#ifdef _OPENMP
+  OneThread() : levels_(omp_get_max_active_levels()) { omp_set_max_active_levels(0); }
+  ~OneThread() { omp_set_max_active_levels(levels_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int levels_;
+#endif
+};
+
 class Cholmod final : public Factorisation {
  public:
-  explicit Cholmod(SharedPattern pattern) : pattern_(std::move(pattern)) {
+  Cholmod(SharedPattern pattern, bool quick) : pattern_(std::move(pattern)) {
     use_blas();
     cholmod_start(&common_);
     common_.print = 0;
@@ -26,7 +44,7 @@ class Cholmod final : public Factorisation {
     common_.supernodal = CHOLMOD_SUPERNODAL;
     common_.final_ll = 1;
     common_.nmethods = 1;
-    common_.method[0].ordering = CHOLMOD_METIS;
+    common_.method[0].ordering = quick ? CHOLMOD_AMD : CHOLMOD_METIS;
     common_.postorder = 1;
     common_.quick_return_if_not_posdef = 1;
 
@@ -70,7 +88,10 @@ class Cholmod final : public Factorisation {
       if (k < 0 || !(values[static_cast<std::size_t>(k)] > 0)) return Outcome::unsuitable;
     matrix_.x = const_cast<double*>(values.data());
     matrix_.xtype = CHOLMOD_REAL;
-    cholmod_factorize(&matrix_, factor_, &common_);
+    {
+      [[maybe_unused]] const OneThread one_thread;
+      cholmod_factorize(&matrix_, factor_, &common_);
+    }
     matrix_.x = nullptr;
     matrix_.xtype = CHOLMOD_PATTERN;
     if (common_.status == CHOLMOD_NOT_POSDEF) return Outcome::unsuitable;
@@ -129,6 +150,6 @@ class Cholmod final : public Factorisation {
 
 }  // namespace
 
-Backend make_cholmod(SharedPattern pattern) { return std::make_unique<Cholmod>(std::move(pattern)); }
+Backend make_cholmod(SharedPattern pattern, bool quick) { return std::make_unique<Cholmod>(std::move(pattern), quick); }
 
 }  // namespace carom::detail

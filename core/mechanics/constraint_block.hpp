@@ -6,6 +6,7 @@
 // stored item after item, row after row; gradients are rows() x local_size per item, row-major.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -95,8 +96,12 @@ class ConstraintBlock {
     return false;
   }
 
+  /// Binds the items of a searching block to nodes that it had in an earlier run; std::invalid_argument if that cannot
+  /// be.
+  virtual void restore_candidates(std::span<const int> nodes) { (void)nodes; }
+
   /// System calls this when it numbers the nodes, and after find_candidates() has changed nodes.
-  void bind(const DofMap& dofs) { nodes_.bind(topology_, dofs); }
+  virtual void bind(const DofMap& dofs) { nodes_.bind(topology_, dofs); }
 
  protected:
   /// For find_candidates(): binds a slot of an item to a node; returns true if the node changed.

@@ -31,7 +31,7 @@ void SaddlePoint::expect_redundant() {
 bool SaddlePoint::redundant() const { return regularised_ || (projected_ && n_b_ > 0 && cg_->rest().redundant()); }
 
 bool SaddlePoint::regularised() const {
-  return regularised_ || (projected_ ? cg_->redundant() : n_A_ > 0 && delassus_regularised_);
+  return regularised_ || (projected_ ? cg_->redundant() : n_A_ > 0 && delassus_.regularised());
 }
 
 void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length,
@@ -116,14 +116,16 @@ void SaddlePoint::resize(int parts) {
   active_.resize(few);
   for (ActiveRow& row : active_) {
     row.column.reserve(at(n_ + n_b_));
+    row.parts.reserve(2);
     for (SparseRow* r : {&row.G, &row.F}) {
       r->equation.reserve(16);
       r->value.reserve(16);
     }
   }
-  D_.reserve(few * few);
-  D_lu_.reserve(static_cast<int>(few));
-  for (Vector* x : {&d_rhs_, &d_residual_, &d_correction_, &d_scale_}) x->reserve(few);
+  condensed_.reserve(few);
+  d_rhs_.reserve(few);
+  place_.assign(at(parts * system_->rows()), -1);
+  delassus_ = {};
 }
 
 void SaddlePoint::analyse_direct() {
@@ -278,16 +280,22 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {
-    if (!factorise_delassus()) return false;
+    if (!delassus_known_) {
+      condensed_.clear();
+      for (int i = 0; i < n_A_; ++i) condensed_.push_back(&active_[at(i)]);
+      delassus_known_ = delassus_.factorise(condensed_);
+      if (!delassus_known_) return false;
+    }
+    d_rhs_.resize(at(n_A_));
     for (int i = 0; i < n_A_; ++i) {
       const SparseRow& G = active_[at(i)].G;
       double sum = -c_A[at(i)];
       for (std::size_t k = 0; k < G.equation.size(); ++k) sum -= G.value[k] * rhs_[at(G.equation[k])];
       d_rhs_[at(i)] = sum;
     }
-    solve_delassus(d_rhs_);
+    delassus_.solve(d_rhs_);
     for (int i = 0; i < n_A_; ++i) {
-      axpy(d_rhs_[at(i)], active_[at(i)].column, rhs_);
+      delassus_.add_column(active_[at(i)], d_rhs_[at(i)], rhs_);
       dl_A[at(i)] = d_rhs_[at(i)];
     }
   }

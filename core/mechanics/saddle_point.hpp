@@ -4,11 +4,10 @@
 //   G_b dx = -c_b,   G_A dx = -c_A             active unilateral rows A are condensed onto themselves:
 //   D = G_A B^-1 F_A^T  (Delassus operator),  B = [[S, -k G_b^T], [-k G_b, 0]]
 //
-// so a change of the active set needs one solve per new row and no factorisation. Redundant active rows (a box resting
-// flat) make D singular: it is then regularised proximally, D + eps 1 with refinement, which gives in the limit the
-// multipliers of least norm (each row scaled by the root of its Delassus entry). Redundant bilateral rows: B is
-// regularised the same way on its multiplier diagonal. Rows are scaled by k inside B only; everything passed in and out
-// is physical.
+// so a change of the active set needs solves for new rows and no factorisation. Delassus factorises D island by island.
+// Redundant active rows (a box resting flat) make D singular, and D is then regularised proximally. Redundant bilateral
+// rows: B is regularised the same way on its multiplier diagonal. Rows are scaled by k inside B only; everything passed
+// in and out is physical.
 //
 // Systems most of whose equations belong to solids, and whose factorisation would take many more operations than the
 // matrix has entries (solids from about 4^3 hexahedra on), are solved by conjugate gradients instead (ProjectedCg), if
@@ -24,7 +23,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/linear/dense_lu.hpp"
+#include "core/linear/delassus.hpp"
 #include "core/linear/linear_solver.hpp"
 #include "core/mechanics/system.hpp"
 
@@ -111,11 +110,9 @@ class SaddlePoint {
   int suspicious_row() const { return solver_.suspicious_row(); }
 
  private:
-  struct ActiveRow {
+  struct ActiveRow : CondensedRow {
     int row = -1;
     bool kept = false;  // column valid for the present factorisation
-    SparseRow G, F;
-    Vector column;  // B^-1 [F^T; 0]
   };
 
   // A request and what its pointers point to; empty: null.
@@ -144,19 +141,16 @@ class SaddlePoint {
   void analyse_direct();
   bool factorise_directly();
   void set_regularisation(bool on);
-  bool base_solve(Vector& b);
+  bool base_solve(Vector& b, bool separate = false);
+  void drop_contradictions(Vector& b, bool separate);
   bool project_active(std::span<const int> rows, In q, double t, const TangentOperators* T, const StepStart* start);
   bool project_rows(bool directions);
-  ActiveRow& place_row(std::size_t i, std::span<const int> rows);
-  void begin_rows(std::size_t count);
-  void solve_column(ActiveRow& row);
+  void place_rows(std::span<const int> rows);
+  void find_columns();
   bool run_cg(In r, In c, Accuracy accuracy, double reference, Out x, Out dl);
   bool prepare_iteration();
   void rigid_motions(In q, Vector& motions) const;
   bool solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy);
-  bool factorise_delassus();
-  void solve_delassus(Vector& b);
-  void solve_scaled_delassus(Vector& b);
 
   LinearSolver solver_;
   const System* system_ = nullptr;
@@ -167,11 +161,13 @@ class SaddlePoint {
   int parts_ = 1, rows_of_part_ = 0;
   Vector row_scale_;  // of every part
   double constraint_inconsistency_ = 0;
-  bool factorised_ = false, regularised_ = false, delassus_regularised_ = false, delassus_known_ = false;
+  bool factorised_ = false, regularised_ = false, delassus_known_ = false;
   std::vector<int> diagonal_;      // positions of the multiplier diagonal
   std::vector<ActiveRow> active_;  // the first n_A_ are in use
-  Vector D_, d_rhs_, d_residual_, d_correction_, d_scale_;
-  DenseLu D_lu_;
+  std::vector<int> place_;         // of a row in active_; -1 between calls
+  Delassus delassus_;
+  std::vector<CondensedRow*> condensed_;  // rows that a call is about
+  Vector d_rhs_, change_, size_;
 
   // conjugate gradients
   bool iterative_ = false;  // they were chosen

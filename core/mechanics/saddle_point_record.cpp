@@ -121,10 +121,10 @@ void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool fact
   }
   const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
   const auto number = [](long n) { return static_cast<double>(n); };
-  record.set(
-      prefix + "conjugate gradients",
-      {flag(direct_), flag(direct_known_), flag(multigrid_), flag(cg_->rest().expects_redundant()), number(cg_failures_), number(cg_counters_.fallbacks),
-       number(cg_counters_.cg_solves), number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)});
+  record.set(prefix + "conjugate gradients",
+             {flag(direct_), flag(direct_known_), flag(multigrid_), flag(cg_->rest().expects_redundant()),
+              number(cg_failures_), number(cg_counters_.fallbacks), number(cg_counters_.cg_solves),
+              number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)});
   kept_.save(record, prefix, kept);
   if (direct_known_) solver_.save(record, prefix);
 }

@@ -1,4 +1,4 @@
-// SaddlePoint: direct solves of the matrix and of the Delassus operator, regularised where rows are redundant.
+// SaddlePoint: direct solves of the matrix, regularised where rows are redundant.
 
 #include "core/mechanics/saddle_point.hpp"
 
@@ -12,8 +12,7 @@ namespace carom {
 
 namespace {
 
-constexpr double proximal = 1e-8;         // eps of the regularisations, relative to the largest diagonal entry
-constexpr double rank_tolerance = 1e-10;  // pivots of the Delassus operator below this mean redundant rows
+constexpr double proximal = 1e-8;  // eps of the regularisation, relative to the largest diagonal entry
 constexpr int refinements = 3;
 
 }  // namespace
@@ -44,7 +43,8 @@ void SaddlePoint::set_regularisation(bool on) {
   }
 }
 
-bool SaddlePoint::base_solve(Vector& b) {
+// separate: b holds right-hand sides of different components, which must not depend on each other.
+bool SaddlePoint::base_solve(Vector& b, bool separate) {
   if (iterative()) {
     // a right-hand side that is no step of Newton's method, and without rows
     scale_into(-1.0, b, residual_);
@@ -72,76 +72,35 @@ bool SaddlePoint::base_solve(Vector& b) {
     multiply(*pattern_, values_, correction_, rhs_scratch_);
     axpy(-1.0, rhs_scratch_, residual_);
   }
-  // corrections that come again in every sweep belong to rows that contradict each other: their multipliers hardly move
-  // anything, and would only grow
-  double change = 0, size = 0;
-  for (std::size_t i = at(n_); i < at(n_ + n_b_); ++i) {
-    size += correction_[i] * correction_[i];
-    change += (correction_[i] - previous_[i]) * (correction_[i] - previous_[i]);
-  }
-  if (change < 0.01 * size) {
-    axpy(-refinements, correction_, b);
-    multiply(*pattern_, values_, correction_, rhs_scratch_);
-    axpy(refinements, rhs_scratch_, residual_);
-  }
+  drop_contradictions(b, separate);
   turn(b);
   for (std::size_t i = 0; i < unit_.size(); ++i) residual_[i] /= unit_[i];
   return true;
 }
 
-bool SaddlePoint::factorise_delassus() {
-  if (delassus_known_) return true;
-  const int n = n_A_;
-  D_.resize(at(n * n));
-  d_rhs_.resize(at(n));
-  d_residual_.resize(at(n));
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) {
-      const SparseRow& G = active_[at(i)].G;
-      const Vector& column = active_[at(j)].column;
-      double sum = 0;
-      for (std::size_t k = 0; k < G.equation.size(); ++k) sum += G.value[k] * column[at(G.equation[k])];
-      D_[at(i * n + j)] = sum;
-    }
-  // rows of bodies of very different mass are no redundant rows: judge rank with a unit diagonal
-  d_scale_.resize(at(n));
-  for (int i = 0; i < n; ++i) {
-    const double d = std::abs(D_[at(i * n + i)]);
-    d_scale_[at(i)] = d > 0 ? 1 / std::sqrt(d) : 1.0;
+// Corrections that come again in every sweep belong to rows that contradict each other: their multipliers hardly move
+// anything, and would only grow. Judged for all components together, or for each of them.
+void SaddlePoint::drop_contradictions(Vector& b, bool separate) {
+  const Components& components = delassus_.components();
+  separate = separate && components.count() > 1;
+  change_.assign(separate ? at(components.count()) : 1, 0.0);
+  size_.assign(change_.size(), 0.0);
+  const auto part = [&](std::size_t i) { return separate ? at(components.of(static_cast<int>(i))) : 0; };
+  for (std::size_t i = at(n_); i < at(n_ + n_b_); ++i) {
+    const double difference = correction_[i] - previous_[i];
+    size_[part(i)] += correction_[i] * correction_[i];
+    change_[part(i)] += difference * difference;
   }
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) D_[at(i * n + j)] *= d_scale_[at(i)] * d_scale_[at(j)];
-  delassus_regularised_ = !(D_lu_.factorise(D_, n) > rank_tolerance);
-  delassus_known_ = true;
-  if (!delassus_regularised_) return true;
-  delassus_known_ = D_lu_.factorise(D_, n, proximal) > 0;
-  return delassus_known_;
-}
-
-void SaddlePoint::solve_delassus(Vector& b) {
-  const int n = n_A_;
-  for (int i = 0; i < n; ++i) b[at(i)] *= d_scale_[at(i)];
-  solve_scaled_delassus(b);
-  for (int i = 0; i < n; ++i) b[at(i)] *= d_scale_[at(i)];
-}
-
-void SaddlePoint::solve_scaled_delassus(Vector& b) {
-  const int n = n_A_;
-  if (!delassus_regularised_) {
-    D_lu_.solve(b);
-    return;
+  bool any = false;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const bool drop = change_[part(i)] < 0.01 * size_[part(i)];
+    any = any || drop;
+    if (!drop) correction_[i] = 0;
   }
-  d_residual_ = b;
-  std::fill(b.begin(), b.end(), 0.0);
-  d_correction_.resize(at(n));
-  for (int k = 0; k < refinements; ++k) {
-    d_correction_ = d_residual_;
-    D_lu_.solve(d_correction_);
-    for (int i = 0; i < n; ++i) {
-      b[at(i)] += d_correction_[at(i)];
-      for (int j = 0; j < n; ++j) d_residual_[at(i)] -= D_[at(i * n + j)] * d_correction_[at(j)];
-    }
-  }
+  if (!any) return;
+  axpy(-refinements, correction_, b);
+  multiply(*pattern_, values_, correction_, rhs_scratch_);
+  axpy(refinements, rhs_scratch_, residual_);
 }
 
 }  // namespace carom

@@ -53,9 +53,10 @@ void SaddlePoint::set_active(std::span<const int> rows, In q, double t, const Ta
     if (projected_) return;
     for (ActiveRow& row : active_) row.kept = false, row.row = -1;
   }
-  begin_rows(rows.size());
+  place_rows(rows);
+  condensed_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    ActiveRow& a = place_row(i, rows);
+    ActiveRow& a = active_[i];
     const ConstraintBlock& block = *system_->constraints()[at(system_->row_place(a.row).block)];
     if (a.kept && block.traits().linear) continue;
     system_->row_gradient(a.row, q, t, T, a.G, start);
@@ -63,8 +64,10 @@ void SaddlePoint::set_active(std::span<const int> rows, In q, double t, const Ta
       system_->row_gradient(a.row, q, t, nullptr, a.F, start);
     else
       a.F = a.G;
-    solve_column(a);
+    condensed_.push_back(&a);
+    a.kept = true;
   }
+  find_columns();
 }
 
 void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRow> G, std::span<const SparseRow> F) {
@@ -72,51 +75,64 @@ void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRo
   if (iterative()) {
     n_A_ = static_cast<int>(rows.size());
     if (rows.size() > active_.size()) active_.resize(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      active_[i] = {rows[i], false, G[i], F[i], std::move(active_[i].column)};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      active_[i].row = rows[i];
+      active_[i].kept = false;
+      active_[i].G = G[i];
+      active_[i].F = F[i];
+    }
     projected_ = project_rows(true);
     if (projected_) return;
     for (ActiveRow& row : active_) row.kept = false, row.row = -1;
   }
-  begin_rows(rows.size());
+  place_rows(rows);
+  condensed_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    ActiveRow& a = place_row(i, rows);
+    ActiveRow& a = active_[i];
     a.G = G[i];
     a.F = F[i];
-    solve_column(a);
+    condensed_.push_back(&a);
+    a.kept = true;
   }
+  find_columns();
 }
 
-void SaddlePoint::begin_rows(std::size_t count) {
-  delassus_known_ = delassus_known_ && at(n_A_) == count;
-  n_A_ = static_cast<int>(count);
-  if (count > active_.size()) active_.resize(count);
-}
-
-// Brings row rows[i] into place i, with the column that is known of it.
-SaddlePoint::ActiveRow& SaddlePoint::place_row(std::size_t i, std::span<const int> rows) {
-  std::size_t j = i;
-  while (j < active_.size() && active_[j].row != rows[i]) ++j;
-  if (j == active_.size()) {
-    // a new row takes the first place that no wanted row holds
-    for (j = i; j + 1 < active_.size(); ++j)
-      if (std::find(rows.begin(), rows.end(), active_[j].row) == rows.end()) break;
-    active_[j].kept = false;
-    active_[j].row = rows[i];
-  }
-  if (j != i) {
-    std::swap(active_[i], active_[j]);
-    delassus_known_ = false;
-  }
-  return active_[i];
-}
-
-// B^-1 [F^T; 0]
-void SaddlePoint::solve_column(ActiveRow& row) {
+// Brings the rows into their places, each with the column that is known of it.
+void SaddlePoint::place_rows(std::span<const int> rows) {
+  const auto same = [](const ActiveRow& a, int row) { return a.row == row; };
+  delassus_known_ = delassus_known_ && at(n_A_) == rows.size();
+  n_A_ = static_cast<int>(rows.size());
+  if (rows.size() > active_.size()) active_.resize(rows.size());
+  if (std::equal(active_.begin(), active_.begin() + n_A_, rows.begin(), same)) return;
   delassus_known_ = false;
-  row.column.assign(at(n_ + n_b_), 0.0);
-  for (std::size_t k = 0; k < row.F.equation.size(); ++k) row.column[at(row.F.equation[k])] += row.F.value[k];
-  row.kept = base_solve(row.column);
+  for (std::size_t j = 0; j < active_.size(); ++j)
+    if (active_[j].row >= 0 && place_[at(active_[j].row)] < 0) place_[at(active_[j].row)] = static_cast<int>(j);
+
+  // rows that are known come into their places; what then lies in the place of a new row is not wanted
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const int j = place_[at(rows[i])];
+    if (j < 0 || at(j) == i) continue;
+    std::swap(active_[i], active_[at(j)]);
+    const int displaced = active_[at(j)].row;
+    if (displaced >= 0 && place_[at(displaced)] == static_cast<int>(i)) place_[at(displaced)] = j;
+    place_[at(rows[i])] = static_cast<int>(i);
+  }
+  for (const ActiveRow& a : active_)
+    if (a.row >= 0) place_[at(a.row)] = -1;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (active_[i].row == rows[i]) continue;
+    active_[i].row = rows[i];
+    active_[i].kept = false;
+  }
+}
+
+// B^-1 [F^T; 0] of condensed_
+void SaddlePoint::find_columns() {
+  if (condensed_.empty()) return;
+  delassus_known_ = false;
+  if (delassus_.components().count() == 0) delassus_.analyse(*pattern_, active_.size());
+  if (delassus_.find_columns(condensed_, [this](Vector& b) { return base_solve(b, true); })) return;
+  for (CondensedRow* const row : condensed_) static_cast<ActiveRow*>(row)->kept = false;
 }
 
 }  // namespace carom

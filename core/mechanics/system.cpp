@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
 #include "core/lie/so3.hpp"
@@ -14,19 +15,23 @@ namespace carom {
 
 namespace {
 
-// Equations of the local components of all items of a topology.
+// Equations of the local components of an item, and of all items of a topology.
+void locate_equations(const Topology& topology, const DofMap& dofs, int item, LocalEquations& equations) {
+  int* e = equations.of.data() + at(item) * at(topology.local_size);
+  for (std::size_t k = 0; k < topology.slots.size(); ++k) {
+    const Slot slot = topology.slots[k];
+    const int node = topology.node(item, static_cast<int>(k));
+    for (int c = 0; c < slot.components; ++c, ++e) {
+      *e = dofs.equation(node, slot.first_component + c);
+      equations.complete = equations.complete && *e >= 0;
+    }
+  }
+}
+
 LocalEquations local_equations(const Topology& topology, const DofMap& dofs) {
   LocalEquations equations;
-  equations.of.reserve(at(topology.items) * at(topology.local_size));
-  for (int item = 0; item < topology.items; ++item)
-    for (std::size_t k = 0; k < topology.slots.size(); ++k) {
-      const Slot slot = topology.slots[k];
-      const int node = topology.node(item, static_cast<int>(k));
-      for (int c = 0; c < slot.components; ++c) {
-        equations.of.push_back(dofs.equation(node, slot.first_component + c));
-        equations.complete = equations.complete && equations.of.back() >= 0;
-      }
-    }
+  equations.of.resize(at(topology.items) * at(topology.local_size));
+  for (int item = 0; item < topology.items; ++item) locate_equations(topology, dofs, item, equations);
   return equations;
 }
 
@@ -216,6 +221,7 @@ void System::finalize() {
       }
     }
     uses_T_ = uses_T_ || !tables->frames.empty();
+    if (block.traits().searching) tables->nodes = block.topology().nodes;
     constraint_tables_.push_back(std::move(tables));
   }
   saddle_ = builder.build();
@@ -267,44 +273,95 @@ void System::finalize() {
 void System::locate_rows(std::size_t b) {
   ConstraintTables& tables = *constraint_tables_[b];
   const ConstraintBlock& block = *constraints_[b];
-  const std::size_t m = at(block.topology().local_size);
-  const auto positions = [&](std::span<const int> rows, std::span<const int> cols, std::vector<int>& out) {
-    for (const int r : rows)
-      for (const int c : cols) out.push_back(r < 0 || c < 0 ? -1 : saddle_.find(r, c));
-  };
-  for (std::vector<int>* list : {&tables.positions, &tables.lower, &tables.upper}) list->clear();
-  for (std::size_t i = 0; i < at(block.topology().items); ++i) {
-    const std::span<const int> local(tables.equations.of.data() + i * m, m);
-    if (!block.traits().linear) positions(local, local, tables.positions);
-    if (block.traits().kind != RowKind::bilateral) continue;
-    for (int r = 0; r < block.rows(); ++r) {
-      const int row[1] = {size() + first_row_[b] + static_cast<int>(i) * block.rows() + r};
-      positions(row, local, tables.lower);
-      positions(local, row, tables.upper);
+  const std::size_t items = at(block.topology().items), m = at(block.topology().local_size);
+  if (!block.traits().linear) tables.positions.resize(items * m * m);
+  if (block.traits().kind == RowKind::bilateral)
+    for (std::vector<int>* list : {&tables.lower, &tables.upper}) list->resize(items * at(block.rows()) * m);
+  for (std::size_t i = 0; i < items; ++i) {
+    locate_item(b, i);
+    if (block.traits().searching) left_out_ += left_out_of(b, i);
+  }
+}
+
+void System::locate_item(std::size_t b, std::size_t i) {
+  ConstraintTables& tables = *constraint_tables_[b];
+  const ConstraintBlock& block = *constraints_[b];
+  const std::size_t m = at(block.topology().local_size), rows = at(block.rows());
+  const std::span<const int> local(tables.equations.of.data() + i * m, m);
+  const auto position = [&](int r, int c) { return r < 0 || c < 0 ? -1 : saddle_.find(r, c); };
+  if (!block.traits().linear)
+    for (std::size_t r = 0; r < m; ++r)
+      for (std::size_t c = 0; c < m; ++c) tables.positions[(i * m + r) * m + c] = position(local[r], local[c]);
+  if (block.traits().kind != RowKind::bilateral) return;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const int row = size() + first_row_[b] + static_cast<int>(i * rows + r);
+    for (std::size_t c = 0; c < m; ++c) {
+      tables.lower[(i * rows + r) * m + c] = position(row, local[c]);
+      tables.upper[(i * rows + r) * m + c] = position(local[c], row);
     }
   }
 }
 
+// Entries of an item's geometric term that the pattern does not have.
+long System::left_out_of(std::size_t b, std::size_t i) const {
+  const ConstraintTables& tables = *constraint_tables_[b];
+  const std::size_t m = at(constraints_[b]->topology().local_size);
+  if (tables.positions.empty()) return 0;
+  const int* const e = tables.equations.of.data() + i * m;
+  long count = 0;
+  for (std::size_t r = 0; r < m; ++r)
+    for (std::size_t c = 0; c < m; ++c)
+      count += e[r] >= 0 && e[c] >= 0 && tables.positions[(i * m + r) * m + c] < 0 ? 1 : 0;
+  return count;
+}
+
+// Renews the tables of items that were bound to other nodes.
+void System::update_items(std::size_t b) {
+  ConstraintBlock& block = *constraints_[b];
+  ConstraintTables& tables = *constraint_tables_[b];
+  const Topology& topology = block.topology();
+  block.bind(dofs_);
+  tables.frames = frame_columns(topology, dofs_);
+  const std::size_t slots = topology.slots.size();
+  for (std::size_t i = 0; i < at(topology.items); ++i) {
+    const auto first = static_cast<std::ptrdiff_t>(i * slots), last = first + static_cast<std::ptrdiff_t>(slots);
+    const auto now = topology.nodes.begin();
+    if (std::equal(now + first, now + last, tables.nodes.begin() + first)) continue;
+    left_out_ -= left_out_of(b, i);
+    locate_equations(topology, dofs_, static_cast<int>(i), tables.equations);
+    locate_item(b, i);
+    left_out_ += left_out_of(b, i);
+  }
+  tables.nodes = topology.nodes;
+}
+
 void System::find_candidates(In q, In v, double t, double h) {
   if (!searching_) return;
-  left_out_ = 0;
+  for (std::size_t b = 0; b < constraints_.size(); ++b)
+    if (constraints_[b]->traits().searching && constraints_[b]->find_candidates(q.data(), v.data(), t, h))
+      update_items(b);
+}
+
+Vector System::candidates() const {
+  Vector nodes;
+  for (const auto& block : constraints_)
+    if (block->traits().searching)
+      nodes.insert(nodes.end(), block->topology().nodes.begin(), block->topology().nodes.end());
+  return nodes;
+}
+
+void System::restore_candidates(In nodes) {
+  std::size_t first = 0;
   for (std::size_t b = 0; b < constraints_.size(); ++b) {
-    ConstraintBlock& block = *constraints_[b];
-    if (!block.traits().searching) continue;
-    ConstraintTables& tables = *constraint_tables_[b];
-    if (block.find_candidates(q.data(), v.data(), t, h)) {
-      block.bind(dofs_);
-      tables.equations = local_equations(block.topology(), dofs_);
-      tables.frames = frame_columns(block.topology(), dofs_);
-      locate_rows(b);
-    }
-    const std::size_t m = at(block.topology().local_size);
-    for (std::size_t k = 0; k < tables.positions.size(); ++k) {
-      const std::size_t item = k / (m * m), row = k % (m * m) / m, column = k % m;
-      const int* const e = tables.equations.of.data() + item * m;
-      left_out_ += tables.positions[k] < 0 && e[row] >= 0 && e[column] >= 0 ? 1 : 0;
-    }
+    if (!constraints_[b]->traits().searching) continue;
+    const std::size_t count = constraints_[b]->topology().nodes.size();
+    if (first + count > nodes.size()) throw std::invalid_argument("System: the candidates do not fit");
+    const In own = nodes.subspan(first, count);
+    constraints_[b]->restore_candidates(std::vector<int>(own.begin(), own.end()));
+    update_items(b);
+    first += count;
   }
+  if (first != nodes.size()) throw std::invalid_argument("System: the candidates do not fit");
 }
 
 std::string System::row_name(int row) const {

@@ -197,6 +197,10 @@ class System {
   /// so Newton's method converges linearly there; left_out() counts these entries.
   void find_candidates(In q, In v, double t, double h);
   long left_out() const { return left_out_; }
+  /// The nodes to which the items of searching blocks are bound, for a restart; empty without such blocks.
+  Vector candidates() const;
+  /// std::invalid_argument if the nodes do not fit the blocks.
+  void restore_candidates(In nodes);
 
   // Matrices.
   /// Pattern of order size() + bilateral(); contains the diagonal.
@@ -220,6 +224,9 @@ class System {
   void for_blocks(RowSelection set, const Visit& visit) const;
   void find_solid_nodes();
   void locate_rows(std::size_t block);
+  void locate_item(std::size_t block, std::size_t item);
+  void update_items(std::size_t block);
+  long left_out_of(std::size_t block, std::size_t item) const;
   void add_gravity(In q, Out f) const;
   /// a += c gamma for the translations of the items' nodes; scalar coordinates are not affected by gravity.
   void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;

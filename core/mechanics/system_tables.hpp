@@ -77,6 +77,7 @@ struct System::ConstraintTables {
   std::vector<int> lower;      // positions in the rows of the multipliers: items * rows * local_size
   std::vector<int> upper;      // positions in the columns of the multipliers, row after row: items * rows * local_size
   std::vector<FrameColumn> frames;
+  std::vector<int> nodes;  // of searching blocks: to which the tables belong
 };
 
 /// For every target the list of its contributions, in the order in which they are summed.

@@ -146,6 +146,7 @@ void Simulation::save(NamedArrays& record) const {
   Vector values;
   visit_statistics(statistics_, [&](const auto& x) { values.push_back(static_cast<double>(x)); });
   record.set("statistics", std::move(values));
+  if (Vector nodes = system_.candidates(); !nodes.empty()) record.set("candidates", std::move(nodes));
 }
 
 void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end) {
@@ -154,6 +155,8 @@ void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end
   visit_statistics(statistics_, [&](const auto&) { ++count; });
   if (grid == nullptr || grid->size() != 6 || statistics == nullptr || statistics->size() != count)
     throw std::invalid_argument("Simulation: the record does not fit");
+  const Vector* const candidates = record.find("candidates");
+  system_.restore_candidates(candidates != nullptr ? In(*candidates) : In());
   std::size_t i = 0;
   visit_statistics(statistics_, [&](auto& x) { x = static_cast<std::decay_t<decltype(x)>>((*statistics)[i++]); });
   statistics_.earlier_seconds = statistics_.step_seconds + statistics_.observer_seconds;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "contact/gap/near_spheres.hpp"
 #include "contact/gap/point_contact.hpp"
 #include "contact/gap/sphere_contact.hpp"
 #include "io/model/types/registry.hpp"
@@ -17,6 +18,9 @@ namespace carom {
 using nlohmann::json;
 
 namespace {
+
+// Beyond, most pairs are far apart, and a search finds those that may touch.
+constexpr std::size_t most_spheres_with_all_pairs = 20;
 
 std::string shown(double value) { return json(value).dump(); }
 
@@ -82,32 +86,40 @@ bool ContactBuilder::take_candidates(std::size_t more, const std::string& pointe
 
 void ContactBuilder::read_spheres(const json& contact, const std::string& pointer) {
   const std::string name = text(contact["name"]);
-  std::vector<SpherePair> pairs;
+  const double restitution = contact["restitution"].get<double>();
   const json& between = contact["between"];
-  if (!take_candidates(between.size() * (between.size() - 1) / 2, pointer)) return;
+  std::vector<ContactSphere> spheres;
   for (std::size_t i = 0; i < between.size(); ++i) {
-    const BodyInfo* a = context_.model.find_body(text(between[i]));
-    if (a == nullptr || !(a->radius > 0)) {
+    const BodyInfo* body = context_.model.find_body(text(between[i]));
+    if (body != nullptr && body->radius > 0)
+      spheres.push_back({body->name, body->nodes[0], body->radius});
+    else
       context_.error(pointer + "/between/" + std::to_string(i),
                      "expected a body with the shape of a sphere, or a point mass with a radius > 0");
-      continue;
-    }
-    for (std::size_t k = i + 1; k < between.size(); ++k) {
-      const BodyInfo* b = context_.model.find_body(text(between[k]));
-      if (b == nullptr || !(b->radius > 0)) continue;
-      SpherePair pair;
-      pair.name = name + (between.size() > 2 ? "[" + a->name + "," + b->name + "]" : "");
-      pair.node_a = a->nodes[0];
-      pair.node_b = b->nodes[0];
-      pair.radius_a = a->radius;
-      pair.radius_b = b->radius;
-      pair.restitution = contact["restitution"].get<double>();
-      context_.model.thinnest_obstacle = std::min(context_.model.thinnest_obstacle, 2 * std::min(a->radius, b->radius));
-      pairs.push_back(std::move(pair));
-    }
   }
-  if (pairs.empty()) return;
-  auto block = std::make_unique<SphereContactBlock>(name, std::move(pairs));
+  if (spheres.size() < between.size()) return;
+  for (const ContactSphere& s : spheres)
+    context_.model.thinnest_obstacle = std::min(context_.model.thinnest_obstacle, 2 * s.radius);
+  std::unique_ptr<SphereContactBlock> block;
+  if (between.size() > most_spheres_with_all_pairs) {
+    if (!take_candidates(NearSpheresBlock::rows_per_sphere * between.size(), pointer)) return;
+    block = std::make_unique<NearSpheresBlock>(name, std::move(spheres), restitution);
+  } else {
+    if (!take_candidates(between.size() * (between.size() - 1) / 2, pointer)) return;
+    std::vector<SpherePair> pairs;
+    for (auto a = spheres.begin(); a != spheres.end(); ++a)
+      for (auto b = a + 1; b != spheres.end(); ++b) {
+        SpherePair pair;
+        pair.name = name + (between.size() > 2 ? "[" + a->name + "," + b->name + "]" : "");
+        pair.node_a = a->node;
+        pair.node_b = b->node;
+        pair.radius_a = a->radius;
+        pair.radius_b = b->radius;
+        pair.restitution = restitution;
+        pairs.push_back(std::move(pair));
+      }
+    block = std::make_unique<SphereContactBlock>(name, std::move(pairs));
+  }
   const auto undirected = [b = block.get()](const ConstraintInput& in) { return b->undirected(in); };
   contacts_.push_back({name, {&context_.model.system.add(std::move(block))}, pointer, {undirected}});
 }

@@ -55,6 +55,7 @@ class Builder {
     initial_state();
     read_time();
     check_motion();
+    system.find_candidates(model_->state.q, model_->state.v, model_->state.t, 0);
     if (issues_.empty()) contacts_.check_directions(model_->state);
     if (!issues_.empty()) return nullptr;
     project_initial_state();

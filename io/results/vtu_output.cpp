@@ -80,14 +80,6 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
     add_part(std::move(part));
     mark_cells(3, -1);
   }
-  for (const auto& block : model.system.constraints())
-    if (block->traits().kind != RowKind::bilateral)
-      for (int item = 0; item < block->topology().items; ++item) {
-        // the first side of a stop may be the ground
-        const int first = block->topology().node(item, 0);
-        contact_nodes_.insert(contact_nodes_.end(), at(block->rows()),
-                              first < 0 ? block->topology().node(item, 1) : first);
-      }
   first_contact_point_ = piece_.point_count();
   SurfaceMesh vertex;
   vertex.points = {Vec3::Zero()};
@@ -300,10 +292,18 @@ void VtuOutput::fill_contacts(const StepView& view) {
     const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
     const double force = view.integrator.row_force(view.state, row);
     // the body's contact point
-    const int node = contact_nodes_[at(i)];
-    const double* q = view.state.q.data() + system.dofs().configuration_offset(node);
-    const PointState center = point_state(q, system.dofs().kind(node), Vec3::Zero());
-    fill_point(point, material_point(view, node, center.R.transpose() * (place.point - center.x)));
+    const System::RowPlace row_place = system.row_place(row);
+    const Topology& topology = system.constraints()[at(row_place.block)]->topology();
+    // the first side of a stop may be the ground; both sides of a row without a pair are
+    int node = topology.node(row_place.item, 0);
+    if (node < 0 && topology.slots.size() > 1) node = topology.node(row_place.item, 1);
+    Vec3 offset = place.point;
+    if (node >= 0) {
+      const double* q = view.state.q.data() + system.dofs().configuration_offset(node);
+      const PointState center = point_state(q, system.dofs().kind(node), Vec3::Zero());
+      offset = center.R.transpose() * (place.point - center.x);
+    }
+    fill_point(point, material_point(view, node, offset));
     for (int c = 0; c < 3; ++c) piece_.point_fields[contact_force].values[3 * point + at(c)] = force * place.normal[c];
     piece_.point_fields[gap].values[point] = system.row_gap(row, view.state.q, view.state.t);
   }

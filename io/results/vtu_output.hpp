@@ -82,7 +82,6 @@ class VtuOutput final : public Observer {
   Vector element_values_, velocities_,
       node_sums_;  // sums of one field per node, then the number of contributions
   std::size_t first_contact_point_ = 0;
-  std::vector<int> contact_nodes_;  // first node of each unilateral row
   long every_ = 0;
   bool given_stride_ = false;
   double interval_ = 0, next_ = 0;

@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <fstream>
 
 #include "tests/cli/restart_runs.hpp"
+#include "tests/support/many_bodies.hpp"
 
 using namespace carom::cli_test;
 
@@ -50,6 +52,19 @@ TEST_CASE("restart: a later end gives the same bytes as if it had been meant fro
     REQUIRE(run("_r", {"--until", "0.6", "--restart", "last"}) == 0);
     check_same_results(directory / (name + "_whole"), directory / (name + "_r"));
   }
+}
+
+TEST_CASE("restart: spheres whose rows are bound to near pairs go on to the same bytes") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "spheres.json") << carom::test::spheres_in_box(48, 1e-3, 0.2);
+  const auto run = [&](const std::string& results, const Words& more) {
+    return run_carom(directory, joined({"run", "spheres.json", "-q", "-o", results}, more)).code;
+  };
+  REQUIRE(run("whole", {}) == 0);
+  REQUIRE(run("r", {"--until", "0.08"}) == 0);
+  REQUIRE(run("r", {"--until", "0.13", "--restart", "last"}) == 0);
+  REQUIRE(run("r", {"--until", "0.2", "--restart", "last"}) == 0);
+  check_same_results(directory / "whole", directory / "r");
 }
 
 TEST_CASE("restart: strides that follow from the duration stay those of the first start") {

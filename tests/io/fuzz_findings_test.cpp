@@ -132,16 +132,18 @@ TEST_CASE("reader: more elements than memory bears are an error of the body that
   CHECK(document.issues()[0].message == "expected at most 1000000 elements in all bodies, got 1200000 up to this one");
 }
 
-TEST_CASE("builder: more pairs of spheres than memory bears are an error of the contact") {
-  const int n = 2001;  // 2001000 pairs
-  const std::string spheres =
-      repeated(n, R"({"name":"b#","type":"point_mass","mass":1,"radius":1,"position":[#,0,0]})");
-  const ModelDocument document = carom::parse_model(
-      model_with(R"(,"contacts":[{"name":"all","between":[)" + repeated(n, "\"b#\"") + "]}]", spheres), "model.json");
+TEST_CASE("builder: more points of contacts than memory bears are an error of the contact") {
+  const std::string bar = R"({"name":"b","type":"bar","from":[0,0,0],"to":[1,0,0],"elements":1000000,)"
+                          R"("material":"m","section":"s"})";
+  const std::string parts =
+      R"(,"materials":[{"name":"m","type":"linear_elastic","young":1,"density":1}],)"
+      R"("sections":[{"name":"s","type":"area","area":1}],"contacts":[)" +
+      repeated(2, R"({"name":"c#","on":"b.nodes","obstacle":{"type":"plane","normal":[0,0,1]}})") + "]";
+  const ModelDocument document = carom::parse_model(model_with(parts, bar), "model.json");
   carom::ModelIssues issues = document.issues();
   CHECK(carom::build_model(document, {}, issues) == nullptr);
   REQUIRE(issues.size() == 1);
-  CHECK(issues[0].pointer == "/contacts/0");
+  CHECK(issues[0].pointer == "/contacts/1");
   CHECK(issues[0].message ==
-        "expected at most 2000000 points and pairs that may touch, got 2001000 up to this contact");
+        "expected at most 2000000 points and pairs that may touch, got 2000002 up to this contact");
 }

@@ -1,0 +1,406 @@
+#include "core/linear/delassus.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/index.hpp"
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+constexpr double proximal = 1e-8;                        // eps of the regularisation; the diagonal is 1
+constexpr double rank_tolerance = 1e-10;                 // smaller pivots of a dense island mean redundant rows
+constexpr double large_rank_tolerance = 100 * proximal;  // of a sparse island, which is regularised
+constexpr int refinements = 3;
+constexpr std::size_t most_dense_rows = 128;
+constexpr std::size_t many_columns = 64;  // of a component: its inverse costs fewer solves
+constexpr int many_components = 32;       // the same with any number of columns beyond that of its equations
+constexpr double symmetric_tolerance = 1e-12;
+
+int find_root(std::vector<int>& parent, int i) {
+  while (parent[at(i)] != i) i = parent[at(i)] = parent[at(parent[at(i)])];
+  return i;
+}
+
+// The smaller number is the root, whatever the order.
+void unite(std::vector<int>& parent, int a, int b) {
+  a = find_root(parent, a);
+  b = find_root(parent, b);
+  parent[at(std::max(a, b))] = std::min(a, b);
+}
+
+}  // namespace
+
+Components::Components(const SparsePattern& pattern) {
+  const int n = pattern.rows;
+  std::vector<int> parent(at(n));
+  std::iota(parent.begin(), parent.end(), 0);
+  for (int i = 0; i < n; ++i)
+    for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
+      unite(parent, i, pattern.column[at(k)]);
+  component_.resize(at(n));
+  place_.resize(at(n));
+  std::vector<std::size_t> size;
+  for (int i = 0; i < n; ++i) {
+    const int root = find_root(parent, i);
+    if (root == i) {
+      component_[at(i)] = static_cast<int>(size.size());
+      size.push_back(0);
+    }
+    const int c = component_[at(i)] = component_[at(root)];
+    place_[at(i)] = size[at(c)]++;
+  }
+  for (const std::size_t s : size) first_.push_back(first_.back() + s);
+  equations_.resize(at(n));
+  for (int i = 0; i < n; ++i) equations_[first_[at(component_[at(i)])] + place_[at(i)]] = i;
+}
+
+void Delassus::analyse(const SparsePattern& base, std::size_t rows) {
+  components_ = Components(base);
+  const std::size_t count = at(components_.count());
+  columns_of_.assign(count, 0);
+  turns_.assign(count, 0);
+  inverse_first_.assign(count, -1);
+  parent_.resize(count);
+  std::iota(parent_.begin(), parent_.end(), 0);
+  number_.assign(count, -1);
+  rows_of_component_.resize(count);
+  rhs_.assign(at(base.rows), 0.0);
+  islands_.clear();
+  islands_.resize(std::min<std::size_t>(1, rows));
+  for (Island& island : islands_) island.lu.reserve(static_cast<int>(rows));
+  for (std::vector<Job>* x : {&jobs_, &ordered_}) x->reserve(2 * rows);
+  for (std::vector<std::size_t>* x : {&turn_first_, &order_, &touched_first_}) x->reserve(rows + 2);
+  touched_.reserve(4 * rows);
+  island_of_.reserve(rows);
+  values_.reserve(rows * rows);
+  for (Vector* x : {&scale_, &b_, &residual_, &correction_, &product_}) x->reserve(rows);
+}
+
+// ---- columns
+
+// Distributes the columns over solves: those of a component take turns.
+void Delassus::list_jobs(Rows rows) {
+  jobs_.clear();
+  for (CondensedRow* const row : rows) {
+    row->parts.clear();
+    std::size_t size = 0;
+    for (const int e : row->F.equation) {
+      const int c = components_.of(e);
+      if (std::any_of(row->parts.begin(), row->parts.end(), [c](const auto& part) { return part.component == c; }))
+        continue;
+      row->parts.push_back({c, size});
+      size += components_.equations(c).size();
+      ++columns_of_[at(c)];
+    }
+    row->column.assign(size, 0.0);
+  }
+  // a component with many columns gets an inverse instead
+  inverse_.clear();
+  const std::size_t least = components_.count() > many_components ? 0 : many_columns;
+  const auto inverted = [&](int c) {
+    const std::size_t columns = at(columns_of_[at(c)]), size = components_.equations(c).size();
+    return columns > least && columns > size && size <= many_columns;
+  };
+  int turns = 0;
+  const auto add = [&](int component, int equation, std::size_t row, std::size_t part) {
+    jobs_.push_back({component, equation, turns_[at(component)]++, row, part});
+    turns = std::max(turns, turns_[at(component)]);
+  };
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::size_t p = 0; p < rows[r]->parts.size(); ++p) {
+      const int c = rows[r]->parts[p].component;
+      if (!inverted(c)) {
+        add(c, -1, r, p);
+      } else if (inverse_first_[at(c)] < 0) {
+        const std::span<const int> equations = components_.equations(c);
+        inverse_first_[at(c)] = static_cast<std::ptrdiff_t>(inverse_.size());
+        inverse_.resize(inverse_.size() + equations.size() * equations.size());
+        for (const int e : equations) add(c, e, r, p);
+      }
+    }
+  for (const Job& job : jobs_) turns_[at(job.component)] = 0;
+
+  // stable sort by turn
+  turn_first_.assign(at(turns) + 1, 0);
+  for (const Job& job : jobs_) ++turn_first_[at(job.turn) + 1];
+  std::partial_sum(turn_first_.begin(), turn_first_.end(), turn_first_.begin());
+  ordered_.resize(jobs_.size());
+  for (const Job& job : jobs_) ordered_[turn_first_[at(job.turn)]++] = job;
+  for (std::size_t k = turn_first_.size() - 1; k > 0; --k) turn_first_[k] = turn_first_[k - 1];
+  turn_first_[0] = 0;
+}
+
+bool Delassus::find_columns(Rows rows, const BaseSolve& solve) {
+  if (rows.empty()) return true;
+  list_jobs(rows);
+  bool found = true;
+  for (std::size_t turn = 0; found && turn + 1 < turn_first_.size(); ++turn) {
+    const std::span<const Job> jobs =
+        std::span(ordered_).subspan(turn_first_[turn], turn_first_[turn + 1] - turn_first_[turn]);
+    std::fill(rhs_.begin(), rhs_.end(), 0.0);
+    for (const Job& job : jobs) {
+      if (job.equation >= 0) {
+        rhs_[at(job.equation)] = 1;
+        continue;
+      }
+      const SparseRow& F = rows[job.row]->F;
+      for (std::size_t k = 0; k < F.equation.size(); ++k)
+        if (components_.of(F.equation[k]) == job.component) rhs_[at(F.equation[k])] += F.value[k];
+    }
+    found = solve(rhs_);
+    for (const Job& job : jobs) {
+      const std::span<const int> equations = components_.equations(job.component);
+      double* to = nullptr;
+      if (job.equation >= 0)
+        to = inverse_.data() + static_cast<std::size_t>(inverse_first_[at(job.component)]) +
+             components_.place(job.equation) * equations.size();
+      else
+        to = rows[job.row]->column.data() + rows[job.row]->parts[job.part].first;
+      for (const int e : equations) *to++ = rhs_[at(e)];
+    }
+  }
+  if (!inverse_.empty())
+    for (CondensedRow* const row : rows) apply_inverse(*row);
+  for (CondensedRow* const row : rows)
+    for (const CondensedRow::Part& part : row->parts) {
+      columns_of_[at(part.component)] = 0;
+      inverse_first_[at(part.component)] = -1;
+    }
+  return found;
+}
+
+// The parts of a column in components that have an inverse.
+void Delassus::apply_inverse(CondensedRow& row) const {
+  for (const CondensedRow::Part& part : row.parts) {
+    const std::ptrdiff_t first = inverse_first_[at(part.component)];
+    if (first < 0) continue;
+    const std::size_t size = components_.equations(part.component).size();
+    const Out to = Out(row.column).subspan(part.first, size);
+    for (std::size_t k = 0; k < row.F.equation.size(); ++k) {
+      const int e = row.F.equation[k];
+      if (components_.of(e) != part.component) continue;
+      const auto column = static_cast<std::size_t>(first) + components_.place(e) * size;
+      axpy(row.F.value[k], In(inverse_).subspan(column, size), to);
+    }
+  }
+}
+
+void Delassus::add_column(const CondensedRow& row, double l, Out x) const {
+  for (const CondensedRow::Part& part : row.parts) {
+    const double* value = row.column.data() + part.first;
+    for (const int e : components_.equations(part.component)) x[at(e)] += l * *value++;
+  }
+}
+
+// ---- islands
+
+void Delassus::find_islands(Rows rows) {
+  touched_.clear();
+  touched_first_.assign(1, 0);
+  for (const CondensedRow* const row : rows) {
+    const std::size_t first = touched_first_.back();
+    for (const SparseRow* const x : {&row->F, &row->G})
+      for (const int e : x->equation) {
+        const int c = components_.of(e);
+        if (std::find(touched_.begin() + static_cast<std::ptrdiff_t>(first), touched_.end(), c) != touched_.end())
+          continue;
+        touched_.push_back(c);
+        unite(parent_, c, touched_[first]);
+      }
+    touched_first_.push_back(touched_.size());
+  }
+  island_of_.clear();
+  island_count_ = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    // a row that moves nothing is alone
+    if (touched(r).empty()) {
+      island_of_.push_back(island_count_++);
+      continue;
+    }
+    int& number = number_[at(find_root(parent_, touched(r).front()))];
+    if (number < 0) number = island_count_++;
+    island_of_.push_back(number);
+  }
+  for (const int c : touched_) parent_[at(c)] = c, number_[at(c)] = -1;
+
+  // stable sort by island
+  if (islands_.size() < at(island_count_)) islands_.resize(at(island_count_));
+  for (int i = 0; i < island_count_; ++i) islands_[at(i)].first = islands_[at(i)].last = 0;
+  for (const int i : island_of_) ++islands_[at(i)].last;
+  std::size_t first = 0;
+  for (int i = 0; i < island_count_; ++i) {
+    Island& island = islands_[at(i)];
+    island.first = first;
+    first += island.last;
+    island.last = island.first;
+  }
+  order_.resize(rows.size());
+  for (std::size_t r = 0; r < rows.size(); ++r) order_[islands_[at(island_of_[r])].last++] = r;
+}
+
+double Delassus::entry(const CondensedRow& i, const CondensedRow& j) const {
+  const SparseRow& G = i.G;
+  double sum = 0;
+  if (components_.count() == 1 && !j.parts.empty()) {
+    for (std::size_t k = 0; k < G.equation.size(); ++k) sum += G.value[k] * j.column[at(G.equation[k])];
+    return sum;
+  }
+  const double* part = nullptr;  // of the column, in the component `of`
+  int of = -1;
+  for (std::size_t k = 0; k < G.equation.size(); ++k) {
+    const int e = G.equation[k], c = components_.of(e);
+    if (c != of) {
+      of = c;
+      part = nullptr;
+      for (const CondensedRow::Part& p : j.parts)
+        if (p.component == c) part = j.column.data() + p.first;
+    }
+    if (part != nullptr) sum += G.value[k] * part[components_.place(e)];
+  }
+  return sum;
+}
+
+bool Delassus::factorise(Rows rows) {
+  find_islands(rows);
+  scale_.resize(rows.size());
+  for (Vector* x : {&b_, &residual_, &correction_, &product_}) x->resize(rows.size());
+  values_.clear();
+  regularised_ = false;
+  for (int i = 0; i < island_count_; ++i) {
+    Island& island = islands_[at(i)];
+    island.sparse = false;
+    if (island.size() > most_dense_rows) {
+      list_rows_of_components(island);
+      double pairs = 0;  // at least the nonzero entries
+      for (std::size_t k = island.first; k < island.last; ++k)
+        for (const int c : touched(order_[k])) pairs += static_cast<double>(rows_of_component_[at(c)].size());
+      const double size = static_cast<double>(island.size());
+      island.sparse = 3 * pairs < size * size;
+    }
+    // rows of bodies of very different mass are no redundant rows: judge rank with a unit diagonal
+    for (std::size_t k = island.first; k < island.last; ++k) {
+      const CondensedRow& row = *rows[order_[k]];
+      const double d = std::abs(entry(row, row));
+      scale_[k] = d > 0 ? 1 / std::sqrt(d) : 1.0;
+    }
+    if (!(island.sparse ? factorise_sparse(island, rows) : factorise_dense(island, rows))) return false;
+    regularised_ = regularised_ || island.regularised;
+  }
+  return true;
+}
+
+bool Delassus::factorise_dense(Island& island, Rows rows) {
+  const std::size_t n = island.size();
+  island.values = values_.size();
+  values_.resize(values_.size() + n * n);
+  double* const D = values_.data() + island.values;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      D[i * n + j] = entry(*rows[order_[island.first + i]], *rows[order_[island.first + j]]) *
+                     (scale_[island.first + i] * scale_[island.first + j]);
+  const In values = In(values_).subspan(island.values, n * n);
+  island.regularised = !(island.lu.factorise(values, static_cast<int>(n)) > rank_tolerance);
+  return !island.regularised || island.lu.factorise(values, static_cast<int>(n), proximal) > 0;
+}
+
+void Delassus::list_rows_of_components(const Island& island) {
+  for (std::size_t k = island.first; k < island.last; ++k)
+    for (const int c : touched(order_[k])) rows_of_component_[at(c)].clear();
+  for (std::size_t k = island.first; k < island.last; ++k)
+    for (const int c : touched(order_[k])) rows_of_component_[at(c)].push_back(static_cast<int>(k - island.first));
+}
+
+void Delassus::find_pattern(const Island& island, SparsePattern& pattern) const {
+  pattern.rows = pattern.cols = static_cast<int>(island.size());
+  pattern.row_start.assign(1, 0);
+  pattern.column.clear();
+  for (std::size_t k = island.first; k < island.last; ++k) {
+    const auto first = static_cast<std::ptrdiff_t>(pattern.column.size());
+    for (const int c : touched(order_[k]))
+      pattern.column.insert(pattern.column.end(), rows_of_component_[at(c)].begin(), rows_of_component_[at(c)].end());
+    std::sort(pattern.column.begin() + first, pattern.column.end());
+    pattern.column.erase(std::unique(pattern.column.begin() + first, pattern.column.end()), pattern.column.end());
+    pattern.row_start.push_back(pattern.nonzeros());
+  }
+}
+
+bool Delassus::factorise_sparse(Island& island, Rows rows) {
+  if (!island.large) island.large = std::make_unique<SparseIsland>();
+  SparseIsland& large = *island.large;
+  SparsePattern pattern;
+  find_pattern(island, pattern);
+  large.values.resize(pattern.column.size());
+  for (int i = 0; i < pattern.rows; ++i)
+    for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k) {
+      const std::size_t a = island.first + at(i), b = island.first + at(pattern.column[at(k)]);
+      large.values[at(k)] = entry(*rows[order_[a]], *rows[order_[b]]) * (scale_[a] * scale_[b]);
+    }
+  // symmetric but for rounding?
+  bool symmetric = true;
+  large.shifted = large.values;
+  for (int i = 0; i < pattern.rows; ++i)
+    for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k) {
+      const int j = pattern.column[at(k)];
+      if (j == i) large.shifted[at(k)] += proximal;
+      if (j > i)
+        symmetric =
+            symmetric && std::abs(large.values[at(k)] - large.values[at(pattern.find(j, i))]) <= symmetric_tolerance;
+    }
+  // an analysis depends on the pattern only, but KLU's pivots and a fallback of CHOLMOD on what came before
+  const bool same = large.reusable && symmetric && pattern.row_start == large.pattern.row_start &&
+                    pattern.column == large.pattern.column;
+  large.pattern = std::move(pattern);
+  if (!same) {
+    large.solver.set_method(symmetric ? LinearMethod::cholmod_quick : LinearMethod::automatic);
+    large.solver.analyse(large.pattern, {symmetric, symmetric});
+  }
+  const long fallbacks = large.solver.counters().fallbacks;
+  const bool regular = large.solver.factorise(large.shifted) == FactorStatus::ok;
+  large.reusable = symmetric && regular && large.solver.counters().fallbacks == fallbacks;
+  island.regularised = regular && large.solver.reciprocal_condition() < large_rank_tolerance;
+  return regular;
+}
+
+// ---- solution
+
+void Delassus::solve(Out b) {
+  for (int i = 0; i < island_count_; ++i) {
+    Island& island = islands_[at(i)];
+    for (std::size_t k = island.first; k < island.last; ++k) b_[k] = b[order_[k]] * scale_[k];
+    solve_island(island);
+    for (std::size_t k = island.first; k < island.last; ++k) b[order_[k]] = b_[k] * scale_[k];
+  }
+}
+
+// In place in b_, of the scaled operator.
+void Delassus::solve_island(Island& island) {
+  const std::size_t n = island.size();
+  const Out b = Out(b_).subspan(island.first, n);
+  if (!island.sparse && !island.regularised) return island.lu.solve(b);
+  // proximal point: refine against the operator without the regularisation
+  const Out residual = Out(residual_).first(n), correction = Out(correction_).first(n);
+  copy(b, residual);
+  set_zero(b);
+  for (int sweep = 0; sweep < refinements; ++sweep) {
+    copy(residual, correction);
+    if (island.sparse) {
+      island.large->solver.solve(correction);
+      axpy(1.0, correction, b);
+      multiply(island.large->pattern, island.large->values, correction, Out(product_).first(n));
+      axpy(-1.0, In(product_).first(n), residual);
+      continue;
+    }
+    island.lu.solve(correction);
+    const double* const D = values_.data() + island.values;
+    for (std::size_t i = 0; i < n; ++i) {
+      b[i] += correction[i];
+      for (std::size_t j = 0; j < n; ++j) residual[i] -= D[i * n + j] * correction[j];
+    }
+  }
+}
+
+}  // namespace carom
