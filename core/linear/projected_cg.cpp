@@ -19,8 +19,9 @@ using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 constexpr int largest_rows = 8;  // of one node
 constexpr double rank_tolerance = 1e-10;
 constexpr int gmres_restart = 60;
-constexpr double gmres_progress = 0.9;  // of the residual, in every cycle
-constexpr int most_columns = 96;        // of the rest, with multigrid: each costs a cycle
+constexpr double gmres_reduction = 1e-3;  // beyond the target: Newton's method is not to lose its way here
+constexpr double gmres_progress = 0.9;    // of the residual, in every cycle
+constexpr int most_columns = 96;          // of the rest, with multigrid: each costs a cycle
 
 using Doubles [[gnu::vector_size(32), gnu::aligned(8), gnu::may_alias]] = double;
 
@@ -907,7 +908,9 @@ ProjectedCg::Status ProjectedCg::solve_kept(In r_in, In c, double relative, doub
   }
 
   if (indefinite)
-    if (const Status status = solve_by_gmres(target, limit); status != Status::converged) return status;
+    if (const Status status = solve_by_gmres(std::max(gmres_reduction * target, scale_ * enough), limit);
+        status != Status::converged)
+      return status;
 
   // the multipliers balance the residual along the gradients
   std::fill(Sp_.begin(), Sp_.end(), 0.0);

@@ -242,11 +242,11 @@ void SaddlePoint::rigid_motions(In q, Vector& motions) const {
 
 bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
   constraint_inconsistency_ = 0;
+  accuracy.enough -= (1 - rounding_of_solids) * accuracy.rounding;
   if (cg_->rest().empty()) return run_cg(r, c_A, accuracy, 0, dx, dl_A);
   for (int i = 0; i < n_; ++i) residual_[at(i)] = r[at(i)];
   for (int i = 0; i < n_b_; ++i) residual_[at(n_ + i)] = -row_scale(i) * c_b[at(i)];
   turn(residual_);
-  accuracy.enough -= (1 - rounding_of_solids) * accuracy.rounding;
   if (!run_cg(residual_, c_A, accuracy, system_->force_norm(r, length_), rhs_, dl_A)) return false;
   turn(rhs_);
   for (int i = 0; i < n_; ++i) dx[at(i)] = rhs_[at(i)];

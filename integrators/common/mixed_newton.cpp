@@ -22,7 +22,8 @@ constexpr double first_shift = 10;                            // sigma times mas
 constexpr int transient_patience = 4;                         // iterations with sigma, times those without
 constexpr int most_extra_iterations = 400000;                 // for finding a set row by row
 constexpr double stalled_gain = 0.9;
-// of the expected rounding, for the first test of a solve: nothing passes that a correction would improve
+// of the expected rounding, for the first test of a solve and beside conjugate gradients: nothing passes that a
+// correction would improve
 constexpr double first_floor = 0.05;
 // a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
 // tolerance it may then stay
@@ -139,7 +140,8 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   terms_ = problem.residual(s_, r_);
   norm_ = system_->force_norm(r_, scales_.length);
   const double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
-  const bool first = iterations == 0 && options_.test == ConvergenceTest::scaled;
+  // conjugate gradients end where they are told to, not far below as factors do
+  const bool first = (iterations == 0 || saddle_.iterative()) && options_.test == ConvergenceTest::scaled;
   double floor = first ? first_floor * scales.floor : scales.floor;
   if (setup_.floor_when_settled && !(correction_ <= settled_correction)) floor = 0;
   if (scales.most_floor < 1) floor = std::min(floor, scales.most_floor * terms_);

@@ -364,7 +364,10 @@ TEST_CASE("conjugate gradients: too many rows of a node are refused, indefinite 
     for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
       if (grid.pattern.column[at(k)] / 3 != i / 3) grid.values[at(k)] = 25;
   REQUIRE(cg.prepare(grid.values));
-  CHECK(cg.solve(r, {}, 1e-12, 0, 0, 500, x, {}) == Status::indefinite);
+  REQUIRE(cg.solve(r, {}, 1e-9, 0, 0, 500, x, {}) == Status::converged);
+  CHECK(cg.used_gmres());
+  const Direct exact(grid, {}, r, {});
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(x[i] - exact.dx[i]) < 1e-7);
   grid.values[at(grid.pattern.find(5, 5))] = -1;
   CHECK(!cg.prepare(grid.values));
   grid.values[at(grid.pattern.find(5, 5))] = std::numeric_limits<double>::quiet_NaN();
@@ -451,14 +454,14 @@ TEST_CASE("saddle point: conjugate gradients and factors give a solid with conta
     REQUIRE(direct.solve(r, {}, c, dx[0], {}, dl[0]));
     REQUIRE(cg.factorise(request));
     cg.set_active(active, q, 0, nullptr);
-    if (!cg.solve(r, {}, c, dx[1], {}, dl[1], {1e-10, 0})) {
+    int attempts = 1;
+    for (; !cg.solve(r, {}, c, dx[1], {}, dl[1], {1e-10, 0}) && attempts < 3; ++attempts) {
       REQUIRE(cg.gave_up());
       REQUIRE(repeat == 1);
       REQUIRE(cg.factorise(request));
-      CHECK(!cg.iterative());
       cg.set_active(active, q, 0, nullptr);
-      REQUIRE(cg.solve(r, {}, c, dx[1], {}, dl[1], {1e-10, 0}));
     }
+    CHECK(attempts == (repeat == 1 ? 3 : 1));  // node blocks, multigrid, factors
     CHECK(cg.iterative() == (repeat == 0));
     CHECK(cg.counters().fallbacks == 2 * repeat);  // to CHOLMOD, to UMFPACK
     double size = 0, force = 0;
@@ -468,7 +471,7 @@ TEST_CASE("saddle point: conjugate gradients and factors give a solid with conta
     for (std::size_t i = 0; i < dx[0].size(); ++i) CHECK(std::abs(dx[1][i] - dx[0][i]) < 1e-5 * size);
     for (std::size_t i = 0; i < c.size(); ++i) CHECK(std::abs(dl[1][i] - dl[0][i]) < 1e-5 * force);
   }
-  CHECK(cg.counters().cg_solves == 2);
+  CHECK(cg.counters().cg_solves == 3);
   CHECK(cg.counters().cg_iterations > 10);
   CHECK(direct.counters().cg_solves == 0);
 }
