@@ -81,6 +81,7 @@ void RestSystem::set_rows(std::span<const SparseRow* const> G, std::span<const S
   std::vector<RowValue> values;
   for (std::size_t r = 0; r < G.size(); ++r) {
     const int row = base + static_cast<int>(r);
+    const auto first = static_cast<std::ptrdiff_t>(entries.size());  // of this row
     const auto take = [&](const SparseRow& gradient, bool upper) {
       for (std::size_t k = 0; k < gradient.equation.size(); ++k) {
         const int i = gradient.equation[k];
@@ -91,7 +92,7 @@ void RestSystem::set_rows(std::span<const SparseRow* const> G, std::span<const S
         }
         const int node = node_[at(i)];
         const auto same = [&](const RowEntry& e) { return e.node == node && e.entry.place == at(row); };
-        auto entry = std::find_if(entries.begin(), entries.end(), same);
+        auto entry = std::find_if(entries.begin() + first, entries.end(), same);
         if (entry == entries.end()) entry = entries.insert(entries.end(), {node, {.place = at(row)}});
         (upper ? entry->entry.b : entry->entry.c)[i - first_of_node_[at(node)]] += x;
       }
