@@ -94,7 +94,8 @@ void RestSystem::set_rows(std::span<const SparseRow* const> G, std::span<const S
         const auto same = [&](const RowEntry& e) { return e.node == node && e.entry.place == at(row); };
         auto entry = std::find_if(entries.begin() + first, entries.end(), same);
         if (entry == entries.end()) entry = entries.insert(entries.end(), {node, {.place = at(row)}});
-        (upper ? entry->entry.b : entry->entry.c)[i - first_of_node_[at(node)]] += x;
+        double* const own = upper ? entry->entry.b : entry->entry.c;
+        own[i - first_of_node_[at(node)]] += x;
       }
     };
     take(*F[r], true);

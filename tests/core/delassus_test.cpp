@@ -227,7 +227,8 @@ TEST_CASE("delassus: a component with very many rows") {
   const Eigen::VectorXd b = random_entries(8, p.random);
   const Eigen::VectorXd c = p.dense(&CondensedRow::G) * random_entries(8, p.random);
   CHECK(condensed(p, delassus, b, c).solves == 5);
-  check_against_direct(p, delassus, 1e-6);
+  // rounding over the regularisation, 1e-16/1e-8, times the size of D: multipliers have five to six digits
+  check_against_direct(p, delassus, 1e-5);
 }
 
 TEST_CASE("delassus: large islands are solved as sparse matrices") {
