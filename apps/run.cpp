@@ -295,6 +295,7 @@ class Run final : public Command {
     }
     account.subproblems.assign(integrator.info().subproblems.begin(), integrator.info().subproblems.end());
     account.linear = integrator.linear_counters();
+    account.linear_methods = integrator.linear_methods();
     account.last_report = simulation.last_report();
     account.t_end = model.state.t;
     if (ledger != nullptr) {

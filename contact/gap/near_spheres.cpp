@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "contact/gap/passing.hpp"
 #include "core/base/index.hpp"
 
 namespace carom {
@@ -35,8 +36,12 @@ NearSpheresBlock::NearSpheresBlock(std::string name, std::vector<ContactSphere> 
 
 std::string NearSpheresBlock::item_name(int item) const {
   for (const Pair& p : bound_)
-    if (p.item == item) return name() + "[" + spheres_[at(p.a)].name + "," + spheres_[at(p.b)].name + "]";
+    if (p.item == item) return pair_name(p.a, p.b);
   return name() + "[free row " + std::to_string(item) + "]";
+}
+
+std::string NearSpheresBlock::pair_name(int a, int b) const {
+  return name() + "[" + spheres_[at(a)].name + "," + spheres_[at(b)].name + "]";
 }
 
 void NearSpheresBlock::bind(const DofMap& dofs) {
@@ -67,55 +72,121 @@ void NearSpheresBlock::clear_pair(int item) {
   bind_slot(item, 1, -1);
 }
 
-// near_: all pairs that are near, or as many as there are rows.
-void NearSpheresBlock::sweep(const double* q, const double* v, double h) {
-  swept_.clear();
+Vec3 NearSpheresBlock::velocity(std::size_t sphere, const double* v) const {
+  Vec3 out = Vec3::Zero();
+  for (int k = 0; k < 3; ++k)
+    if (const int e = centres_[sphere].equation[k]; e >= 0) out[k] = v[e];
+  return out;
+}
+
+NearSpheresBlock::Swept NearSpheresBlock::swept(const Vec3& from, const Vec3& to, double reach,
+                                                std::size_t sphere) const {
+  const Vec3 room = Vec3::Constant(reach);
+  return {from, to, reach, static_cast<int>(sphere), from.cwiseMin(to) - room, from.cwiseMax(to) + room};
+}
+
+// Calls visit(a, b) for pairs of swept_ whose boxes overlap, a's sphere before b's, in an order that swept_ determines.
+template <class Visit>
+void NearSpheresBlock::sweep(const Visit& visit) const {
   Vec3 low = Vec3::Constant(HUGE_VAL), high = -low;
-  for (std::size_t i = 0; i < spheres_.size(); ++i) {
-    const double* const x = q + centres_[i].offset;
-    double square = 0;
-    for (int k = 0; k < 3; ++k) {
-      low[k] = std::min(low[k], x[k]);
-      high[k] = std::max(high[k], x[k]);
-      const int e = centres_[i].equation[k];
-      if (e >= 0) square += v[e] * v[e];
-    }
-    const double travel = h * std::sqrt(square);
-    swept_.push_back({0, {x[0], x[1], x[2]}, (1 + skin) * spheres_[i].radius + travel, travel, static_cast<int>(i)});
+  for (const Swept& s : swept_) {
+    low = low.cwiseMin(s.from);
+    high = high.cwiseMax(s.from);
   }
   Eigen::Index axis = 0;
   (high - low).maxCoeff(&axis);
-  for (Swept& s : swept_) s.low = s.x[axis] - s.reach;
-  std::sort(swept_.begin(), swept_.end(),
-            [](const Swept& a, const Swept& b) { return std::tie(a.low, a.sphere) < std::tie(b.low, b.sphere); });
-
-  near_.clear();
+  std::sort(swept_.begin(), swept_.end(), [axis](const Swept& a, const Swept& b) {
+    return a.low[axis] != b.low[axis] ? a.low[axis] < b.low[axis] : a.sphere < b.sphere;
+  });
   for (std::size_t i = 0; i < swept_.size(); ++i) {
     const Swept& a = swept_[i];
-    const double end = a.x[axis] + a.reach;
-    for (std::size_t k = i + 1; k < swept_.size() && swept_[k].low < end; ++k) {
+    for (std::size_t k = i + 1; k < swept_.size() && swept_[k].low[axis] < a.high[axis]; ++k) {
       const Swept& b = swept_[k];
-      const double x = b.x[0] - a.x[0], y = b.x[1] - a.x[1], z = b.x[2] - a.x[2], reach = a.reach + b.reach;
-      const double square = x * x + y * y + z * z;
-      if (!(square < reach * reach)) continue;
-      const auto [first, second] = std::minmax(a.sphere, b.sphere);
-      const double radii = spheres_[at(first)].radius + spheres_[at(second)].radius;
-      near_.push_back({first, second, -1, std::sqrt(square) - radii - a.travel - b.travel});
+      if ((a.low.array() < b.high.array()).all() && (b.low.array() < a.high.array()).all())
+        a.sphere < b.sphere ? visit(a, b) : visit(b, a);
     }
   }
+}
+
+// near_: all pairs that are near, or as many as there are rows.
+void NearSpheresBlock::find_near(const double* q, const double* v, double h) {
+  swept_.clear();
+  for (std::size_t i = 0; i < spheres_.size(); ++i) {
+    const Vec3 x(q + centres_[i].offset);
+    swept_.push_back(swept(x, x + h * velocity(i, v), (1 + skin) * spheres_[i].radius, i));
+  }
+  near_.clear();
+  sweep([&](const Swept& a, const Swept& b) {
+    const double radii = spheres_[at(a.sphere)].radius + spheres_[at(b.sphere)].radius;
+    const Vec3 x_0 = b.from - a.from;
+    const double gap = closest_approach(x_0, b.to - a.to) - radii;
+    if (!(gap < skin * radii)) return;
+    const double now = x_0.norm() - radii;
+    const bool touches = now < touching_gap * radii;
+    near_.push_back({a.sphere, b.sphere, -1, touches ? now : gap, touches});
+  });
   const auto in_order = [](const Pair& a, const Pair& b) { return std::tie(a.a, a.b) < std::tie(b.a, b.b); };
   if (near_.size() > pairs_.size()) {
-    std::sort(near_.begin(), near_.end(),
-              [](const Pair& a, const Pair& b) { return std::tie(a.gap, a.a, a.b) < std::tie(b.gap, b.a, b.b); });
+    std::sort(near_.begin(), near_.end(), [](const Pair& a, const Pair& b) {
+      return std::tie(b.touches, a.gap, a.a, a.b) < std::tie(a.touches, b.gap, b.a, b.b);
+    });
     near_.resize(pairs_.size());
   }
   std::sort(near_.begin(), near_.end(), in_order);
 }
 
+bool NearSpheresBlock::has_row(int a, int b) const {
+  const auto before = [](const Pair& x, const std::pair<int, int>& wanted) { return std::pair(x.a, x.b) < wanted; };
+  const auto found = std::lower_bound(bound_.begin(), bound_.end(), std::pair(a, b), before);
+  return found != bound_.end() && found->a == a && found->b == b;
+}
+
+ConstraintBlock::Neighbours NearSpheresBlock::nearest_without_item(const double* q, const double* v) const {
+  Neighbours nearest;
+  const auto centre = [&](std::size_t i) { return Vec3(q + centres_[i].offset); };
+  std::pair<std::size_t, std::size_t> found(0, 0);
+  for (std::size_t a = 0; a < spheres_.size(); ++a)
+    for (std::size_t b = a + 1; b < spheres_.size(); ++b) {
+      const double radii = spheres_[a].radius + spheres_[b].radius;
+      const double gap = (centre(b) - centre(a)).norm() - radii;
+      if (gap >= nearest.gap || has_row(static_cast<int>(a), static_cast<int>(b))) continue;
+      nearest.gap = gap;
+      found = {a, b};
+    }
+  if (!std::isfinite(nearest.gap)) return nearest;
+  const auto [a, b] = found;
+  nearest.name = pair_name(static_cast<int>(a), static_cast<int>(b));
+  nearest.rate = (velocity(b, v) - velocity(a, v)).dot((centre(b) - centre(a)).normalized());
+  return nearest;
+}
+
+// Vacant rows are drawn inside a sphere.
+ConstraintBlock::Place NearSpheresBlock::place(int item, int row, const ConstraintInput& in) const {
+  if (!vacant(item)) return SphereContactBlock::place(item, row, in);
+  const std::size_t sphere = std::min(at(item) / rows_per_sphere, spheres_.size() - 1);
+  return {Vec3(in.q + centres_[sphere].offset), Vec3::Zero()};
+}
+
+std::string NearSpheresBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
+  swept_.clear();
+  for (std::size_t i = 0; i < spheres_.size(); ++i)
+    swept_.push_back(
+        swept(Vec3(start.q + centres_[i].offset), Vec3(end.q + centres_[i].offset), spheres_[i].radius, i));
+  std::pair missed(-1, -1);
+  sweep([&](const Swept& a, const Swept& b) {
+    const std::pair pair(a.sphere, b.sphere);
+    if (missed.first >= 0 && missed < pair) return;
+    const double radii = spheres_[at(a.sphere)].radius + spheres_[at(b.sphere)].radius;
+    const Vec3 x_0 = b.from - a.from, x_1 = b.to - a.to;
+    if ((x_1.norm() < radii && !has_row(a.sphere, b.sphere)) || passes(x_0, x_1, radii)) missed = pair;
+  });
+  return missed.first < 0 ? "" : pair_name(missed.first, missed.second);
+}
+
 bool NearSpheresBlock::find_candidates(const double* q, const double* v, double, double h) {
   for (const Centre& c : centres_)
     if (!std::isfinite(q[c.offset] + q[c.offset + 1] + q[c.offset + 2])) return false;
-  sweep(q, v, h);
+  find_near(q, v, h);
 
   // pairs that stay near keep their rows
   bool changed = false;
@@ -164,7 +235,7 @@ void NearSpheresBlock::restore_candidates(std::span<const int> nodes) {
     const int item = static_cast<int>(i);
     clear_pair(item);
     if (nodes[2 * i] < 0) continue;
-    const Pair pair{sphere(nodes[2 * i]), sphere(nodes[2 * i + 1]), item, 0};
+    const Pair pair{.a = sphere(nodes[2 * i]), .b = sphere(nodes[2 * i + 1]), .item = item};
     set_pair(item, pair.a, pair.b);
     bound_.push_back(pair);
   }

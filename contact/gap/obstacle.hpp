@@ -29,8 +29,8 @@ class Obstacle {
   virtual ~Obstacle() = default;
   virtual double distance(const Vec3& y) const = 0;
   virtual Distance evaluate(const Vec3& y) const = 0;
-  /// Smallest thickness of the obstacle: a body that moves farther in one step may cross the obstacle without being
-  /// detected. Infinity for half spaces.
+  /// Smallest thickness of the obstacle, infinity for half spaces and containers. Obstacles of finite thickness are
+  /// convex.
   virtual double thickness() const = 0;
   /// True if the Hessian vanishes everywhere.
   virtual bool flat() const { return false; }

@@ -1,6 +1,9 @@
 #include "contact/gap/point_contact.hpp"
 
+#include <cmath>
 #include <limits>
+
+#include "contact/gap/passing.hpp"
 
 namespace carom {
 
@@ -23,7 +26,8 @@ PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint>
     : ConstraintBlock(std::move(name), topology_of(points), 1,
                       ConstraintTraits{.kind = RowKind::unilateral,
                                        .linear = !rotating && obstacle->flat() && !rotates(motion.get()),
-                                       .moving = motion != nullptr}),
+                                       .moving = motion != nullptr,
+                                       .passable = std::isfinite(obstacle->thickness())}),
       points_(std::move(points)),
       obstacle_(std::move(obstacle)),
       motion_(std::move(motion)) {}
@@ -40,6 +44,33 @@ Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const V
   d.gradient = pose.Q * d.gradient;
   d.hessian = pose.Q * d.hessian * pose.Q.transpose();
   return d;
+}
+
+// Obstacles of finite thickness are convex, so that the gap along a straight way has one minimum.
+std::string PointContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
+  std::optional<PrescribedMotion::Pose> moved_0, moved_1;
+  const PrescribedMotion::Pose &pose_0 = pose_at(start.t, moved_0), &pose_1 = pose_at(end.t, moved_1);
+  for (int i = 0; i < topology().items; ++i) {
+    const double r = points_[static_cast<std::size_t>(i)].radius, radius = obstacle_->thickness() / 2 + r;
+    const auto place = [&](const ConstraintInput& in, const PrescribedMotion::Pose& pose) {
+      const Vec3 x = point(in, i).x;
+      return motion_ == nullptr ? x : to_obstacle(pose, x);
+    };
+    const Vec3 x_0 = place(start, pose_0), way = place(end, pose_1) - x_0;
+    const auto gap = [&](double share) { return obstacle_->distance(x_0 + share * way) - r; };
+    const double gap_0 = gap(0), gap_1 = gap(1);
+    if (gap_0 + gap_1 >= way.norm() || std::min(gap_0, gap_1) < -touching_gap * radius) continue;
+    double low = 0, high = 1;
+    for (int k = 0; k < 40; ++k) {
+      const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+      if (gap(a) < gap(b))
+        high = b;
+      else
+        low = a;
+    }
+    if (passes(gap_0, gap_1, gap(low), radius)) return item_name(i);
+  }
+  return {};
 }
 
 int PointContactBlock::undirected(const ConstraintInput& in) const {

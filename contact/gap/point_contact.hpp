@@ -41,6 +41,8 @@ class PointContactBlock final : public ConstraintBlock {
   std::string item_name(int item) const override { return points_[static_cast<std::size_t>(item)].name; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const override;
+
   /// The first item that touches or penetrates where the obstacle has no direction, such as the centre of a sphere; -1
   /// without any. Rows of such items are no numbers, so that a step that leads there is refused.
   int undirected(const ConstraintInput& in) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "contact/gap/passing.hpp"
+
 namespace carom {
 
 namespace {
@@ -25,12 +27,13 @@ struct SphereContactBlock::Geometry {
 };
 
 SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair> pairs)
-    : ConstraintBlock(std::move(name), topology_of(pairs), 1, ConstraintTraits{.kind = RowKind::unilateral}),
+    : ConstraintBlock(std::move(name), topology_of(pairs), 1,
+                      ConstraintTraits{.kind = RowKind::unilateral, .passable = true}),
       pairs_(std::move(pairs)) {}
 
 SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair> pairs, double far)
     : ConstraintBlock(std::move(name), topology_of(pairs), 1,
-                      ConstraintTraits{.kind = RowKind::unilateral, .searching = true}),
+                      ConstraintTraits{.kind = RowKind::unilateral, .searching = true, .passable = true}),
       pairs_(std::move(pairs)),
       far_(far) {}
 
@@ -45,6 +48,19 @@ SphereContactBlock::Geometry SphereContactBlock::geometry(const ConstraintInput&
   const bool directed = g.length > 1e-12 * (pair.radius_a + pair.radius_b);
   g.n = directed ? Vec3(span / g.length) : Vec3(Vec3::Constant(std::numeric_limits<double>::quiet_NaN()));
   return g;
+}
+
+std::string SphereContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
+  for (int i = 0; i < topology().items; ++i) {
+    if (!paired(i)) continue;
+    const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+    const auto span = [&](const ConstraintInput& in) {
+      return Vec3(point_state(configuration(in, i, 1), node_kind(i, 1), pair.offset_b).x -
+                  point_state(configuration(in, i, 0), node_kind(i, 0), pair.offset_a).x);
+    };
+    if (passes(span(start), span(end), pair.radius_a + pair.radius_b)) return item_name(i);
+  }
+  return {};
 }
 
 int SphereContactBlock::undirected(const ConstraintInput& in) const {

@@ -32,6 +32,8 @@ class SphereContactBlock : public ConstraintBlock {
   std::string item_name(int item) const override { return pairs_[static_cast<std::size_t>(item)].name; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const override;
+
   /// The first pair whose centres are at one place, so that the contact has no direction; -1 without any. Rows of such
   /// pairs are no numbers, so that a step that leads there is refused.
   int undirected(const ConstraintInput& in) const;

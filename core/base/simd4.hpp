@@ -25,6 +25,9 @@ inline Lanes lanes(double x) { return Lanes{} + x; }
 }
 
 inline Lanes log(const Lanes& x) { return Lanes{std::log(x[0]), std::log(x[1]), std::log(x[2]), std::log(x[3])}; }
+inline Lanes log1p(const Lanes& x) {
+  return Lanes{std::log1p(x[0]), std::log1p(x[1]), std::log1p(x[2]), std::log1p(x[3])};
+}
 inline Lanes sqrt(const Lanes& x) { return Lanes{std::sqrt(x[0]), std::sqrt(x[1]), std::sqrt(x[2]), std::sqrt(x[3])}; }
 // by value: a reference to loose lanes would be read as if they were aligned
 [[gnu::always_inline]] inline Lanes abs(Lanes x) { return x < 0.0 ? -x : x; }

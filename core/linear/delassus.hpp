@@ -35,6 +35,7 @@ class Components {
 
   int count() const { return static_cast<int>(first_.size()) - 1; }
   int of(int equation) const { return component_[static_cast<std::size_t>(equation)]; }
+  std::span<const int> of_equations() const { return component_; }
   /// Number of an equation among those of its component.
   std::size_t place(int equation) const { return place_[static_cast<std::size_t>(equation)]; }
   /// Ascending.

@@ -63,6 +63,10 @@ struct LinearCounters {
   long cg_solves = 0;         // right-hand sides solved by conjugate gradients (SaddlePoint), not among `solves`
   long cg_iterations = 0;     // their iterations
   long cg_matrices = 0;       // matrices assembled for them
+  long gmres_solves = 0;      // those of cg_solves that GMRES went on with, because the matrix was indefinite
+  long multigrid = 0;         // those of cg_matrices with multigrid, because node blocks were slow
+  long cg_slow = 0;           // those of cg_solves that took too many iterations
+  long cg_failed = 0;         // those of cg_solves that found no solution for another reason
 
   LinearCounters& operator+=(const LinearCounters& other);
 };

@@ -3,24 +3,19 @@
 //   A x - G^T dl = -r,   G x = -c        A symmetric positive definite for the nodes of solids; the rest of A is any
 //   matrix
 //
-// Rows of G that touch one node of a solid are projected: x = x_0 + y with x_0 = -G^T (G G^T)^-1 c and y in the null
-// space of G. The preconditioner of the nodes consists of their inverse blocks, restricted to the null space of G;
-// because every such row touches one node, the restricted inverses are node blocks again, and a change of the active
-// set costs next to nothing. dl follows from the residual at the nodes with rows, G G^T dl = G (A x + r); redundant
-// rows of a node get multipliers of least norm. [Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 23 (2001) 1376]
+// Rows of G that touch one node of a solid are projected (NodeRows). The preconditioner of the nodes consists of their
+// inverse blocks, restricted to the null space of those rows, or is multigrid (NodeMultigrid).
 //
 // Everything else, equations of other nodes, multipliers and the other rows of G, is the rest, and exact in the
 // preconditioner (RestSystem): the first iterate satisfies it, and all that follow do. The iteration thus works on the
 // residual of the solids' nodes, in the form of Polak and Ribiere, which forgives the slight unsymmetry that rotations
-// of the rest cause.
+// of the rest cause. Nodes that joints hold are eliminated before (Condensation).
 //
-// Where the matrix of the solids is not positive definite, GMRES goes on with the same preconditioner. [Saad & Schultz,
-// SIAM J. Sci. Stat. Comput. 7 (1986) 856]
+// Where the matrix of the solids is not positive definite, GMRES goes on with the same preconditioner (Gmres).
 //
-// The matrix of the solids is scaled and kept in single precision, which halves the memory traffic of an iteration.
-// That suffices, because the matrix is the tangent of a Newton iteration whose residual is evaluated in double
-// precision. All vectors are double. One thread sums each row, and dot products are summed in fixed chunks: same bits
-// for any number of threads.
+// Without multigrid the matrix of the solids is kept in single precision (NodeMatrix). That suffices, because it is the
+// tangent of a Newton iteration whose residual is evaluated in double precision. All vectors are double. Same bits for
+// any number of threads.
 #pragma once
 
 #include <span>
@@ -28,8 +23,11 @@
 
 #include "core/base/types.hpp"
 #include "core/linear/condensation.hpp"
+#include "core/linear/gmres.hpp"
+#include "core/linear/node_matrix.hpp"
+#include "core/linear/node_multigrid.hpp"
+#include "core/linear/node_rows.hpp"
 #include "core/linear/rest_system.hpp"
-#include "core/linear/smoothed_aggregation.hpp"
 #include "core/linear/sparse.hpp"
 
 namespace carom {
@@ -57,90 +55,35 @@ class ProjectedCg {
   int iterations() const { return iterations_; }   ///< of the last solve
   bool used_gmres() const { return used_gmres_; }  ///< in the last solve
   /// Some rows depend on each other.
-  bool redundant() const { return redundant_ || rest_.redundant(); }
+  bool redundant() const { return rows_.redundant() || rest_.redundant(); }
   RestSystem& rest() { return rest_; }
   const RestSystem& rest() const { return rest_; }
   /// What the last solve left of a matrix row of the rest, because rows contradict each other.
   double inconsistency(int matrix_row) const;
 
  private:
-  static constexpr int largest_group = 3;
-  static constexpr int chunk_groups = 64;
-
-  struct Group {
-    int first = 0, size = 0;
-    int neighbours = 0, neighbours_end = 0;  // range of neighbours_; empty: values lie as in the pattern
-  };
-  // The rows of one node.
-  struct Constrained {
-    int group = 0;
-    int first = 0, last = 0;    // of row_order_
-    int rank = 0;               // of its rows
-    std::size_t gradients = 0;  // of gradients_, rows x group size, and of bases_, rank x group size, orthonormal
-    std::size_t inverse = 0;    // of normal_inverse_: (G G^T)^+, rows x rows
-    std::size_t block = 0;      // of constrained_blocks_
-  };
-
   // the same without the nodes that joints hold
   bool set_kept_rows(std::span<const SparseRow* const> G, std::span<const SparseRow* const> F, double factor);
   Status solve_kept(In r, In c, double relative, double reference, double enough, int limit, Out x, Out dl);
-  template <class Work>
-  void for_chunks(const Work& work) const;
-  double sum_partials(const Vector& partials) const;
-  template <class Visit>
-  void each_value(const Group& group, const Visit& visit) const;
-  void multiply_group(const Group& group, const double* x, double* y) const {
-    if (multigrid_on_)
-      multiply_with(exact_values_.data(), group, x, y);
-    else
-      multiply_with(values_.data(), group, x, y);
-  }
-  template <class Real>
-  void multiply_with(const Real* values, const Group& group, const double* x, double* y) const;
-  void build_constrained(Constrained& node, std::span<const SparseRow* const> rows);
-  void restrict_blocks();
-  void project(const Constrained& node, double* r) const;
-  double precondition_rest();
-  double precondition_by_multigrid();
-  void precondition();
-  void multiply(const Vector& x, const Vector& w, Vector& y) const;
+  Status prepare_preconditioner();
+  void start(In r, In c);
+  Status iterate(double relative, double reference, double enough, int limit);
   Status solve_by_gmres(double target, int limit);
-  double correct_coupled();
+  double apply_blocks(int first, int last);
+  double complete_preconditioner(double rz);
+  void precondition();
   double add_reactions(const Vector& w, double sign, Vector& y, const Vector& along) const;
 
-  const SparsePattern* pattern_ = nullptr;
-  int n_ = 0, threads_ = 1, iterations_ = 0;
-  bool redundant_ = false, rows_stale_ = true, used_gmres_ = false;
-  std::vector<Vector> basis_;  // of GMRES
-  double scale_ = 1;           // of the matrix held
-  std::vector<Group> groups_;
-  // For points that couple, apart from the rest, to points only: first equations of their neighbours, and the places of
-  // the blocks within a row. values_ holds their 3 x 3 blocks one after the other, column by column.
-  std::vector<int> neighbours_, offsets_, group_of_;
-  std::vector<float> values_;
-  Vector exact_values_;                   // in place of values_, with multigrid
-  std::vector<std::size_t> block_start_;  // of a group in blocks_ and block_entry_
-  std::vector<int> block_entry_;          // places of node blocks in the pattern's values, -1: no entry
-  Vector blocks_, constrained_blocks_;    // inverse node blocks; those of nodes with rows, restricted
-  std::vector<const double*> block_;      // per group: inverse block in use
-  std::vector<Constrained> constrained_;
-  std::vector<int> row_order_, chunk_constrained_;
-  Vector gradients_, bases_, normal_inverse_;
-  Vector x_, r_, z_, p_, Sp_, partial_a_, partial_b_;
-
-  // multigrid
-  struct Multigrid {
-    SmoothedAggregation hierarchy;
-    std::vector<int> start, column;  // of blocks of nodes
-    Vector motions;                  // six of every matrix row
-    Vector r, z;                     // three per node
-    bool current = false;            // hierarchy is that of the present matrix and rows
-  };
-  bool build_multigrid();
-  double exact_trace(std::size_t g) const;
-  void apply_multigrid(const double* r, double* z);
-  bool multigrid_on_ = false;
-  Multigrid multigrid_;
+  NodeMatrix A_;
+  NodeRows rows_;
+  NodeMultigrid multigrid_;
+  Gmres gmres_;
+  int iterations_ = 0;
+  bool used_gmres_ = false, multigrid_on_ = false;
+  bool blocks_stale_ = true, multigrid_stale_ = true, rest_stale_ = true;
+  Vector motions_;  // six of every matrix row
+  Vector x_, r_, z_, p_, Sp_;
+  Vector partial_, square_;  // sums of chunks
 
   Condensation condensation_;
   std::vector<const SparseRow*> given_G_, given_F_;  // rows of G as the caller has them
@@ -149,11 +92,10 @@ class ProjectedCg {
   Vector b_, reduced_, reduced_x_, reaction_, c_;
 
   RestSystem rest_;
-  std::vector<int> sizes_;  // of the groups
   std::vector<const SparseRow*> rest_G_, rest_F_;
-  std::vector<int> rest_rows_;  // rows of G that belong to the rest
+  std::vector<int> node_row_numbers_, rest_row_numbers_;  // of the rows of G: of single nodes, of the rest
+  Vector node_row_image_, rest_row_image_, image_;        // the numbers of the last rows, to know them again
   double rest_factor_ = 1;
-  bool rest_stale_ = true;
   Vector rest_x_, rest_z_, rest_p_, left_;
 };
 

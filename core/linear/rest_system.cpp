@@ -10,9 +10,8 @@ namespace carom {
 
 namespace {
 
-constexpr double proximal = 1e-8;         // of the regularisation, relative to the largest diagonal entry
 constexpr double rank_tolerance = 1e-10;  // pivots below this mean redundant rows
-constexpr int refinements = 3;
+constexpr double massless = 1e-3;         // of the largest entry: a smaller diagonal is no measure of the matrix
 
 }  // namespace
 
@@ -199,7 +198,6 @@ void RestSystem::build_pattern(bool dense) {
   }
   values_.assign(at(R_->nonzeros()), 0.0);
   solver_.analyse(std::shared_ptr<const SparsePattern>(R_), {});
-  for (Vector* x : {&residual_, &correction_, &previous_, &product_}) x->assign(at(size()), 0.0);
   pattern_known_ = true;
 }
 
@@ -277,13 +275,15 @@ bool RestSystem::factorise_regularised() {
   if (first_multiplier_ == size()) return false;
   double largest = 0;
   for (int i = 0; i < first_multiplier_; ++i) largest = std::max(largest, std::abs(values_[at(diagonal_[at(i)])]));
-  if (largest == 0)
-    for (const int k : diagonal_) largest = std::max(largest, std::abs(values_[at(k)]));
+  // rows between parts without mass, or of the nodes alone: the diagonal is rounding; the nodes' matrix is about one
+  double entry = first_multiplier_ > 0 ? 0.0 : 1.0;
+  for (const double x : values_) entry = std::max(entry, std::abs(x));
+  if (largest < massless * entry) largest = entry;
   const auto shift = [&](double by) {
     for (int i = first_multiplier_; i < size(); ++i) values_[at(diagonal_[at(i)])] += by;
   };
   const Vector exact = values_;
-  shift(-proximal * largest);
+  shift(-ProximalRefinement::epsilon * largest);
   solver_.renew();
   regularised_ = solver_.factorise(values_) == FactorStatus::ok;
   values_ = exact;
@@ -291,34 +291,10 @@ bool RestSystem::factorise_regularised() {
 }
 
 void RestSystem::solve(Out w) {
-  if (!regularised_) {
+  if (regularised_)
+    refinement_.solve(solver_, *R_, values_, first_multiplier_, w);
+  else
     solver_.solve(w);
-    return;
-  }
-  // proximal point: refine against the matrix without the regularisation
-  std::copy(w.begin(), w.end(), residual_.begin());
-  std::fill(w.begin(), w.end(), 0.0);
-  const auto add = [&](double times) {
-    multiply(*R_, values_, correction_, product_);
-    for (std::size_t i = 0; i < w.size(); ++i) {
-      w[i] += times * correction_[i];
-      residual_[i] -= times * product_[i];
-    }
-  };
-  for (int k = 0; k < refinements; ++k) {
-    std::swap(previous_, correction_);
-    correction_ = residual_;
-    solver_.solve(correction_);
-    add(1);
-  }
-  // corrections that come again in every sweep belong to rows that contradict each other: their multipliers hardly move
-  // anything, and would only grow
-  double change = 0, size = 0;
-  for (std::size_t i = at(first_multiplier_); i < w.size(); ++i) {
-    size += correction_[i] * correction_[i];
-    change += (correction_[i] - previous_[i]) * (correction_[i] - previous_[i]);
-  }
-  if (change < 0.01 * size) add(-refinements);
 }
 
 int RestSystem::size_of(int node) const {

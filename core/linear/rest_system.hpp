@@ -22,6 +22,7 @@
 
 #include "core/base/types.hpp"
 #include "core/linear/linear_solver.hpp"
+#include "core/linear/proximal.hpp"
 #include "core/linear/sparse.hpp"
 
 namespace carom {
@@ -61,7 +62,7 @@ class RestSystem {
   /// w becomes R^-1 w.
   void solve(Out w);
   /// With redundant rows: what the last solve left of w.
-  const Vector& residual() const { return residual_; }
+  const Vector& residual() const { return refinement_.residual(); }
   int place(int matrix_row) const { return place_[static_cast<std::size_t>(matrix_row)]; }
   /// w -= C z
   void subtract_reactions(const double* z, Out w) const;
@@ -119,7 +120,8 @@ class RestSystem {
   std::vector<char> is_coupled_;
 
   std::shared_ptr<SparsePattern> R_;
-  Vector values_, residual_, correction_, previous_, product_;
+  Vector values_;
+  ProximalRefinement refinement_;
   std::vector<int> D_place_, row_D_place_, diagonal_, clique_;  // places in R
   int first_multiplier_ = 0;                                    // of the rest
   std::vector<int> column_places_;                              // of M B

@@ -6,6 +6,7 @@
 // stored item after item, row after row; gradients are rows() x local_size per item, row-major.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct ConstraintTraits {
   bool linear = false;                ///< G is constant (g may depend on t)
   bool moving = false;                ///< g depends on t: g_t is not identically zero
   bool searching = false;             ///< find_candidates() may bind items to other nodes
+  bool passable = false;              ///< gaps may be open at both ends of a motion through the contact
 };
 
 /// Data of a row's contact law; joints keep the defaults.
@@ -94,6 +96,29 @@ class ConstraintBlock {
   virtual bool find_candidates(const double* q, const double* v, double t, double h) {
     (void)q, (void)v, (void)t, (void)h;
     return false;
+  }
+
+  /// The item, for messages, whose bodies the motion from `start` to `end` leads through each other although the item
+  /// is open at both ends, or the bodies that overlap at the end and have no item; empty if there are none. Called only
+  /// if `passable` is true.
+  virtual std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
+    (void)start, (void)end;
+    return {};
+  }
+
+  /// Whether an item of a searching block has no bodies at present.
+  virtual bool vacant(int item) const {
+    (void)item;
+    return false;
+  }
+  /// Of a searching block: the nearest two bodies that have no item; the gap is infinite if there are none.
+  struct Neighbours {
+    double gap = std::numeric_limits<double>::infinity(), rate = 0;
+    std::string name;
+  };
+  virtual Neighbours nearest_without_item(const double* q, const double* v) const {
+    (void)q, (void)v;
+    return {};
   }
 
   /// Binds the items of a searching block to nodes that it had in an earlier run; std::invalid_argument if that cannot

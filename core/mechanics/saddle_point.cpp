@@ -17,6 +17,7 @@ constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operati
 constexpr double direct_operations_per_entry = 3000;
 constexpr int multigrid_iterations = 150;    // of node blocks: more are slower than multigrid
 constexpr double rounding_of_solids = 0.01;  // share in that of all elements, where there are others
+constexpr double careful = 0.04;             // of the residual asked for, where impacts or joints may do work with it
 
 }  // namespace
 
@@ -106,7 +107,7 @@ void SaddlePoint::resize(int parts) {
   n_b_ = parts * rows_of_part_;
   row_scale_.assign(at(parts), 1.0);
   unit_.clear();
-  for (Vector* x : {&rhs_, &residual_, &correction_, &previous_, &rhs_scratch_}) x->assign(at(n_ + n_b_), 0.0);
+  for (Vector* x : {&rhs_, &residual_}) x->assign(at(n_ + n_b_), 0.0);
   diagonal_.clear();
   for (int i = 0; i < n_b_; ++i) diagonal_.push_back(pattern_->find(n_ + i, n_ + i));
   factorised_ = regularised_ = direct_known_ = direct_ = iterative_ = false;
@@ -155,6 +156,7 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   }
   if (!direct_) {
     ++cg_counters_.cg_matrices;
+    if (multigrid_) ++cg_counters_.multigrid;
     return factorised_ = true;
   }
   ++cg_counters_.fallbacks;
@@ -187,6 +189,11 @@ void SaddlePoint::assemble(const Linearisation& request) {
   to_units(values);
 }
 
+std::string SaddlePoint::method_name() const {
+  if (iterative_) return multigrid_ ? "conjugate gradients, multigrid" : "conjugate gradients";
+  return direct_known_ ? solver_.method_name() : "";
+}
+
 LinearCounters SaddlePoint::counters() const {
   LinearCounters sum = solver_.counters();
   return sum += cg_counters_;
@@ -198,9 +205,13 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
   const Status status = cg_->solve(r, c, accuracy.relative, reference, accuracy.enough, cg_limit_, x, dl);
   ++cg_counters_.cg_solves;
   cg_counters_.cg_iterations += cg_->iterations();
-  failure_ = status == Status::indefinite || status == Status::singular ? Failure::indefinite
-             : status == Status::slow                                   ? Failure::slow
-                                                                        : Failure::not_finite;
+  failure_ = status == Status::indefinite ? Failure::indefinite
+             : status == Status::singular ? Failure::singular
+             : status == Status::slow     ? Failure::slow
+                                          : Failure::not_finite;
+  if (cg_->used_gmres()) ++cg_counters_.gmres_solves;
+  if (status == Status::slow) ++cg_counters_.cg_slow;
+  if (status != Status::converged && status != Status::slow) ++cg_counters_.cg_failed;
   const bool failed = status != Status::converged && status != Status::not_finite;
   // node blocks are no match for stiff or slender solids: multigrid from the next matrix on
   const bool turn_to_multigrid = !multigrid_ && (status == Status::slow || cg_->iterations() > multigrid_iterations);
@@ -243,7 +254,9 @@ void SaddlePoint::rigid_motions(In q, Vector& motions) const {
 bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
   constraint_inconsistency_ = 0;
   accuracy.enough -= (1 - rounding_of_solids) * accuracy.rounding;
-  if (cg_->rest().empty()) return run_cg(r, c_A, accuracy, 0, dx, dl_A);
+  // without stiffness that costs few iterations
+  if (multigrid_ || kept_.numbers.c_K == 0 || !cg_->rest().empty()) accuracy.enough *= careful;
+  if (n_b_ == 0 && cg_->rest().empty()) return run_cg(r, c_A, accuracy, 0, dx, dl_A);
   for (int i = 0; i < n_; ++i) residual_[at(i)] = r[at(i)];
   for (int i = 0; i < n_b_; ++i) residual_[at(n_ + i)] = -row_scale(i) * c_b[at(i)];
   turn(residual_);
@@ -275,8 +288,9 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
   if (!zero && !base_solve(rhs_)) return false;
   if (!zero && regularised_)
     for (int i = 0; i < n_b_; ++i)
-      constraint_inconsistency_ = std::max(constraint_inconsistency_, std::abs(residual_[at(n_ + i)]) / row_scale(i) *
-                                                                          (unit_.empty() ? 1.0 : unit_[at(n_ + i)]));
+      constraint_inconsistency_ =
+          std::max(constraint_inconsistency_, std::abs(refinement_.residual()[at(n_ + i)]) / row_scale(i) *
+                                                  (unit_.empty() ? 1.0 : unit_[at(n_ + i)]));
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {

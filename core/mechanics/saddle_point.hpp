@@ -25,6 +25,7 @@
 
 #include "core/linear/delassus.hpp"
 #include "core/linear/linear_solver.hpp"
+#include "core/linear/proximal.hpp"
 #include "core/mechanics/system.hpp"
 
 namespace carom {
@@ -84,11 +85,14 @@ class SaddlePoint {
   /// The conjugate gradients failed in the last solve: factorise() again, which is then direct, and so on.
   bool gave_up() const { return gave_up_; }
   /// Why the last solve failed.
-  enum class Failure { not_finite, indefinite, slow };
+  enum class Failure { not_finite, singular, indefinite, slow };
   Failure failure() const { return failure_; }
   /// The present matrix is solved by conjugate gradients.
   bool iterative() const { return iterative_ && !direct_; }
 
+  /// How the present matrix is solved: "conjugate gradients", "conjugate gradients, multigrid" or a method of
+  /// LinearSolver; empty before analyse().
+  std::string method_name() const;
   LinearCounters counters() const;
   /// What the last solve left of G_b dx + c_b, over the weights of the rows where they are scaled: redundant rows
   /// contradict each other a little where positions fit only nearly, and are then solved in the sense of least squares,
@@ -142,7 +146,6 @@ class SaddlePoint {
   bool factorise_directly();
   void set_regularisation(bool on);
   bool base_solve(Vector& b, bool separate = false);
-  void drop_contradictions(Vector& b, bool separate);
   bool project_active(std::span<const int> rows, In q, double t, const TangentOperators* T, const StepStart* start);
   bool project_rows(bool directions);
   void place_rows(std::span<const int> rows);
@@ -156,7 +159,8 @@ class SaddlePoint {
   const System* system_ = nullptr;
   const SparsePattern* pattern_ = nullptr;
   Vector unit_;  // of equations and rows of the matrix, powers of two; empty: all are 1
-  Vector values_, rhs_, residual_, correction_, previous_, rhs_scratch_;
+  Vector values_, rhs_, residual_;
+  ProximalRefinement refinement_;
   int n_ = 0, n_b_ = 0, n_A_ = 0;  // of all parts
   int parts_ = 1, rows_of_part_ = 0;
   Vector row_scale_;  // of every part

@@ -3,6 +3,7 @@
 #include "core/mechanics/saddle_point.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
@@ -15,6 +16,11 @@ namespace {
 const char* const array_names[] = {"request q_M",     "request q",      "request v",
                                    "request a",       "request s",      "request frame blocks",
                                    "request start q", "request start v"};
+constexpr long LinearCounters::*counted[] = {&LinearCounters::fallbacks,     &LinearCounters::cg_solves,
+                                             &LinearCounters::cg_iterations, &LinearCounters::cg_matrices,
+                                             &LinearCounters::gmres_solves,  &LinearCounters::multigrid,
+                                             &LinearCounters::cg_slow,       &LinearCounters::cg_failed};
+constexpr std::size_t cg_numbers = 5;  // before them
 
 }  // namespace
 
@@ -120,11 +126,10 @@ void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool fact
     return;
   }
   const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
-  const auto number = [](long n) { return static_cast<double>(n); };
-  record.set(prefix + "conjugate gradients",
-             {flag(direct_), flag(direct_known_), flag(multigrid_), flag(cg_->rest().expects_redundant()),
-              number(cg_failures_), number(cg_counters_.fallbacks), number(cg_counters_.cg_solves),
-              number(cg_counters_.cg_iterations), number(cg_counters_.cg_matrices)});
+  Vector state_of_cg{flag(direct_), flag(direct_known_), flag(multigrid_), flag(cg_->rest().expects_redundant()),
+                     static_cast<double>(cg_failures_)};
+  for (const auto count : counted) state_of_cg.push_back(static_cast<double>(cg_counters_.*count));
+  record.set(prefix + "conjugate gradients", std::move(state_of_cg));
   kept_.save(record, prefix, kept);
   if (direct_known_) solver_.save(record, prefix);
 }
@@ -134,7 +139,7 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
   const Vector* const matrix = record.find(prefix + "matrix");
   const Vector* const iteration = record.find(prefix + "conjugate gradients");
   if (state == nullptr || state->size() != 2 + row_scale_.size() || iterative_ != (iteration != nullptr) ||
-      (iterative_ ? iteration->size() != 9
+      (iterative_ ? iteration->size() != cg_numbers + std::size(counted)
                   : matrix == nullptr || matrix->size() != ((*state)[0] != 0 ? at(pattern_->nonzeros()) : 0)))
     throw std::invalid_argument("SaddlePoint: the record does not fit");
   factorised_ = (*state)[0] != 0;
@@ -146,10 +151,8 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
     multigrid_ = x[2] != 0;
     if (x[3] != 0) cg_->rest().expect_redundant();
     cg_failures_ = static_cast<int>(x[4]);
-    cg_counters_.fallbacks = static_cast<long>(x[5]);
-    cg_counters_.cg_solves = static_cast<long>(x[6]);
-    cg_counters_.cg_iterations = static_cast<long>(x[7]);
-    cg_counters_.cg_matrices = static_cast<long>(x[8]);
+    for (std::size_t i = 0; i < std::size(counted); ++i)
+      cg_counters_.*counted[i] = static_cast<long>(x[cg_numbers + i]);
     kept_.restore(*system_, record, prefix, factorised_);
     if (factorised_) assemble(kept_.request());
     if (factorised_ && !direct_) factorised_ = prepare_iteration();

@@ -134,6 +134,7 @@ void System::finalize() {
     ConstraintBlock& block = *constraints_[b];
     block.bind(dofs_);
     searching_ = searching_ || block.traits().searching;
+    passable_ = passable_ || block.traits().passable;
     for (int row = 0; row < block.rows(); ++row) row_kinds_ = row_kinds_ | block.row_kind(row);
     first_row_.push_back(rows_);
     for (int item = 0; item < block.topology().items; ++item)
@@ -340,6 +341,15 @@ void System::find_candidates(In q, In v, double t, double h) {
   for (std::size_t b = 0; b < constraints_.size(); ++b)
     if (constraints_[b]->traits().searching && constraints_[b]->find_candidates(q.data(), v.data(), t, h))
       update_items(b);
+}
+
+std::string System::missed_contact(In q_0, double t_0, In q_1, double t_1) const {
+  if (!passable_) return {};
+  const ConstraintInput start{q_0.data(), nullptr, t_0, nullptr}, end{q_1.data(), nullptr, t_1, nullptr};
+  for (const auto& block : constraints_)
+    if (block->traits().passable)
+      if (std::string item = block->missed_contact(start, end); !item.empty()) return item;
+  return {};
 }
 
 Vector System::candidates() const {

@@ -154,11 +154,11 @@ class System {
   /// The name of a watched formula whose value (or rate, if a block uses the rate) is not finite at the end of a step,
   /// or that has a pole within; empty if all are finite.
   std::string undefined_formula(double from, double to) const;
-  /// The name of an element that is inverted at q; empty if no element is inverted. with_forces: forces at q are
-  /// finite, so only elements with a finite force when inverted are checked.
   /// The element that gains most energy from (q_0, v_0) to (q_1, v_1), with the remark that the element makes there;
   /// empty if none gains any.
   std::string element_of_largest_gain(In q_0, In v_0, In q_1, In v_1, double t) const;
+  /// The name of an element that is inverted at q; empty if no element is inverted. with_forces: forces at q are
+  /// finite, so only elements with a finite force when inverted are checked.
   std::string inverted_element(In q, double t, bool with_forces) const;
   /// Euclidean norm of a force vector of size() entries; torques are divided by length.
   double force_norm(In f, double length) const;
@@ -196,7 +196,14 @@ class System {
   /// (q, v) at t. Rows keep number, name and slave point. The matrix omits entries of D(G^T s) outside of the pattern,
   /// so Newton's method converges linearly there; left_out() counts these entries.
   void find_candidates(In q, In v, double t, double h);
+  /// The contact that the motion from q_0 at t_0 to q_1 at t_1 has missed (ConstraintBlock::missed_contact); empty if
+  /// none was.
+  std::string missed_contact(In q_0, double t_0, In q_1, double t_1) const;
   long left_out() const { return left_out_; }
+  bool row_vacant(int row) const { return row_block(row).vacant(row_place(row).item); }
+  const ConstraintBlock& row_block(int row) const {
+    return *constraints_[static_cast<std::size_t>(row_place(row).block)];
+  }
   /// The nodes to which the items of searching blocks are bound, for a restart; empty without such blocks.
   Vector candidates() const;
   /// std::invalid_argument if the nodes do not fit the blocks.
@@ -267,7 +274,7 @@ class System {
        constant_mass_ = true, massless_ = false;
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
-  bool driven_ = false, searching_ = false;
+  bool driven_ = false, searching_ = false, passable_ = false;
   long left_out_ = 0;
   RowSelection row_kinds_;
   bool parallel_ = false;

@@ -109,18 +109,25 @@ class NeoHookean {
 
   void set(const Matrix3& F, const Lanes& weight) {
     Matrix3 cof;
-    const Lanes J = cofactors(F, cof), w = nan_unless(weight, J), inverse = 1.0 / J, log_J = log(J);
+    const Lanes J = cofactors(F, cof), w = nan_unless(weight, J), inverse = 1.0 / J;
+    // ln J from E = (F^T F - 1)/2 too: the parts of the energy that are linear in E then cancel with its rounding
+    const auto strain = [&](int i, int j) {
+      return 0.5 * (F[0][i] * F[0][j] + F[1][i] * F[1][j] + F[2][i] * F[2][j] - (i == j ? 1.0 : 0.0));
+    };
+    const Lanes xx = strain(0, 0), yy = strain(1, 1), zz = strain(2, 2);
+    const Lanes yz = strain(1, 2), zx = strain(2, 0), xy = strain(0, 1);
+    const Lanes first = xx + yy + zz, second = xx * yy + yy * zz + zz * xx - yz * yz - zx * zx - xy * xy;
+    const Lanes third = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * zx) + zx * (xy * yz - yy * zx);
+    const Lanes log_J = 0.5 * log1p(2.0 * first + 4.0 * second + 8.0 * third);
     lambda = w * c_.lambda;
     mu_ = w * c_.mu;
     kappa = mu_ - lambda * log_J;
-    Lanes square = lanes(-3.0);
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) {
         F_inverse_T_[i][j] = cof[i][j] * inverse;
-        square += F[i][j] * F[i][j];
         P[i][j] = mu_ * F[i][j] - kappa * F_inverse_T_[i][j];
       }
-    energy = 0.5 * mu_ * square - mu_ * log_J + 0.5 * lambda * log_J * log_J;
+    energy = mu_ * (first - log_J) + 0.5 * lambda * log_J * log_J;
   }
 
   // H = F^-T, kappa = mu - lambda ln J, S = mu 1

@@ -44,6 +44,8 @@ const char* text_of(FailureReason reason) {
       return "a formula has no finite value";
     case FailureReason::inverted_element:
       return "an element is inverted";
+    case FailureReason::missed_contact:
+      return "bodies pass through each other within the step";
     case FailureReason::unexplained_energy:
       return "the energy grows without cause";
     case FailureReason::too_many_subdivisions:

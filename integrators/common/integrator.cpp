@@ -81,6 +81,8 @@ bool Integrator::guarded(State& state, double h) {
   other_.step = state.step;
   if (std::string element = system_->inverted_element(other_.q, other_.t, info_.forces_at_end); !element.empty())
     return refuse(FailureReason::inverted_element, std::move(element));
+  if (std::string item = system_->missed_contact(state.q, state.t, other_.q, other_.t); !item.empty())
+    return refuse(FailureReason::missed_contact, std::move(item));
   return true;
 }
 
@@ -152,6 +154,15 @@ void Integrator::mark_touching(State& state) const {
                           ? 1
                           : 0;
   }
+}
+
+std::vector<std::pair<std::string, std::string>> Integrator::linear_methods() {
+  std::vector<std::pair<std::string, std::string>> methods;
+  const auto all = solvers();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (std::string method = all[i]->saddle().method_name(); !method.empty())
+      methods.emplace_back(info_.subproblems[i], std::move(method));
+  return methods;
 }
 
 LinearCounters Integrator::linear_counters() {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/named_arrays.hpp"
@@ -93,6 +94,8 @@ class Integrator {
 
   // From all solvers.
   LinearCounters linear_counters();
+  /// Sub-problems with their methods for linear systems (SaddlePoint::method_name).
+  std::vector<std::pair<std::string, std::string>> linear_methods();
   /// Residuals of the last step that failed: of the equations of its sub-problem, and of the constraint rows that were
   /// to hold (zero elsewhere).
   In equation_residual() { return solvers()[failed_solver()]->residual(); }

@@ -22,9 +22,9 @@ constexpr double first_shift = 10;                            // sigma times mas
 constexpr int transient_patience = 4;                         // iterations with sigma, times those without
 constexpr int most_extra_iterations = 400000;                 // for finding a set row by row
 constexpr double stalled_gain = 0.9;
-// of the expected rounding, for the first test of a solve and beside conjugate gradients: nothing passes that a
-// correction would improve
-constexpr double first_floor = 0.05;
+// of the expected rounding, for the first test of a solve: nothing passes that a correction would improve; and beside
+// conjugate gradients, which end where they are told to, while factors end far below
+constexpr double first_floor = 0.05, iterative_floor = 0.01;
 // a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
 // tolerance it may then stay
 constexpr double stalling = 0.5;
@@ -37,6 +37,8 @@ FailureReason reason_of(SaddlePoint::Failure failure) {
   switch (failure) {
     case SaddlePoint::Failure::indefinite:
       return FailureReason::indefinite_matrix;
+    case SaddlePoint::Failure::singular:
+      return FailureReason::singular_matrix;
     case SaddlePoint::Failure::slow:
       return FailureReason::slow_conjugate_gradients;
     case SaddlePoint::Failure::not_finite:
@@ -140,9 +142,11 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   terms_ = problem.residual(s_, r_);
   norm_ = system_->force_norm(r_, scales_.length);
   const double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
-  // conjugate gradients end where they are told to, not far below as factors do
-  const bool first = (iterations == 0 || saddle_.iterative()) && options_.test == ConvergenceTest::scaled;
-  double floor = first ? first_floor * scales.floor : scales.floor;
+  double floor = scales.floor;
+  if (options_.test == ConvergenceTest::scaled)
+    floor *= saddle_.iterative() ? iterative_floor : iterations == 0 ? first_floor : 1.0;
+  // rounding of forces is constant where the residual is linear, and corrections go below
+  if (setup_.constant_matrix && saddle_.iterative()) floor = 0;
   if (setup_.floor_when_settled && !(correction_ <= settled_correction)) floor = 0;
   if (scales.most_floor < 1) floor = std::min(floor, scales.most_floor * terms_);
   const bool small = control_.test(sub, norm_, terms_, floor, scales.unit, scales.row_scale,

@@ -19,6 +19,7 @@ enum class FailureReason {
   state_not_finite,
   undefined_formula,
   inverted_element,
+  missed_contact,
   unexplained_energy,
   too_many_subdivisions,
   interrupted

@@ -231,7 +231,7 @@ std::span<const Stage> StaticEquilibrium::stages() {
   return {&stage_, 1};
 }
 
-EquilibriumReport find_equilibrium(const System& system, const StaticOptions& options, State& state) {
+EquilibriumReport find_equilibrium(System& system, const StaticOptions& options, State& state) {
   StaticEquilibrium statics(system, options);
   EquilibriumReport report;
   State trial;
@@ -244,12 +244,18 @@ EquilibriumReport find_equilibrium(const System& system, const StaticOptions& op
     StepReport step;
     reset(step, statics.info().subproblems);
     const double factor = static_cast<double>(done + size) / finest;
+    system.find_candidates(trial.q, trial.v, state.t, 0);
     bool found = statics.solve(trial, state.t, factor, next, step);
     report.iterations += step.subproblems[0].iterations;
     if (found) {
       step.failed_item = system.inverted_element(next.q, state.t, statics.info().forces_at_end);
       found = step.failed_item.empty();
       if (!found) mark_failed(step, -1, FailureReason::inverted_element);
+    }
+    if (found) {
+      step.failed_item = system.missed_contact(trial.q, state.t, next.q, state.t);
+      found = step.failed_item.empty();
+      if (!found) mark_failed(step, -1, FailureReason::missed_contact);
     }
     if (!found) {
       if (size == 1) {

@@ -107,6 +107,6 @@ struct EquilibriumReport {
 
 /// Moves state.q to the equilibrium at state.t, with gravity and loads growing from nothing in as few increments as
 /// converge (2^10 at most). Everything else in the state, and q on failure, stays.
-EquilibriumReport find_equilibrium(const System& system, const StaticOptions& options, State& state);
+EquilibriumReport find_equilibrium(System& system, const StaticOptions& options, State& state);
 
 }  // namespace carom

@@ -98,8 +98,6 @@ void ContactBuilder::read_spheres(const json& contact, const std::string& pointe
                      "expected a body with the shape of a sphere, or a point mass with a radius > 0");
   }
   if (spheres.size() < between.size()) return;
-  for (const ContactSphere& s : spheres)
-    context_.model.thinnest_obstacle = std::min(context_.model.thinnest_obstacle, 2 * s.radius);
   std::unique_ptr<SphereContactBlock> block;
   if (between.size() > most_spheres_with_all_pairs) {
     if (!take_candidates(NearSpheresBlock::rows_per_sphere * between.size(), pointer)) return;
@@ -179,7 +177,6 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   info.mesh =
       kind.picture(o, o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance)));
   for (const ObstacleSurface& surface : surfaces) {
-    context_.model.thinnest_obstacle = std::min(context_.model.thinnest_obstacle, surface.obstacle->thickness());
     for (const bool rotating : {true, false}) {
       std::vector<ContactPoint> points = rotating ? on_frames : on_points;
       if (points.empty()) continue;

@@ -150,8 +150,7 @@ struct Model {
   std::vector<std::pair<AttachedPoint, AttachedPoint>> springs;
   double total_mass = 0;
   std::vector<ObstacleInfo> obstacles;
-  double thinnest_obstacle = std::numeric_limits<double>::infinity();  ///< see Obstacle::thickness
-  std::vector<std::string> warnings;  ///< remarks about a valid model: initial penetrations, thin obstacles
+  std::vector<std::string> warnings;  ///< remarks about a valid model: initial penetrations, open joints
 
   const BodyInfo* find_body(const std::string& name) const;
   /// The point of "body", "body.point" or "ground"; nullopt if there is no such point.

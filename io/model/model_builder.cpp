@@ -28,6 +28,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr int most_projections = 20;  // of a start, each with the contacts that the last one has missed
+
 class Builder {
  public:
   Builder(const ModelDocument& document, const RunOptions& options, ModelIssues& issues)
@@ -316,8 +318,19 @@ class Builder {
     State& state = model_->state;
     const Scales given = scales();
     if (projection.positions) {
-      projection.position = project_positions(system, given, state.t, state.q);
-      if (!projection.position.converged) return projection_failed("positions", projection.position);
+      // bodies that the projection moves into each other are contacts of the next attempt
+      const Vector start = state.q;
+      std::string missed;
+      for (int attempt = 0; attempt < most_projections; ++attempt) {
+        state.q = start;
+        projection.position = project_positions(system, given, state.t, state.q);
+        if (!projection.position.converged) return projection_failed("positions", projection.position);
+        missed = system.missed_contact(state.q, state.t, state.q, state.t);
+        system.find_candidates(state.q, state.v, state.t, 0);
+        if (missed.empty()) break;
+      }
+      if (!missed.empty())
+        return error("/initial_state/project", "no positions were found in which no bodies of " + missed + " overlap");
       system.set_initial_configuration(state.q);
     }
     if (projection.equilibrium && !find_start(given)) return;
@@ -329,7 +342,7 @@ class Builder {
 
   // Moves the start to static equilibrium; displacements stay relative to the given positions.
   bool find_start(const Scales& given) {
-    const System& system = model_->system;
+    System& system = model_->system;
     State& state = model_->state;
     StaticOptions options;
     options.scales = given;
@@ -340,6 +353,7 @@ class Builder {
       std::string message = fmt::format("no static equilibrium was found: {}", text_of(last.reason));
       if (last.worst_equation >= 0) message += " at " + system.equation_name(last.worst_equation);
       if (last.worst_equation < 0 && last.worst_row >= 0) message += " at " + system.row_name(last.worst_row);
+      if (!last.failed_item.empty()) message += " at " + last.failed_item;
       if (found.factor > 0) message += fmt::format("; it exists up to {:.4g} of the loads", found.factor);
       error("/initial_state/equilibrium", message);
       return false;

@@ -188,7 +188,8 @@ Node contacts_spec() {
                        "of its box or mesh (\"box.vertices\"), the rims of its cylinder (\"wheel.rims\", 24 points "
                        "each), its sphere, or else its centre (\"box.center\")"),
               optional("between", list("bodies", reference("sphere", Target::sphere)).at_least_items(2).unique(),
-                       "spheres that touch each other, in all pairs"),
+                       "spheres that touch each other, in all pairs; with more than 20 of them rows belong to pairs "
+                       "that are near"),
               optional("radius", number("length").at_least(0),
                        "distance to the obstacle at which each point of \"on\" touches it (default: the radius of a "
                        "body's sphere, otherwise 0)"),

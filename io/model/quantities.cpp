@@ -146,6 +146,9 @@ Rows rows_of(const Model& model, const std::string& of, std::string& error) {
   if (rows.empty()) {
     error = "no contact named " + in_quotes(of);
   } else if (bracket != std::string::npos) {
+    if (model.system.row_block(rows.front()).traits().searching)
+      error = "points of " + in_quotes(of.substr(0, bracket)) +
+              " have no numbers: its rows belong to the pairs that are near";
     const std::size_t k = std::strtoul(of.c_str() + bracket + 1, nullptr, 10);
     if (k < rows.size()) return {rows[k]};
     error = "expected a point of the contact, counted from 0 to " + std::to_string(rows.size() - 1) + ", got " +
@@ -168,23 +171,26 @@ Quantity of_contact(std::string name, std::string unit, std::string help,
           }};
 }
 
-// The row of a contact whose gap is smallest.
-int nearest_row(const StepView& v, const Rows& rows) {
-  int nearest = rows.front();
-  double smallest = std::numeric_limits<double>::infinity();
-  for (const int row : rows)
-    if (const double gap = v.system.row_gap(row, v.state.q, v.state.t); gap < smallest) {
-      smallest = gap;
-      nearest = row;
+// The smallest gap of a contact, with its rate.
+ConstraintBlock::Neighbours nearest(const StepView& v, const Rows& rows) {
+  ConstraintBlock::Neighbours found =
+      v.system.row_block(rows.front()).nearest_without_item(v.state.q.data(), v.state.v.data());
+  int row_of_gap = -1;
+  for (const int row : rows) {
+    if (v.system.row_vacant(row)) continue;
+    const double gap = v.system.row_gap(row, v.state.q, v.state.t);
+    if (gap < found.gap || (row_of_gap < 0 && found.name.empty())) {
+      found.gap = gap;
+      row_of_gap = row;
     }
-  return nearest;
+  }
+  if (row_of_gap >= 0) found.rate = v.system.row_rate(row_of_gap, v.state.q, v.state.v, v.state.t);
+  return found;
 }
 
-double gap(const StepView& v, const Rows& rows) { return v.system.row_gap(nearest_row(v, rows), v.state.q, v.state.t); }
+double gap(const StepView& v, const Rows& rows) { return nearest(v, rows).gap; }
 
-double gap_velocity(const StepView& v, const Rows& rows) {
-  return v.system.row_rate(nearest_row(v, rows), v.state.q, v.state.v, v.state.t);
-}
+double gap_velocity(const StepView& v, const Rows& rows) { return nearest(v, rows).rate; }
 
 double contact_force(const StepView& v, const Rows& rows) {
   double sum = 0;

@@ -103,7 +103,11 @@ std::string structure_of(const Model& model) {
   for (int node = 0; node < system.dofs().nodes(); ++node)
     text += fmt::format("{}:{}\n", system.node_name(node), static_cast<int>(system.dofs().kind(node)));
   for (int i = 0; i < system.size(); ++i) text += system.equation_name(i) + "\n";
-  for (int row = 0; row < system.rows(); ++row) text += system.row_name(row) + "\n";
+  for (int row = 0; row < system.rows(); ++row) {
+    // rows of searching blocks change their names with their partners
+    const ConstraintBlock& block = *system.constraints()[at(system.row_place(row).block)];
+    text += (block.traits().searching ? block.name() : system.row_name(row)) + "\n";
+  }
   return text;
 }
 

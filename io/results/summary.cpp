@@ -146,6 +146,8 @@ std::string summary_text(const Model& model, const RunAccount& account) {
   const std::vector<std::string>& names = account.subproblems;
   for (std::size_t i = 0; i < names.size(); ++i)
     iterations[names[i]] = {{"mean", s.mean_iterations(i)}, {"max", s.iterations[i].max}};
+  json methods = json::object();
+  for (const auto& [problem, method] : account.linear_methods) methods[problem] = method;
   json out = {
       {"status", status_word(account.status)},
       {"steps", s.nominal_steps},
@@ -153,13 +155,18 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"time", {{"start", account.t_start}, {"end", account.t_end}}},
       {"iterations", iterations},
       {"linear",
-       {{"analyses", account.linear.analyses},
+       {{"methods", methods},
+        {"analyses", account.linear.analyses},
         {"factorisations", account.linear.factorisations},
         {"solves", account.linear.solves},
         {"fallbacks", account.linear.fallbacks},
         {"cg_matrices", account.linear.cg_matrices},
         {"cg_solves", account.linear.cg_solves},
-        {"cg_iterations", account.linear.cg_iterations}}},
+        {"cg_iterations", account.linear.cg_iterations},
+        {"cg_slow", account.linear.cg_slow},
+        {"cg_failed", account.linear.cg_failed},
+        {"gmres_solves", account.linear.gmres_solves},
+        {"multigrid_matrices", account.linear.multigrid}}},
       {"subdivided_steps", s.subdivided_steps},
       {"rejected_steps", s.rejected},
       {"residuals",
@@ -259,13 +266,6 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
   if (s.largest_rotation > 0.3)
     remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: impacts are inaccurate at this step size",
                                   s.largest_rotation));
-  // contacts are checked once per step
-  const double travel = model.simulation.step * s.largest_speed;
-  if (travel > model.thinnest_obstacle)
-    remarks.push_back(
-        fmt::format("a body may move by {:.2g} in a step, more than the thinnest obstacle ({:.2g}): it "
-                    "could pass through unseen; use a smaller step",
-                    travel, model.thinnest_obstacle));
   return remarks;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integrators/common/energy_ledger.hpp"
@@ -73,6 +74,7 @@ struct RunAccount {
   RunStatistics statistics;
   std::vector<std::string> subproblems;  ///< names of the sub-problems
   LinearCounters linear;
+  std::vector<std::pair<std::string, std::string>> linear_methods;  // of sub-problems, at the end
   StepReport last_report;
   double t_start = 0, t_end = 0;
   double energy_initial = 0, energy_final = 0, energy_max = 0;

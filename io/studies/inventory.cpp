@@ -166,6 +166,7 @@ class ModelInspection {
       contact.candidates = static_cast<int>(group.rows.size());
       int nearest = -1;
       for (const int row : group.rows) {
+        if (system_.row_vacant(row)) continue;
         const double gap = gaps_[at(row)], rate = rates_[at(row)];
         if (nearest < 0 || gap < gaps_[at(nearest)]) nearest = row;
         contact.approach = std::max(contact.approach, -rate);
@@ -177,6 +178,11 @@ class ModelInspection {
       if (nearest >= 0) {
         contact.smallest_gap = gaps_[at(nearest)];
         contact.nearest = system_.row_name(nearest);
+      }
+      const auto open = system_.row_block(group.rows.front()).nearest_without_item(state_.q.data(), state_.v.data());
+      if (nearest < 0 || open.gap < contact.smallest_gap) {
+        contact.smallest_gap = open.gap;
+        contact.nearest = open.name;
       }
       inventory_.candidates += contact.candidates;
       inventory_.touching += contact.touching + contact.penetrating;

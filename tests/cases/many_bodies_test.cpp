@@ -41,6 +41,116 @@ TEST_CASE("many bodies: spheres with rows for near pairs move as spheres with a 
   }
 }
 
+TEST_CASE("many bodies: a sphere that an impact pushes far within a step passes no sphere that was not near") {
+  // a chain with gaps of a diameter; the first sphere would travel six diameters in a step
+  const int count = 24;
+  const double v = 300, h = 2e-3;
+  nlohmann::json model = {{"format", 1}, {"integrator", {{"type", "nsga_decoupled"}, {"step", h}, {"duration", 0.04}}}};
+  nlohmann::json& contact = model["contacts"][0] = {{"name", "chain"}, {"restitution", 1}};
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    model["bodies"].push_back({{"name", name},
+                               {"type", "point_mass"},
+                               {"mass", 1},
+                               {"radius", 0.05},
+                               {"position", {0.2 * i, 0, 0}},
+                               {"velocity", {i == 0 ? v : 0, 0, 0}}});
+    contact["between"].push_back(name);
+  }
+  Case c = Case::from_text(model.dump());
+  REQUIRE(c.rows("chain").size() == 240);
+  REQUIRE(c.run([&](const StepView&) {
+    for (int i = 1; i < count; ++i)
+      CHECK(c.position("s" + std::to_string(i)).x() - c.position("s" + std::to_string(i - 1)).x() > 0.1 - 1e-10);
+  }) == RunStatus::completed);
+  CHECK(c.statistics().subdivided_steps > 0);
+  // the velocity goes through the chain
+  for (int i = 0; i < count; ++i)
+    CHECK(c.velocity("s" + std::to_string(i)).x() == doctest::Approx(i + 1 < count ? 0 : v));
+}
+
+namespace {
+
+// Two balls on a line, the first of which is pulled towards x = 1 where the second stands, and others that are far away
+// and fixed: with more than twenty balls rows are bound to near pairs.
+nlohmann::json pulled_ball(int count) {
+  nlohmann::json model = {{"format", 1}};
+  nlohmann::json& contact = model["contacts"][0] = {{"name", "balls"}};
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "s" + std::to_string(i);
+    nlohmann::json ball = {{"name", name},
+                           {"type", "point_mass"},
+                           {"mass", 1},
+                           {"radius", 0.1},
+                           {"position",
+                            {i == 0   ? 0
+                             : i == 1 ? 1
+                                      : 10 + i,
+                             0, 0}}};
+    ball["fixed"] = i == 0 ? nlohmann::json{"y", "z"} : nlohmann::json{"x", "y", "z"};
+    model["bodies"].push_back(ball);
+    contact["between"].push_back(name);
+  }
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("many bodies: in statics balls that come near within an increment touch too") {
+  for (const double increment : {0.1, 0.5, 1.0}) {
+    nlohmann::json model = pulled_ball(22);
+    model["ground"] = {{{"name", "g"}, {"at", {-1, 0, 0}}}};
+    model["springs"] = {{{"name", "s"}, {"of", {"ground.g", "s0"}}, {"stiffness", 100}}};
+    model["loads"] = {{{"name", "pull"}, {"type", "force"}, {"on", "s0"}, {"value", {100, 0, 0}}}};
+    model["integrator"] = {{"type", "static"}, {"step", increment}, {"duration", 1}};
+    CAPTURE(increment);
+    Case c = Case::from_text(model.dump());
+    REQUIRE(c.run() == RunStatus::completed);
+    CHECK(c.position("s0").x() == doctest::Approx(0.8));
+    double force = 0;
+    for (const int row : c.rows("balls")) force += c.force(row);
+    CHECK(force == doctest::Approx(20));
+  }
+}
+
+TEST_CASE("many bodies: a ball that a load brings near within a step hits the other one") {
+  nlohmann::json model = pulled_ball(22);
+  model["bodies"][1]["position"][0] = 0.3;
+  model["bodies"][1]["fixed"] = {"y", "z"};
+  model["contacts"][0]["restitution"] = 1;
+  model["loads"] = {{{"name", "push"}, {"type", "force"}, {"on", "s0"}, {"value", {40, 0, 0}}}};
+  model["integrator"] = {{"type", "nsga_decoupled"}, {"step", 0.1}, {"duration", 0.5}};
+  Case c = Case::from_text(model.dump());
+  REQUIRE(c.run() == RunStatus::completed);
+  CHECK(c.position("s1").x() - c.position("s0").x() > 0.2 - 1e-10);
+  CHECK(c.velocity("s1").x() > 1);
+}
+
+TEST_CASE("many bodies: a pile stands while many other balls fly together") {
+  const double r = 5e-4;
+  nlohmann::json model = {{"format", 1}, {"gravity", {0, 0, -9.81}}};
+  nlohmann::json names;
+  const auto ball = [&](const Vec3& x, double speed) {
+    const std::string name = "s" + std::to_string(names.size());
+    names.push_back(name);
+    model["bodies"].push_back({{"name", name},
+                               {"type", "point_mass"},
+                               {"mass", 1e-3},
+                               {"radius", r},
+                               {"position", {x.x(), x.y(), x.z()}},
+                               {"velocity", {speed, 0, 0}}});
+  };
+  for (int i = 0; i < 30; ++i) ball({0, 0.01 * (i / 3), r * (1 + 2 * (i % 3))}, 0);
+  for (int i = 0; i < 45; ++i) ball({0.1 + 2.1 * r * (i % 5), 2.1 * r * (i / 5 % 3), 0.1 + 2.1 * r * (i / 15)}, 100);
+  model["contacts"] = {{{"name", "balls"}, {"between", names}},
+                       {{"name", "floor"}, {"on", names}, {"obstacle", {{"type", "plane"}, {"normal", {0, 0, 1}}}}}};
+  model["integrator"] = {{"type", "nsga_decoupled"}, {"step", 1e-3}, {"duration", 0.02}};
+  Case c = Case::from_text(model.dump());
+  REQUIRE(c.run() == RunStatus::completed);
+  for (int i = 0; i < 30; ++i)
+    CHECK(c.position("s" + std::to_string(i)).z() == doctest::Approx(r * (1 + 2 * (i % 3))).epsilon(1e-9));
+}
+
 TEST_CASE("many bodies: spheres in a box with a moving wall never overlap") {
   const int count = 64;
   Case c = Case::from_text(test::spheres_in_box(count, 1e-3, 0.4).dump());

@@ -187,9 +187,8 @@ TEST_CASE("models: every one certifies itself and holds its constraints at both 
     CHECK(summary["max_penetration"].get<double>() <= 1e-10 * summary["scales"]["length"].get<double>());
     CHECK(summary["warnings"].empty());
     if (is_static_model(name)) continue;
-    // residuals of conjugate gradients end at the tolerance, 1e-10 of the forces, and the forces of an impact on steel
-    // do far more work than is in the energies
-    const double closure = name == "landing_plate" ? 1e-7 : name == "mixed" ? 2e-9 : 1e-10;
+    // the forces of a thin steel plate round to 2e-6 N, where its residuals stall, and this does work at 1.5 m/s
+    const double closure = name == "landing_plate" ? 2e-9 : 1e-10;
     CHECK(std::abs(summary["energy"]["closure"].get<double>()) < closure * summary["energy"]["scale"].get<double>());
   }
 }

@@ -36,11 +36,11 @@ struct Cloud {
     return block;
   }
   Vec3 place(int i) const { return {q[at(3 * i)], q[at(3 * i + 1)], q[at(3 * i + 2)]}; }
-  double speed(int i) const {
-    double sum = 0;
+  Vec3 velocity(int i) const {
+    Vec3 out = Vec3::Zero();
     for (int c = 0; c < 3; ++c)
-      if (const int e = dofs.equation(i, c); e >= 0) sum += v[at(e)] * v[at(e)];
-    return std::sqrt(sum);
+      if (const int e = dofs.equation(i, c); e >= 0) out[c] = v[at(e)];
+    return out;
   }
   void move(double h) {
     for (int i = 0; i < static_cast<int>(spheres.size()); ++i)
@@ -80,8 +80,11 @@ TEST_CASE("near spheres: every pair that may touch has a row, and keeps the row 
     for (int a = 0; a < 150; ++a)
       for (int b = a + 1; b < 150; ++b) {
         const double radii = cloud.spheres[at(a)].radius + cloud.spheres[at(b)].radius;
-        const double reach = 1.25 * radii + h * (cloud.speed(a) + cloud.speed(b));
-        CHECK(now.contains({a, b}) == ((cloud.place(b) - cloud.place(a)).norm() < reach));
+        const Vec3 span = cloud.place(b) - cloud.place(a), way = h * (cloud.velocity(b) - cloud.velocity(a));
+        double nearest = span.norm();
+        for (int s = 1; s <= 1000; ++s) nearest = std::min(nearest, (span + s / 1000.0 * way).norm());
+        const double margin = nearest - 1.25 * radii;
+        if (std::abs(margin) > 1e-5) CHECK(now.contains({a, b}) == (margin < 0));
       }
     for (const auto& [pair, row] : before) {
       const auto found = now.find(pair);
@@ -166,4 +169,47 @@ TEST_CASE("near spheres: where more pairs are near than there are rows, the near
   for (const auto& [pair, row] : rows) largest = std::max(largest, gap(pair.first, pair.second));
   for (int a = 0; a < 50; ++a)
     for (int b = a + 1; b < 50; ++b) CHECK((rows.contains({a, b}) || gap(a, b) >= largest));
+}
+
+TEST_CASE("near spheres: pairs that touch keep their rows beside any number of pairs that come near") {
+  // two columns of three balls that touch, and a swarm whose 946 pairs all meet within the step; 500 rows
+  Cloud cloud(50);
+  for (int i = 0; i < 50; ++i) {
+    cloud.spheres[at(i)].radius = 0.05;
+    const Vec3 x = i < 6 ? Vec3(5 + i / 3, 0, 0.1 * (i % 3)) : Vec3(0.3 * (i - 28), 0, 0);
+    for (int c = 0; c < 3; ++c) {
+      cloud.q[at(3 * i + c)] = x[c];
+      if (const int e = cloud.dofs.equation(i, c); e >= 0) cloud.v[at(e)] = i < 6 ? 0 : -100 * x[c];
+    }
+  }
+  const auto block = cloud.block();
+  block->find_candidates(cloud.q.data(), cloud.v.data(), 0, 0.01);
+  const auto rows = pairs_of(*block);
+  CHECK(rows.size() == 500);
+  for (const int a : {0, 1, 3, 4}) CHECK(rows.contains({a, a + 1}));
+}
+
+TEST_CASE("near spheres: pairs without a row that overlap or pass each other are told, and the nearest of them") {
+  Cloud cloud(30);
+  for (int i = 0; i < 30; ++i)
+    for (int c = 0; c < 3; ++c) cloud.q[at(3 * i + c)] = c == 0 ? i : 0;
+  for (double& v : cloud.v) v = 0;
+  const auto block = cloud.block();
+  block->find_candidates(cloud.q.data(), cloud.v.data(), 0, 0.01);
+  CHECK(pairs_of(*block).empty());
+  const auto missed = [&](double x) {
+    Vector end = cloud.q;
+    end[3 * 4] = x;
+    return block->missed_contact({cloud.q.data(), nullptr, 0, nullptr}, {end.data(), nullptr, 0, nullptr});
+  };
+  // radii of 4 and 5: 0.04 and 0.1
+  CHECK(missed(4.85).empty());
+  CHECK(missed(4.87) == "c[s4,s5]");
+  CHECK(missed(5.5) == "c[s4,s5]");  // through the fifth
+  CHECK(missed(7.5) == "c[s4,s5]");  // and others
+  const auto nearest = block->nearest_without_item(cloud.q.data(), cloud.v.data());
+  CHECK(nearest.gap == doctest::Approx(1 - 0.14));
+  CHECK(nearest.name == "c[s0,s1]");
+  CHECK(nearest.rate == 0);
+  for (int i = 0; i < block->topology().items; ++i) CHECK(block->vacant(i));
 }

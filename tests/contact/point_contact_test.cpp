@@ -119,3 +119,25 @@ TEST_CASE("contact: the corner of a turned box touches where trigonometry says")
   s.add_reactions(s.initial_configuration(), 0, Vector{1}, all_rows, f);
   CHECK(relative_error(f, Vector{0, 1, 0, 0, 0, arm}) < 1e-14);
 }
+
+TEST_CASE("contact: a motion through a thin obstacle between two open ends is told") {
+  const auto missed = [](const PointModel& model, const Vec3& from, const Vec3& to) {
+    return model.s.missed_contact({from.data(), 3}, 0, {to.data(), 3}, 1) == "tip";
+  };
+  const auto ball = make_sphere(Vec3::Zero(), 1, false);
+  CHECK(missed({ball, nullptr}, {2, 0, 0}, {-2, 0.3, 0}));
+  CHECK(!missed({ball, nullptr}, {2, 1.05, 0}, {-2, 1.05, 0}));
+  CHECK(missed({ball, nullptr, 0.1}, {2, 1.05, 0}, {-2, 1.05, 0}));
+  CHECK(!missed({ball, nullptr}, {2, 0, 0}, {0.5, 0, 0}));
+  const auto disc = make_cylinder(Vec3::Zero(), Vec3::UnitZ(), 1, 0.02, false);
+  CHECK(missed({disc, nullptr}, {0.5, 0, 0.3}, {0.4, 0, -0.9}));
+  CHECK(!missed({disc, nullptr}, {1.5, 0, 0.3}, {1.5, 0, -0.9}));
+  // the obstacle moves
+  auto motion = std::make_shared<PrescribedMotion>();
+  motion->translation[0] = TimeFunction::formula("4*t - 2");
+  CHECK(missed({ball, motion}, {0, 0, 0}, {0, 0, 0}));
+  CHECK(!missed({ball, motion}, {0, 0, 0}, {4, 0, 0}));
+  // half spaces and containers: the far side has a negative gap
+  CHECK(!missed({make_plane(Vec3::Zero(), Vec3::UnitZ()), nullptr}, {0, 0, 1}, {0, 0, -1}));
+  CHECK(!missed({make_sphere(Vec3::Zero(), 1, true), nullptr}, {0.5, 0, 0}, {-0.5, 0, 0}));
+}

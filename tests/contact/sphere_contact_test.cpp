@@ -94,3 +94,34 @@ TEST_CASE("spheres: candidates between all pairs of many bodies leave the matrix
   // few bodies keep all terms
   CHECK(entries(5, true) == 5 * 36 + 10 * 72);
 }
+
+TEST_CASE("spheres: a motion through each other between two open ends is told, a slide around each other is not") {
+  System s;
+  const double x[3] = {0, 0, 0}, y[3] = {3, 0, 0};
+  const int a = s.add_node(NodeKind::point, x, "a"), b = s.add_node(NodeKind::point, y, "b");
+  s.add(std::make_unique<SphereContactBlock>(
+      "pair", std::vector<SpherePair>{{"pair", a, b, Vec3::Zero(), Vec3::Zero(), 0.4, 0.6, 0}}));
+  s.finalize();
+  const auto missed = [&](const Vec3& from, const Vec3& to) {
+    Vector start = s.initial_configuration(), end = start;
+    for (int c = 0; c < 3; ++c) {
+      start[at(3 + c)] = from[c];
+      // both move
+      end[at(c)] = 7;
+      end[at(3 + c)] = 7 + to[c];
+    }
+    return s.missed_contact(start, 0, end, 1) == "pair";
+  };
+  CHECK(missed({3, 0, 0}, {-1.1, 0, 0}));
+  CHECK(missed({3, 0.9, 0}, {-3, 0.9, 0}));
+  CHECK(!missed({3, 1.1, 0}, {-3, 1.1, 0}));  // past each other
+  CHECK(!missed({3, 0, 0}, {1.5, 0, 0}));     // towards each other
+  CHECK(!missed({3, 0, 0}, {0.5, 0, 0}));     // a gap that contact rows see
+  CHECK(!missed({0.5, 0, 0}, {3, 0, 0}));
+  // chords of depth 2e-3 and 5e-4 between open ends
+  CHECK(missed({0.2, 0.998, 0}, {-0.2, 0.998, 0}));
+  CHECK(!missed({0.2, 0.9995, 0}, {-0.2, 0.9995, 0}));
+  // from touch to touch: half a right angle is a slide, the diameter is not
+  CHECK(!missed({1, 0, 0}, {std::sqrt(0.5), std::sqrt(0.5), 0}));
+  CHECK(missed({1, 0, 0}, {-1, 0, 0}));
+}

@@ -255,6 +255,39 @@ TEST_CASE("conjugate gradients: with active rows of single nodes they find the s
     }
 }
 
+TEST_CASE(
+    "conjugate gradients: rows and matrices that change between solves are noticed, those that stay are not needed") {
+  Random random;
+  const Grid grid(5, false, random);
+  const Mechanism mechanism(grid, 2, false, random);
+  Vector values = mechanism.values;
+  const int n = mechanism.pattern.rows;
+  std::vector<int> pair = grid.unknowns[100];
+  pair.insert(pair.end(), {grid.pattern.rows, grid.pattern.rows + 1});
+  std::vector<SparseRow> rows{{grid.unknowns[70], random_vector(3, random)}, {pair, random_vector(5, random)}};
+  ProjectedCg cg;
+  cg.analyse(mechanism.pattern, mechanism.node, mechanism.equations, 1);
+  REQUIRE(cg.prepare(values));
+  const Vector r = random_vector(n, random), c = random_vector(2, random);
+  for (int change = 0; change < 6; ++change) {
+    CAPTURE(change);
+    if (change == 1) rows[0].value = random_vector(3, random);
+    if (change == 2) rows[1].value = random_vector(5, random);
+    if (change == 3) std::swap(rows[0], rows[1]);
+    if (change == 4) rows[1].equation = grid.unknowns[71];
+    if (change == 5) {
+      for (int i = 0; i < mechanism.equations; ++i) values[at(mechanism.pattern.find(i, i))] += 5;
+      REQUIRE(cg.prepare(values));
+    }
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      REQUIRE(cg.set_rows(pointers(rows), {}, 3.0));
+      Vector x(at(n)), dl(2);
+      REQUIRE(cg.solve(r, c, 1e-12, 0, 0, 500, x, dl) == Status::converged);
+      CHECK(saddle_error(mechanism.pattern, values, rows, r, c, x, dl) < 1e-6);
+    }
+  }
+}
+
 TEST_CASE("conjugate gradients: redundant rows of a node share their force, with least norm") {
   Random random;
   const Grid grid(4, false, random);

@@ -1,0 +1,32 @@
+// NodeMultigrid: smoothed aggregation for the matrix of the nodes of solids with rows of single nodes held.
+//
+// Couplings along the gradients of the rows vanish from the matrix and from the rigid motions before the hierarchy is
+// built, so that aggregates do not move through an obstacle.
+#pragma once
+
+#include <vector>
+
+#include "core/base/types.hpp"
+#include "core/linear/node_matrix.hpp"
+#include "core/linear/node_rows.hpp"
+#include "core/linear/smoothed_aggregation.hpp"
+
+namespace carom {
+
+class NodeMultigrid {
+ public:
+  /// The matrix is in double precision; it and the rows outlive this. motions: six rigid motions of every matrix row.
+  /// False if the matrix is not finite.
+  bool build(const NodeMatrix& matrix, const NodeRows& rows, const Vector& motions);
+  /// z = M r by matrix row, in the null space of the rows.
+  void apply(const double* r, double* z);
+
+ private:
+  const NodeMatrix* matrix_ = nullptr;
+  const NodeRows* rows_ = nullptr;
+  SmoothedAggregation hierarchy_;
+  std::vector<int> start_, column_;
+  Vector blocks_, motions_, r_, z_;  // r_ and z_: three per node
+};
+
+}  // namespace carom
