@@ -282,9 +282,12 @@ void PostMortem::find_hints(const StepView& view) {
           "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "
           "which not even the direction in which they would go is known");
     else if (view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
-      hints_.emplace_back(
+      hints_.emplace_back(fmt::format(
           "the loads may have reached a limit point, beyond which there is no equilibrium nearby (snap-through, "
-          "buckling): \"control\": \"arc_length\" follows the path beyond it, and a dynamic run shows the snap");
+          "buckling): {}a dynamic run shows the snap",
+          view.integrator.solvers().front()->setup().follows_path
+              ? ""
+              : "\"control\": \"arc_length\" follows the path beyond it, and "));
   }
 
   // the iteration
