@@ -25,27 +25,26 @@ void append(const SparseRow& row, Vector& image) {
 
 }  // namespace
 
-void ProjectedCg::analyse(const SparsePattern& given, std::span<const int> given_node, int given_first_row,
-                          int threads) {
+void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> node, int first_row, int threads) {
   // without the nodes that joints hold
-  condensation_.analyse(given, given_node, given_first_row);
-  std::vector<int> node(given_node.begin(), given_node.end());
-  int first_row = given_first_row;
+  condensation_.analyse(pattern, node, first_row);
+  std::vector<int> kept_node(node.begin(), node.end());
+  int kept_first_row = first_row;
   if (!condensation_.empty()) {
-    node.clear();
-    first_row = 0;
+    kept_node.clear();
+    kept_first_row = 0;
     for (const int i : condensation_.kept()) {
-      node.push_back(given_node[at(i)]);
-      first_row += i < given_first_row ? 1 : 0;
+      kept_node.push_back(node[at(i)]);
+      kept_first_row += i < first_row ? 1 : 0;
     }
-    for (Vector* x : {&b_, &reaction_}) x->assign(at(given.rows), 0.0);
-    for (Vector* x : {&reduced_, &reduced_x_}) x->assign(node.size(), 0.0);
+    for (Vector* x : {&b_, &reaction_}) x->assign(at(pattern.rows), 0.0);
+    for (Vector* x : {&reduced_, &reduced_x_}) x->assign(kept_node.size(), 0.0);
   }
-  const SparsePattern& pattern = condensation_.empty() ? given : condensation_.pattern();
-  A_.analyse(pattern, node, threads);
+  const SparsePattern& kept_pattern = condensation_.empty() ? pattern : condensation_.pattern();
+  A_.analyse(kept_pattern, kept_node, threads);
   rows_.analyse(A_);
-  rest_.analyse(pattern, A_.node_of(), first_row);
-  for (Vector* x : {&x_, &r_, &z_, &p_, &Sp_}) x->assign(at(pattern.rows), 0.0);
+  rest_.analyse(kept_pattern, A_.node_of(), kept_first_row);
+  for (Vector* x : {&x_, &r_, &z_, &p_, &Sp_}) x->assign(at(kept_pattern.rows), 0.0);
   for (Vector* x : {&partial_, &square_}) x->assign(at(A_.chunks()), 0.0);
   node_row_numbers_.clear();
   rest_row_numbers_.clear();
@@ -53,9 +52,9 @@ void ProjectedCg::analyse(const SparsePattern& given, std::span<const int> given
   rest_row_image_.clear();
 }
 
-bool ProjectedCg::prepare(std::span<const double> given, std::span<const double> motions) {
-  if (!condensation_.empty() && !condensation_.reduce(given)) return false;
-  const std::span<const double> values = condensation_.empty() ? given : condensation_.values();
+bool ProjectedCg::prepare(std::span<const double> values, std::span<const double> motions) {
+  if (!condensation_.empty() && !condensation_.reduce(values)) return false;
+  const std::span<const double> kept_values = condensation_.empty() ? values : condensation_.values();
   multigrid_on_ = !motions.empty();
   motions_.clear();
   if (multigrid_on_)
@@ -64,8 +63,8 @@ bool ProjectedCg::prepare(std::span<const double> given, std::span<const double>
       for (std::size_t k = 0; k < 6; ++k) motions_.push_back(motions[6 * row + k]);
     }
   blocks_stale_ = multigrid_stale_ = rest_stale_ = true;
-  if (!A_.prepare(values, multigrid_on_)) return false;
-  rest_.prepare(values, A_.scale());
+  if (!A_.prepare(kept_values, multigrid_on_)) return false;
+  rest_.prepare(kept_values, A_.scale());
   return true;
 }
 
@@ -89,7 +88,7 @@ bool ProjectedCg::set_rows(std::span<const SparseRow* const> G, std::span<const 
   return set_kept_rows(all.first(G.size()), all.subspan(G.size()), factor);
 }
 
-bool ProjectedCg::set_kept_rows(std::span<const SparseRow* const> rows, std::span<const SparseRow* const> F,
+bool ProjectedCg::set_kept_rows(std::span<const SparseRow* const> G, std::span<const SparseRow* const> F,
                                 double factor) {
   const std::span<const int> node_of = A_.node_of();
   node_row_numbers_.clear();
@@ -97,24 +96,24 @@ bool ProjectedCg::set_kept_rows(std::span<const SparseRow* const> rows, std::spa
   rest_G_.clear();
   rest_F_.clear();
   image_.clear();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::vector<int>& equations = rows[i]->equation;
+  for (std::size_t i = 0; i < G.size(); ++i) {
+    const std::vector<int>& equations = G[i]->equation;
     const int node = equations.empty() ? 0 : node_of[at(equations.front())];
     if (node >= 0 && std::ranges::all_of(equations, [&](int e) { return node_of[at(e)] == node; })) {
       node_row_numbers_.push_back(static_cast<int>(i));
       image_.push_back(static_cast<double>(i));
-      append(*rows[i], image_);
+      append(*G[i], image_);
       continue;
     }
     rest_row_numbers_.push_back(static_cast<int>(i));
-    rest_G_.push_back(rows[i]);
-    rest_F_.push_back(F.empty() ? rows[i] : F[i]);
+    rest_G_.push_back(G[i]);
+    rest_F_.push_back(F.empty() ? G[i] : F[i]);
   }
   // rows that are known need no new blocks, hierarchy or factors
   if (image_ != node_row_image_) {
     blocks_stale_ = multigrid_stale_ = rest_stale_ = true;
     node_row_image_.clear();
-    if (!rows_.set(rows, node_row_numbers_)) {
+    if (!rows_.set(G, node_row_numbers_)) {
       rows_.set({}, {});
       return false;
     }

@@ -90,7 +90,7 @@ class RestSystem {
   };
   // Entries outside of the matrix's own ones.
   struct RowEntry {
-    int node;
+    int node = 0;
     Entry entry;
   };
   struct RowValue {
