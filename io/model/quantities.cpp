@@ -207,7 +207,7 @@ double contact_impulse(const StepView& v, const Rows& rows) {
 // ---- joints
 
 // `make` returns null for a joint that has no such thing; `what` names the thing for the message.
-Quantity of_joint(std::string name, int components, std::string unit, std::string help, std::string what,
+Quantity of_joint(const std::string& name, int components, std::string unit, std::string help, std::string what,
                   Evaluate (*make)(const JointInfo&)) {
   return {
       name,
