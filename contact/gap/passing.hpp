@@ -7,9 +7,9 @@
 
 namespace carom {
 
-/// How deep a motion may lead through a contact without being refused, over the radius: a chord shallower than this is
-/// shorter than a tenth of the radius. A body that slides over a round contact follows its surface, below which the
-/// chord lies: where an end touches, only deeper ways are motions through the contact.
+/// How deep a motion may lead through a contact without being refused, over the radius. A body that slides over a round
+/// contact follows its surface, below which the chord lies: where an end touches, only deeper ways are motions through
+/// the contact.
 constexpr double shallow_chord = 1e-3, sliding_chord = 0.25, touching_gap = 1e-6;
 
 inline bool passes(double gap_0, double gap_1, double smallest, double radius) {
@@ -27,9 +27,10 @@ inline double closest_approach(const Vec3& x_0, const Vec3& x_1) {
 
 /// Two spheres with centres x_0 and x_1 apart at the ends, and a sum of the radii. Overlaps at an end are no passage.
 inline bool passes(const Vec3& x_0, const Vec3& x_1, double radii) {
+  // the chord of depth d has the length 2 sqrt(2 d - d^2)
+  constexpr double shortest_square = 8 * shallow_chord - 4 * shallow_chord * shallow_chord;
+  if ((x_1 - x_0).squaredNorm() < shortest_square * radii * radii) return false;
   const double gap_0 = x_0.norm() - radii, gap_1 = x_1.norm() - radii;
-  // the way is too short
-  if ((x_1 - x_0).squaredNorm() <= (gap_0 + gap_1) * (gap_0 + gap_1)) return false;
   if (std::min(gap_0, gap_1) < -touching_gap * radii) return false;
   return passes(gap_0, gap_1, closest_approach(x_0, x_1) - radii, radii);
 }

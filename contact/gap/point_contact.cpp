@@ -58,8 +58,11 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
     };
     const Vec3 x_0 = place(start, pose_0), way = place(end, pose_1) - x_0;
     const auto gap = [&](double share) { return obstacle_->distance(x_0 + share * way) - r; };
-    const double gap_0 = gap(0), gap_1 = gap(1);
-    if (gap_0 + gap_1 >= way.norm() || std::min(gap_0, gap_1) < -touching_gap * radius) continue;
+    // the gap changes by no more than the way: most are too short to lead deep enough
+    const double gap_1 = gap(1), length = way.norm();
+    if (gap_1 >= length || (gap_1 < touching_gap * radius && length < 2 * sliding_chord * radius)) continue;
+    const double gap_0 = gap(0);
+    if (gap_0 + gap_1 >= length || std::min(gap_0, gap_1) < -touching_gap * radius) continue;
     double low = 0, high = 1;
     for (int k = 0; k < 40; ++k) {
       const double a = low + (high - low) / 3, b = high - (high - low) / 3;

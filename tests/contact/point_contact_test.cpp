@@ -132,6 +132,8 @@ TEST_CASE("contact: a motion through a thin obstacle between two open ends is to
   const auto disc = make_cylinder(Vec3::Zero(), Vec3::UnitZ(), 1, 0.02, false);
   CHECK(missed({disc, nullptr}, {0.5, 0, 0.3}, {0.4, 0, -0.9}));
   CHECK(!missed({disc, nullptr}, {1.5, 0, 0.3}, {1.5, 0, -0.9}));
+  // a corner of the rim is cut, on a way of a fifteenth of the half thickness
+  CHECK(missed({disc, nullptr}, {1 - 5e-4, 0, 0.0101}, {1.0001, 0, 0.01 - 5e-4}));
   // the obstacle moves
   auto motion = std::make_shared<PrescribedMotion>();
   motion->translation[0] = TimeFunction::formula("4*t - 2");
