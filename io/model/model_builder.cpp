@@ -13,10 +13,10 @@
 #include "elements/joints/spring_damper.hpp"
 #include "elements/loads/load.hpp"
 #include "elements/solid/pressure.hpp"
-#include "integrators/methods/static_equilibrium.hpp"
 #include "io/model/connectivity.hpp"
 #include "io/model/contact_builder.hpp"
 #include "io/model/contradiction.hpp"
+#include "io/model/initial_projection.hpp"
 #include "io/model/joint_builder.hpp"
 #include "io/model/spread_loads.hpp"
 #include "io/model/types/registry.hpp"
@@ -27,8 +27,6 @@ namespace carom {
 using nlohmann::json;
 
 namespace {
-
-constexpr int most_projections = 20;  // of a start, each with the contacts that the last one has missed
 
 class Builder {
  public:
@@ -60,7 +58,7 @@ class Builder {
     system.find_candidates(model_->state.q, model_->state.v, model_->state.t, 0);
     if (issues_.empty()) contacts_.check_directions(model_->state);
     if (!issues_.empty()) return nullptr;
-    project_initial_state();
+    project_initial_state(root_, scales(), *model_, issues_);
     model_->state_at_start = model_->state;
     joints_.collect();
     model_->contacts = contacts_.groups();
@@ -302,97 +300,6 @@ class Builder {
       }
     }
     model_->state.t = time_settings(root_["integrator"]).start;
-  }
-
-  // Moves the start onto the constraints if the model requests a projection.
-  void project_initial_state() {
-    const std::string wanted = text(root_["initial_state"]["project"]);
-    InitialProjection& projection = model_->projection;
-    projection.positions = wanted == "positions" || wanted == "all";
-    projection.velocities = wanted == "velocities" || wanted == "all";
-    projection.equilibrium = root_["initial_state"]["equilibrium"].get<bool>();
-    if (!projection.positions && !projection.velocities && !projection.equilibrium) return;
-    if (projection.equilibrium && !method_of(root_["integrator"]).dynamic)
-      return error("/initial_state/equilibrium", "expected false in a static run, whose steps find the equilibria");
-    System& system = model_->system;
-    State& state = model_->state;
-    const Scales given = scales();
-    if (projection.positions) {
-      // bodies that the projection moves into each other are contacts of the next attempt
-      const Vector start = state.q;
-      std::string missed;
-      for (int attempt = 0; attempt < most_projections; ++attempt) {
-        state.q = start;
-        projection.position = project_positions(system, given, state.t, state.q);
-        if (!projection.position.converged) return projection_failed("positions", projection.position);
-        missed = system.missed_contact(state.q, state.t, state.q, state.t);
-        system.find_candidates(state.q, state.v, state.t, 0);
-        if (missed.empty()) break;
-      }
-      if (!missed.empty())
-        return error("/initial_state/project", "no positions were found in which no bodies of " + missed + " overlap");
-      system.set_initial_configuration(state.q);
-    }
-    if (projection.equilibrium && !find_start(given)) return;
-    if (projection.velocities) {
-      projection.velocity = project_velocities(system, given, state.q, state.t, state.v);
-      if (!projection.velocity.converged) projection_failed("velocities", projection.velocity);
-    }
-  }
-
-  // Moves the start to static equilibrium; displacements stay relative to the given positions.
-  bool find_start(const Scales& given) {
-    System& system = model_->system;
-    State& state = model_->state;
-    StaticOptions options;
-    options.scales = given;
-    const Vector before = state.q;
-    const EquilibriumReport found = find_equilibrium(system, options, state);
-    if (!found.converged) {
-      const StepReport& last = found.last;
-      std::string message = fmt::format("no static equilibrium was found: {}", text_of(last.reason));
-      if (last.worst_equation >= 0) message += " at " + system.equation_name(last.worst_equation);
-      if (last.worst_equation < 0 && last.worst_row >= 0) message += " at " + system.row_name(last.worst_row);
-      if (!last.failed_item.empty()) message += " at " + last.failed_item;
-      if (found.factor > 0) message += fmt::format("; it exists up to {:.4g} of the loads", found.factor);
-      error("/initial_state/equilibrium", message);
-      return false;
-    }
-    ProjectionReport& report = model_->projection.statics;
-    report.iterations = found.iterations;
-    for (int node = 0; node < system.dofs().nodes(); ++node) {
-      const double* const a = before.data() + system.dofs().configuration_offset(node);
-      const double* const b = state.q.data() + system.dofs().configuration_offset(node);
-      const NodeKind kind = system.dofs().kind(node);
-      double moved = 0, cosine = 0;
-      for (int c = 0; c < (kind == NodeKind::scalar ? 1 : 3); ++c) moved += (b[c] - a[c]) * (b[c] - a[c]);
-      report.translation = std::max(report.translation, std::sqrt(moved));
-      if (kind != NodeKind::frame) continue;
-      for (int c = 3; c < 7; ++c) cosine += a[c] * b[c];
-      report.rotation = std::max(report.rotation, 2 * std::acos(std::min(1.0, std::abs(cosine))));
-    }
-    return true;
-  }
-
-  void projection_failed(const std::string& what, const ProjectionReport& report) {
-    const System& system = model_->system;
-    std::string message = "cannot make the " + what + " fit: ";
-    if (report.singular >= 0) {
-      const bool row = report.singular >= system.size();
-      message += "the matrix is singular at " +
-                 (row ? system.row_name(report.singular - system.size()) : system.equation_name(report.singular));
-    } else {
-      message += std::string(report.reason) + " in " + std::to_string(report.iterations) + " iterations";
-      if (report.worst_row >= 0)
-        message += fmt::format("; {} is off by {:.3g}", system.row_name(report.worst_row), report.residual);
-    }
-    Vector g(at(system.rows()));
-    system.gaps(model_->state.q, model_->state.t, bilateral_rows, g);
-    const double length = scales().length;
-    if (what == "positions")
-      if (const auto conflict = find_conflict(system, model_->state.q, model_->state.t, g, length, 1e-9 * length, 0))
-        message += "; " + contradiction(system, *conflict, "position");
-    error("/initial_state/project", message);
   }
 
   // Called before the scales, which depend on the times.
