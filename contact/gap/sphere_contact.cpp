@@ -54,9 +54,13 @@ std::string SphereContactBlock::missed_contact(const ConstraintInput& start, con
   for (int i = 0; i < topology().items; ++i) {
     if (!paired(i)) continue;
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+    const auto centre = [&](const ConstraintInput& in, int slot, const Vec3& offset) {
+      const double* const node = configuration(in, i, slot);
+      // most centres are the nodes: no rotation is needed
+      return node != nullptr && offset.isZero(0) ? Vec3(node) : point_state(node, node_kind(i, slot), offset).x;
+    };
     const auto span = [&](const ConstraintInput& in) {
-      return Vec3(point_state(configuration(in, i, 1), node_kind(i, 1), pair.offset_b).x -
-                  point_state(configuration(in, i, 0), node_kind(i, 0), pair.offset_a).x);
+      return Vec3(centre(in, 1, pair.offset_b) - centre(in, 0, pair.offset_a));
     };
     if (passes(span(start), span(end), pair.radius_a + pair.radius_b)) return item_name(i);
   }

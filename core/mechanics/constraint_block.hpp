@@ -111,7 +111,8 @@ class ConstraintBlock {
     (void)item;
     return false;
   }
-  /// Of a searching block: the nearest two bodies that have no item; the gap is infinite if there are none.
+  /// Of a searching block: the nearest two bodies that have no item; the gap is infinite if there are none. q: the
+  /// configuration of all nodes; v: one entry per equation.
   struct Neighbours {
     double gap = std::numeric_limits<double>::infinity(), rate = 0;
     std::string name;

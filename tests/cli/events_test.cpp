@@ -296,6 +296,42 @@ TEST_CASE("events: the name of a pair, which has a comma, is one cell") {
   }
 }
 
+TEST_CASE("events: rows that go from pair to pair give each event the name of its pair") {
+  // a chain of balls with gaps of 0.9: one pair after the other comes near and takes the first free row
+  const int count = 24;
+  nlohmann::json model = {{"format", 1}, {"integrator", {{"type", "nsga_decoupled"}, {"step", 5e-3}, {"duration", 4}}}};
+  nlohmann::json& contact = model["contacts"][0] = {{"name", "chain"}, {"restitution", 1}};
+  for (int i = 0; i < count; ++i) {
+    contact["between"].push_back("s" + std::to_string(i));
+    model["bodies"].push_back({{"name", contact["between"].back()},
+                               {"type", "point_mass"},
+                               {"mass", 1},
+                               {"radius", 0.05},
+                               {"position", {i, 0, 0}},
+                               {"velocity", {i == 0 ? 5 : 0, 0, 0}}});
+  }
+  model["output"]["probes"] = {{{"name", "g"}, {"of", "chain"}, {"quantity", "gap"}},
+                               {{"name", "w"}, {"of", "chain"}, {"quantity", "gap_velocity"}}};
+  const Run chain = run_text(model.dump());
+  REQUIRE(chain.impacts.size() == 22);  // every 0.18 s
+  for (std::size_t k = 0; k < chain.impacts.size(); ++k) {
+    const Event& e = chain.impacts[k];
+    CHECK(e.contact == "chain[s" + std::to_string(k) + ",s" + std::to_string(k + 1) + "]");
+    CHECK(e.impulse == doctest::Approx(5).epsilon(1e-12));
+  }
+  // rows without a pair have no part in probes: the nearest pair has, near or not
+  double largest = 0;
+  for (const std::vector<double>& row : chain.probes.rows) {
+    REQUIRE(row.size() == 3);
+    const double gap = row[1], rate = row[2];
+    largest = std::max(largest, gap);
+    CHECK(gap >= -1e-12);
+    CHECK(gap <= 0.9 + 1e-12);
+    CHECK(((std::abs(rate) < 1e-9) || std::abs(std::abs(rate) - 5) < 1e-9));
+  }
+  CHECK(largest > 0.4);
+}
+
 TEST_CASE("events: what rests on a floor that sinks away leaves when the floor falls faster, to second order") {
   // data/models/moving_floor.json: a sin(omega t) carries the ball until a omega^2 sin(omega t) = g. A flight follows,
   // which ends where the parabola meets the floor again. The contact is then closed until one period after the first
