@@ -31,7 +31,7 @@ Topology topology_of(SolidMesh& mesh) {
   return {items, std::vector<Slot>(at(nodes), Slot{0, 3}), std::move(mesh.nodes)};
 }
 
-BlockTraits traits_of(double density, const SolidOptions& options, bool may_invert) {
+BlockTraits traits_of(double density, const SolidOptions& options, bool may_invert, bool mixed_tangent) {
   const bool damped = options.mass_damping != 0 || options.stiffness_damping != 0;
   BlockTraits t;
   t.has_mass = density > 0;
@@ -40,6 +40,7 @@ BlockTraits traits_of(double density, const SolidOptions& options, bool may_inve
   t.velocity_dependent = damped;
   t.symmetric = options.stiffness_damping == 0;
   t.may_invert = may_invert;
+  t.mixed_tangent = mixed_tangent;
   return t;
 }
 
@@ -66,7 +67,8 @@ class Block final : public SolidBlock {
   static constexpr int nodes = Shape::nodes, local = 3 * nodes, mass_pairs = nodes * (nodes + 1) / 2;
 
   Block(std::string name, SolidMesh mesh, const Constants& constants, double density, const SolidOptions& options)
-      : SolidBlock(std::move(name), topology_of(mesh), traits_of(density, options, Kernel::defined_inverted)),
+      : SolidBlock(std::move(name), topology_of(mesh),
+                   traits_of(density, options, Kernel::defined_inverted, Kernel::mixed_tangent)),
         constants_(constants),
         small_strain_(Kernel::small_strain(constants)),
         options_(options),
@@ -129,6 +131,15 @@ class Block final : public SolidBlock {
       for_groups(range, [&](const Group& group) {
         Kernel kernel(constants_);
         place(kernel, group, in);
+        if constexpr (Kernel::mixed_tangent)
+          if (request.mixed_q != nullptr) {
+            Lanes d[nodes][3];
+            for (int l = 0; l < lane_count; ++l)
+              for (int a = 0; a < nodes; ++a)
+                for (int i = 0; i < 3; ++i)
+                  d[a][i][l] = request.mixed_d[at(group.element[l] - range.first) * local + at(3 * a + i)];
+            kernel.set_correction(d);
+          }
         kernel.template evaluate<true>();
         add_matrix(group, range, A, [&](int a, int b, int i, int k) {
           return request.c_K * (a <= b ? kernel.K[Kernel::pair(a, b)][i][k] : kernel.K[Kernel::pair(b, a)][k][i]);

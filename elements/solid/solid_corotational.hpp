@@ -42,7 +42,7 @@ class CorotationalKernel {
   static constexpr int nodes = Shape::nodes, pairs = nodes * (nodes + 1) / 2;
   static constexpr int pair(int a, int b) { return a * nodes - a * (a - 1) / 2 + b - a; }
 
-  static constexpr bool defined_inverted = false;
+  static constexpr bool defined_inverted = false, mixed_tangent = false;
 
   using Constants = Lame;
   explicit CorotationalKernel(const Lame& c) : linear_(c) {}

@@ -95,6 +95,14 @@ class HyperelasticKernel {
     }
   }
 
+  static constexpr bool mixed_tangent = requires(const Law& law, Matrix3& S) { law.stress(S, S); };
+  /// The geometric part of the stiffness gets the stresses that the correction d of the nodes, which led to x, has
+  /// predicted: those of the strain E - (H^T H)/2, H = sum d_a g_a^T, which lacks the part of second order in d.
+  void set_correction(const Lanes (&d)[nodes][3]) {
+    from_first(d, d_);
+    predicts_ = true;
+  }
+
   /// Energy and gradient; the stiffness too if the template argument is true.
   template <bool stiffness>
   void evaluate() {
@@ -179,6 +187,8 @@ class HyperelasticKernel {
         for (int i = 0; i < 3; ++i) f[a][i] += dot3(law_.P[i], g[k][a]);
       if constexpr (stiffness) {
         for (int a = first; a < modes; ++a) law_.direct(g[p][a], h[p][a], s[p][a]);
+        if constexpr (mixed_tangent)
+          if (first == 0 && predicts_) add_predicted(F, g[p], s[p]);
         lambda[p] = law_.lambda;
         kappa[p] = law_.kappa;
         if constexpr (Law::has_B) std::copy_n(&law_.B[0][0], 9, &B[p][0][0]);
@@ -219,6 +229,30 @@ class HyperelasticKernel {
             for (int k = 0; k < 3; ++k) entry[i][k] = i == k ? block[i][k] + isotropic : block[i][k];
         }
       }
+  }
+
+  // s_a += (S^ - S) g_a with the predicted stress S^, where both are numbers
+  void add_predicted(const Matrix3& F, const Lanes (*g)[3], Lanes (*s)[3]) const {
+    Matrix3 H, E, predicted, S, S_predicted;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        H[i][j] = d_[1][i] * g[1][j];  // d_0 = 0
+        for (int a = 2; a < nodes; ++a) H[i][j] += d_[a][i] * g[a][j];
+      }
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        E[i][j] = 0.5 * (F[0][i] * F[0][j] + F[1][i] * F[1][j] + F[2][i] * F[2][j] - (i == j ? 1.0 : 0.0));
+        predicted[i][j] = E[i][j] - 0.5 * (H[0][i] * H[0][j] + H[1][i] * H[1][j] + H[2][i] * H[2][j]);
+      }
+    law_.stress(E, S);
+    law_.stress(predicted, S_predicted);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        const Lanes change = S_predicted[i][j] - S[i][j];
+        S[i][j] = change == change ? change : lanes(0);
+      }
+    for (int a = 0; a < modes; ++a)
+      for (int i = 0; i < 3; ++i) s[a][i] += dot3(S[i], g[a]);
   }
 
   /// Solves E_m = 0 by Newton's method from zero. A converged lane is not changed any more, so its bits do not depend
@@ -274,6 +308,8 @@ class HyperelasticKernel {
   }
 
   Law law_;
+  bool predicts_ = false;
+  Lanes d_[nodes][3];
   Lanes X_[nodes][3], x_[modes][3];
   Matrix3 centre_inverse_;
   Lanes centre_det_{};

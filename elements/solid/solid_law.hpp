@@ -7,7 +7,9 @@
 //   lambda h_a h_b^T + kappa h_b h_a^T + (g_a . s_b) 1 + (g_a . g_b) B       h = H g, s = S g
 //
 // set(F, w) prepares everything, multiplied by the weight w of the point; direct(g) gives h and s. Where the
-// law has no meaning for det F <= 0 every result is not a number.
+// law has no meaning for det F <= 0 every result is not a number. A law of total strain may also give its second
+// Piola-Kirchhoff stress, stress(E, S), with the weight of the last set(): statics of slender solids then converges in
+// few iterations (ElementTangent::mixed_q).
 //
 // A law names its `Constants`, whatever they are (Mooney and Rivlin: c_10, c_01 and a bulk modulus), and gives the Lame
 // constants of its small strains, by which damping and roundoff are measured. New laws: a file pair like elastic_laws,
@@ -91,6 +93,12 @@ class SaintVenantKirchhoff {
     }
   }
 
+  void stress(const Matrix3& E, Matrix3& S) const {
+    const Lanes pressure = lambda * (E[0][0] + E[1][1] + E[2][2]);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) S[i][j] = 2.0 * kappa * E[i][j] + (i == j ? pressure : lanes(0));
+  }
+
   static constexpr bool has_B = true, defined_inverted = true;
   Matrix3 P, B;
   Lanes energy{}, lambda{}, kappa{};
@@ -111,14 +119,11 @@ class NeoHookean {
     Matrix3 cof;
     const Lanes J = cofactors(F, cof), w = nan_unless(weight, J), inverse = 1.0 / J;
     // ln J from E = (F^T F - 1)/2 too: the parts of the energy that are linear in E then cancel with its rounding
-    const auto strain = [&](int i, int j) {
-      return 0.5 * (F[0][i] * F[0][j] + F[1][i] * F[1][j] + F[2][i] * F[2][j] - (i == j ? 1.0 : 0.0));
-    };
-    const Lanes xx = strain(0, 0), yy = strain(1, 1), zz = strain(2, 2);
-    const Lanes yz = strain(1, 2), zx = strain(2, 0), xy = strain(0, 1);
-    const Lanes first = xx + yy + zz, second = xx * yy + yy * zz + zz * xx - yz * yz - zx * zx - xy * xy;
-    const Lanes third = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * zx) + zx * (xy * yz - yy * zx);
-    const Lanes log_J = 0.5 * log1p(2.0 * first + 4.0 * second + 8.0 * third);
+    Matrix3 E;
+    for (int i = 0; i < 3; ++i)
+      for (int j = i; j < 3; ++j)
+        E[i][j] = 0.5 * (F[0][i] * F[0][j] + F[1][i] * F[1][j] + F[2][i] * F[2][j] - (i == j ? 1.0 : 0.0));
+    const Lanes first = E[0][0] + E[1][1] + E[2][2], log_J = 0.5 * log1p(volume_change(E));
     lambda = w * c_.lambda;
     mu_ = w * c_.mu;
     kappa = mu_ - lambda * log_J;
@@ -138,11 +143,29 @@ class NeoHookean {
     }
   }
 
+  // S = mu (1 - C^-1) + lambda ln J C^-1, C = 1 + 2 E
+  void stress(const Matrix3& E, Matrix3& S) const {
+    Matrix3 C, cof;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) C[i][j] = 2.0 * E[i][j] + (i == j ? 1.0 : 0.0);
+    const Lanes inverse = 1.0 / cofactors(C, cof), change = mu_ - 0.5 * lambda * log1p(volume_change(E));
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) S[i][j] = (i == j ? mu_ : lanes(0)) - change * inverse * cof[i][j];
+  }
+
   static constexpr bool has_B = false, defined_inverted = false;
   Matrix3 P;
   Lanes energy{}, lambda{}, kappa{};
 
  private:
+  // det(1 + 2 E) - 1, from the upper triangle of E
+  static Lanes volume_change(const Matrix3& E) {
+    const Lanes &xx = E[0][0], &yy = E[1][1], &zz = E[2][2], &yz = E[1][2], &zx = E[0][2], &xy = E[0][1];
+    const Lanes first = xx + yy + zz, second = xx * yy + yy * zz + zz * xx - yz * yz - zx * zx - xy * xy;
+    const Lanes third = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * zx) + zx * (xy * yz - yy * zx);
+    return 2.0 * first + 4.0 * second + 8.0 * third;
+  }
+
   Lame c_;
   Lanes mu_{};
   Matrix3 F_inverse_T_;

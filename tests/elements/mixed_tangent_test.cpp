@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "elements/beam/bar.hpp"
+#include "elements/solid/elastic_laws.hpp"
 #include "tests/support/beam_line.hpp"
 
 using namespace carom;
@@ -109,4 +110,102 @@ TEST_CASE("bar: a mixed tangent has the predicted axial force across the bar") {
   CHECK((A.topRightCorner(3, 3) + K).norm() < 1e-12 * EA);
   const Vector none(6, 0.0);
   CHECK(tangent(block, q, q.data(), none.data()) == tangent(block, q));
+}
+
+namespace {
+
+constexpr double young = 3, poisson = 0.3;
+
+// One element: a distorted hexahedron with its lower face near z = 0, or the tetrahedron of its nodes 0, 1, 3, 4.
+struct OneSolid {
+  System system;
+  const SolidBlock* block = nullptr;
+  std::vector<Vec3> X;
+
+  OneSolid(const SolidLaw& law, SolidShape shape, bool incompatible_modes, double distortion) {
+    Random random(5);
+    SolidMesh mesh;
+    mesh.shape = shape;
+    std::vector<Vec3> corners = {{0, 0, 0},   {2, 0, 0},   {2, 1, 0},   {0, 1, 0},
+                                 {0, 0, 0.5}, {2, 0, 0.5}, {2, 1, 0.5}, {0, 1, 0.5}};
+    if (shape == SolidShape::tetrahedra) corners = {corners[0], corners[1], corners[3], corners[4]};
+    for (const Vec3& corner : corners) {
+      X.push_back(corner + random.in_box(distortion));
+      mesh.nodes.push_back(system.add_node(NodeKind::point, std::span(X.back().data(), 3), "n"));
+    }
+    mesh.reference = X;
+    SolidOptions options;
+    options.incompatible_modes = incompatible_modes;
+    block = static_cast<const SolidBlock*>(&system.add(law("solid", mesh, 1, options)));
+    system.finalize();
+  }
+  template <class Map>
+  Vector nodal(const Map& map) const {
+    Vector out;
+    for (const Vec3& x : X) {
+      const Vec3 y = map(x);
+      out.insert(out.end(), y.data(), y.data() + 3);
+    }
+    return out;
+  }
+};
+
+Eigen::Map<const Eigen::VectorXd> dense(const Vector& x) { return {x.data(), static_cast<Eigen::Index>(x.size())}; }
+
+}  // namespace
+
+TEST_CASE("solid: a mixed tangent has the stress of the strain that the correction predicts, whatever the law") {
+  // of a tetrahedron, whose gradients are constant: A + V (g_a . (S(E - (H^T H)/2) - S(E)) g_b) 1
+  const double lambda = young * poisson / ((1 + poisson) * (1 - 2 * poisson)), mu = young / (2 * (1 + poisson));
+  const Mat3 one = Mat3::Identity();
+  const auto hooke = [&](const Mat3& E) { return Mat3(lambda * E.trace() * one + 2 * mu * E); };
+  const auto rubber = [&](const Mat3& E) {
+    const Mat3 C = one + 2 * E;
+    return Mat3(mu * one + (0.5 * lambda * std::log(C.determinant()) - mu) * C.inverse());
+  };
+  const auto check = [&](const SolidLaw& law, const auto& stress) {
+    const OneSolid s(law, SolidShape::tetrahedra, false, 0.1);
+    const Mat3 H = 0.1 * (Mat3() << 1, -2, 3, 0.5, 1, -1, 2, 0, -1).finished();
+    const Mat3 F = one + 0.3 * (Mat3() << 0, 1, 0.2, -1, 0.4, 0, 0.3, 0, 0.1).finished();
+    const Vector q = s.nodal([&](const Vec3& x) { return Vec3(F * x); });
+    const Vector d = s.nodal([&](const Vec3& x) { return Vec3(H * x); });
+
+    Mat3 edges;
+    for (int k = 0; k < 3; ++k) edges.col(k) = s.X[at(k + 1)] - s.X[0];
+    Eigen::Matrix<double, 3, 4> g;
+    g.rightCols<3>() = edges.inverse().transpose();
+    g.col(0) = -g.rightCols<3>().rowwise().sum();
+    const Mat3 E = 0.5 * (F.transpose() * F - one), change = stress(E - 0.5 * H.transpose() * H) - stress(E);
+    Block expected = tangent(*s.block, q);
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < 4; ++b)
+        expected.block<3, 3>(3 * a, 3 * b) += edges.determinant() / 6 * g.col(a).dot(change * g.col(b)) * one;
+    CHECK((tangent(*s.block, q, q.data(), d.data()) - expected).norm() < 1e-13 * expected.norm());
+    const Vector none(12, 0.0);
+    CHECK(tangent(*s.block, q, q.data(), none.data()) == tangent(*s.block, q));
+    // a predicted strain that no motion has: the stresses at q remain
+    const Vector far = s.nodal([&](const Vec3& x) { return Vec3(30 * H * x); });
+    CHECK(tangent(*s.block, q, q.data(), far.data()).allFinite());
+  };
+  check(saint_venant_kirchhoff(young, poisson), hooke);
+  check(neo_hookean(young, poisson), rubber);
+}
+
+TEST_CASE("solid: after a correction that turns an element, the mixed tangent has no stress") {
+  // x = (1 + W) X, W skew: the tangent does not resist a motion whose strain is zero, grad u = F^-T W'
+  const Mat3 W = so3::hat(Vec3(0.4, -0.3, 0.5)), F = Mat3::Identity() + W;
+  for (const SolidShape shape : {SolidShape::tetrahedra, SolidShape::hexahedra})
+    for (const bool modes : {false, true}) {
+      if (modes && shape == SolidShape::tetrahedra) continue;
+      const OneSolid s(saint_venant_kirchhoff(young, poisson), shape, modes, 0.1);
+      const Vector q = s.nodal([&](const Vec3& x) { return Vec3(F * x); });
+      const Vector d = s.nodal([&](const Vec3& x) { return Vec3(W * x); });
+      const Block mixed = tangent(*s.block, q, q.data(), d.data()), at_q = tangent(*s.block, q);
+      for (const Vec3& axis : {Vec3(Vec3::UnitX()), Vec3(Vec3::UnitY()), Vec3(1, -2, 0.5)}) {
+        const Mat3 gradient = F.inverse().transpose() * so3::hat(axis);
+        const Vector u = s.nodal([&](const Vec3& x) { return Vec3(gradient * x); });
+        CHECK((mixed * dense(u)).norm() < 1e-13 * mixed.norm() * dense(u).norm());
+        CHECK((at_q * dense(u)).norm() > 1e-2 * at_q.norm() * dense(u).norm());
+      }
+    }
 }

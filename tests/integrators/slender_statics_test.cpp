@@ -139,3 +139,33 @@ TEST_CASE("statics: a strip bent about its stiff axis and across it has one plac
   for (const int increments : {1, 2, 7, 30})
     for (const char* const tolerance : {"1e-8", "1e-13"}) CHECK((tip(increments, tolerance) - reference).norm() < 1e-9);
 }
+
+namespace {
+
+// A strip of 1 m, 50 mm and 5 mm of hexahedra, held at one end.
+const char* const solid_strip = R"({"format": 1,
+  "materials": [{"name": "m", "type": "saint_venant_kirchhoff", "young": 2.1e11, "poisson": 0.3, "density": 7850}],
+  "bodies": [{"name": "b", "type": "solid", "material": "m", "fixed": [{"on": "left"}],
+              "mesh": {"type": "box", "size": [1, 0.05, 0.005], "divisions": [40, 2, 1]}}],
+  "integrator": {"type": "static"}})";
+
+}  // namespace
+
+TEST_CASE("statics: a strip of solid elements takes few iterations for a large deflection") {
+  for (const char* const law : {"saint_venant_kirchhoff", "neo_hookean"}) {
+    CAPTURE(law);
+    const auto tip = [&](double increment) {
+      ModelRun run = ModelRun::of_text(
+          solid_strip,
+          {std::string("/materials/0/type=\"") + law + "\"", "/integrator/step=" + std::to_string(increment),
+           R"(/loads=[{"name": "F", "type": "force", "on": "b.right", "value": [0, 0, 1000]}])"});
+      REQUIRE(run.run() == RunStatus::completed);
+      CHECK(run.statistics.subdivided_steps == 0);
+      CHECK(run.statistics.iterations[0].max <= 10);
+      return run.position("b.node.40");
+    };
+    const Vec3 reference = tip(0.125);
+    CHECK(std::abs(reference.z()) > 0.25);
+    for (const double increment : {1.0, 0.5}) CHECK((tip(increment) - reference).norm() < 1e-8);
+  }
+}
