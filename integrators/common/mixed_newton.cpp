@@ -30,6 +30,9 @@ constexpr double first_floor = 0.05, iterative_floor = 0.01;
 constexpr double stalling = 0.5;
 constexpr int stalled_early = 2, stalled_late = 3;
 constexpr double late_excess = 3;
+// after so many corrections, a residual above this share of its terms shows a start that leads nowhere
+constexpr int hopeless_corrections = 3;
+constexpr double hopeless_share = 0.8;
 // corrections, in lengths and rad: rounding of places; at most, where they shrink no more
 constexpr double settled_correction = 1e-9, stalled_correction = 1e-4;
 
@@ -93,6 +96,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   sigma_ = wish_ = 0;
   before_ = correction_ = correction_before_ = std::numeric_limits<double>::infinity();
   full_steps_ = start.full_steps;
+  other_start_ = start.other_start;
 }
 
 bool MixedNewton::solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report) {
@@ -165,6 +169,10 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
 
   if (stop_ != nullptr && *stop_ != 0) {
     fail(report, FailureReason::interrupted);
+    return Test::failed;
+  }
+  if (other_start_ && iterations == hopeless_corrections && norm_ > hopeless_share * terms_) {
+    fail(report, FailureReason::no_convergence);
     return Test::failed;
   }
   // iterations count from the last change of the active set, which may have to be found row by row

@@ -69,6 +69,8 @@ class MixedNewton {
     const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
     int max_iterations = 0;   ///< of this solve, if fewer than the options allow; 0: as these
     bool full_steps = false;  ///< no monotonicity test in this solve
+    /// Another start is left: this one ends where the first corrections leave residuals as large as their terms.
+    bool other_start = false;
   };
   void begin(StepReport& report, const Start& start);
   /// Solves fail before their next correction while *flag is not zero; null: never.
@@ -141,7 +143,7 @@ class MixedNewton {
   std::size_t n_b_ = 0, n_c_ = 0;  // bilateral rows, conditional rows that take part
   double factor_h_ = 0;            // of the present matrix
   int last_change_ = 0, transient_start_ = 0;
-  bool transient_ = false, full_steps_ = false;
+  bool transient_ = false, full_steps_ = false, other_start_ = false;
   double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
   double norm_ = 0, terms_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad

@@ -122,7 +122,8 @@ bool SmoothMotion::attempt(First first, const ProblemScales& scales, EnergyGuard
   if (!finite) scale_into(1 / alpha_.c_q(h_), d_, dv_);
   for (double share = 0.5; !finite && share >= 1.0 / 256; share *= 0.5) finite = move(-share, dv_);
   newton_.begin(report, {.multipliers = first == First::zero ? In() : In(start_->lambda),
-                         .max_iterations = newton_.setup().linear ? 0 : iterations_});
+                         .max_iterations = newton_.setup().linear ? 0 : iterations_,
+                         .other_start = first != First::at_rest && newton_.saddle().iterative()});
   if (!newton_.solve(*this, scales, report)) return false;
   if (guard.explains(*start_, q_, v_, h_, multipliers(), 0, newton_.terms())) return true;
   guard.blame(report, index_, *start_, q_, v_, t_);
