@@ -7,11 +7,11 @@
 
 namespace carom {
 
-double factorisation_operations(const SparsePattern& graph) {
+double factorisation_operations(const SparsePattern& pattern) {
   double info[AMD_INFO];
-  std::vector<int> order(static_cast<std::size_t>(graph.rows));
+  std::vector<int> order(static_cast<std::size_t>(pattern.rows));
   const int status =
-      amd_order(graph.rows, graph.row_start.data(), detail::column_indices(graph), order.data(), nullptr, info);
+      amd_order(pattern.rows, pattern.row_start.data(), detail::column_indices(pattern), order.data(), nullptr, info);
   if (status == AMD_OUT_OF_MEMORY) throw std::bad_alloc();
   return info[AMD_NDIV] + info[AMD_NMULTSUBS_LDL];
 }

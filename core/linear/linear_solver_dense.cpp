@@ -239,8 +239,8 @@ class SmallLu final : public Factorisation {
   Scatter scatter_;
   std::vector<double> a_, l_, u_, inverse_, column_scale_, free_, row_scale_, work_;
   std::vector<int> pivot_;
-  Factor factor_;
-  Solve solve_;
+  Factor factor_ = nullptr;
+  Solve solve_ = nullptr;
 };
 
 // The same factorisation of a larger matrix by Eigen: P (A C)^T = L U.

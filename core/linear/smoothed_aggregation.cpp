@@ -155,8 +155,8 @@ void SmoothedAggregation::largest_eigenvalue(Level& l, std::span<const double> b
 }
 
 template <int size>
-bool SmoothedAggregation::set_up(std::size_t level, std::span<const double> given) {
-  Vector values(given.begin(), given.end());
+bool SmoothedAggregation::set_up(std::size_t level, std::span<const double> blocks) {
+  Vector values(blocks.begin(), blocks.end());
   Level& l = levels_[level];
   l.size = size;
   const std::size_t n = at(l.nodes), area = size * size;

@@ -29,7 +29,7 @@ Quaternion orientation(const json& body) {
 }
 
 std::filesystem::path BuildContext::file(const std::string& name, const std::string& pointer) {
-  const std::filesystem::path path = std::filesystem::path(document.source().file).parent_path() / name;
+  std::filesystem::path path = std::filesystem::path(document.source().file).parent_path() / name;
   model.files[pointer] = std::filesystem::absolute(path).string();
   return path;
 }

@@ -140,8 +140,11 @@ TEST_CASE("many bodies: a pile stands while many other balls fly together") {
                                {"position", {x.x(), x.y(), x.z()}},
                                {"velocity", {speed, 0, 0}}});
   };
-  for (int i = 0; i < 30; ++i) ball({0, 0.01 * (i / 3), r * (1 + 2 * (i % 3))}, 0);
-  for (int i = 0; i < 45; ++i) ball({0.1 + 2.1 * r * (i % 5), 2.1 * r * (i / 5 % 3), 0.1 + 2.1 * r * (i / 15)}, 100);
+  for (int pile = 0; pile < 10; ++pile)
+    for (int k = 0; k < 3; ++k) ball({0, 0.01 * pile, r * (1 + 2 * k)}, 0);
+  for (int z = 0; z < 3; ++z)
+    for (int y = 0; y < 3; ++y)
+      for (int x = 0; x < 5; ++x) ball({0.1 + 2.1 * r * x, 2.1 * r * y, 0.1 + 2.1 * r * z}, 100);
   model["contacts"] = {{{"name", "balls"}, {"between", names}},
                        {{"name", "floor"}, {"on", names}, {"obstacle", {{"type", "plane"}, {"normal", {0, 0, 1}}}}}};
   model["integrator"] = {{"type", "nsga_decoupled"}, {"step", 1e-3}, {"duration", 0.02}};

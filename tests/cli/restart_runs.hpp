@@ -40,10 +40,10 @@ inline void check_same_results(const fs::path& a, const fs::path& b) {
     return files;
   };
   const auto x = results(a), y = results(b);
-  for (const auto& [name, content] : x) {
-    CAPTURE(name);
-    REQUIRE(y.contains(name));
-    CHECK((y.at(name) == content));
+  for (const auto& file : x) {
+    CAPTURE(file.first);
+    REQUIRE(y.contains(file.first));
+    CHECK((y.at(file.first) == file.second));
   }
   CHECK(x.size() == y.size());
   nlohmann::json s = read_json(a / "summary.json"), t = read_json(b / "summary.json");

@@ -99,7 +99,7 @@ class StabilisedEuler final : public CoupledProblem {
   StabilisedEuler(const System& system, bool coupled)
       : system_(system), coupled_(coupled), velocity_(*this), position_(*this) {
     q_n = q = system.initial_configuration();
-    for (Vector* x : {&v_n, &v, &U, &f, &d, &Mx, &reaction}) x->assign(at(system.size()), 0.0);
+    for (Vector* x : {&v_n, &v, &U, &f_, &d_, &Mx_, &reaction_}) x->assign(at(system.size()), 0.0);
   }
 
   // One step; the number of iterations, 0 if it fails.
@@ -145,8 +145,8 @@ class StabilisedEuler final : public CoupledProblem {
     return true;
   }
   bool update() override {
-    combine(h_, v, 1.0, U, d);
-    system_.retract(q_n, d, q);
+    combine(h_, v, 1.0, U, d_);
+    system_.retract(q_n, d_, q);
     return true;
   }
   const MixedNewton& solver(int i) const { return solvers_[at(i)]; }
@@ -160,11 +160,11 @@ class StabilisedEuler final : public CoupledProblem {
     explicit Velocity(StabilisedEuler& method) : m(method) {}
     void rows(Out c) override { m.system_.rates(m.q, m.v, m.h_, bilateral_rows | unilateral_rows, c); }
     double residual(In s, Out r) override {
-      combine(1.0, m.v, -1.0, m.v_n, m.d);
-      m.system_.mass_times(m.q, m.d, m.Mx);
-      m.system_.forces(m.q, m.v, m.h_, force_all, m.f);
-      combine(1.0, m.Mx, -m.h_, m.f, r);
-      return m.subtract_reaction(s, r) + m.h_ * m.system_.force_norm(m.f, 1);
+      combine(1.0, m.v, -1.0, m.v_n, m.d_);
+      m.system_.mass_times(m.q, m.d_, m.Mx_);
+      m.system_.forces(m.q, m.v, m.h_, force_all, m.f_);
+      combine(1.0, m.Mx_, -m.h_, m.f_, r);
+      return m.subtract_reaction(s, r) + m.h_ * m.system_.force_norm(m.f_, 1);
     }
     RowPoint row_point() override { return {m.q}; }
     void linearise(In, Linearisation& S) override {
@@ -184,8 +184,8 @@ class StabilisedEuler final : public CoupledProblem {
     explicit Position(StabilisedEuler& method) : m(method) {}
     void rows(Out c) override { m.system_.gaps(m.q, m.h_, bilateral_rows | unilateral_rows, c); }
     double residual(In s, Out r) override {
-      m.system_.mass_times(m.q, m.U, m.Mx);
-      copy(m.Mx, r);
+      m.system_.mass_times(m.q, m.U, m.Mx_);
+      copy(m.Mx_, r);
       return m.subtract_reaction(s, r);
     }
     RowPoint row_point() override { return {m.q}; }
@@ -201,16 +201,16 @@ class StabilisedEuler final : public CoupledProblem {
   };
 
   double subtract_reaction(In s, Out r) {
-    set_zero(reaction);
-    system_.add_reactions(q, h_, s, bilateral_rows | unilateral_rows, reaction);
-    axpy(-1.0, reaction, r);
-    return system_.force_norm(Mx, 1) + system_.force_norm(reaction, 1);
+    set_zero(reaction_);
+    system_.add_reactions(q, h_, s, bilateral_rows | unilateral_rows, reaction_);
+    axpy(-1.0, reaction_, r);
+    return system_.force_norm(Mx_, 1) + system_.force_norm(reaction_, 1);
   }
 
   const System& system_;
   bool coupled_;
   double h_ = 0;
-  Vector f, d, Mx, reaction;
+  Vector f_, d_, Mx_, reaction_;
   Velocity velocity_;
   Position position_;
   Scales model_{.length = 1, .mass = 1, .force = gravity};

@@ -217,8 +217,8 @@ std::vector<LineShare> line_load_shares(const BodyInfo& body) {
   std::vector<LineShare> shares;
   for (int e = 0; e < block.topology().items; ++e)
     for (const int end : {0, 1})
-      shares.push_back(
-          {nodes.points[static_cast<std::size_t>(e + end)], 0.5 * block.length(e), block.section_axes(e, end)});
+      shares.push_back({nodes.points[static_cast<std::size_t>(e) + static_cast<std::size_t>(end)],
+                        0.5 * block.length(e), block.section_axes(e, end)});
   return shares;
 }
 
