@@ -75,7 +75,7 @@ std::optional<Solution> enumerated(const Problem& p, double tolerance, const Fla
         rows.push_back(i);
       }
     if (!allowed) continue;
-    const auto x = solution_of_set(p, rows);
+    auto x = solution_of_set(p, rows);
     if (!x || x->s.minCoeff() < -tolerance) continue;
     bool open = true;
     for (int i = 0; i < p.size(); ++i) open = open && (!candidate(i) || x->c[i] >= -tolerance);

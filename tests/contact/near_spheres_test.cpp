@@ -176,7 +176,7 @@ TEST_CASE("near spheres: pairs that touch keep their rows beside any number of p
   Cloud cloud(50);
   for (int i = 0; i < 50; ++i) {
     cloud.spheres[at(i)].radius = 0.05;
-    const Vec3 x = i < 6 ? Vec3(5 + i / 3, 0, 0.1 * (i % 3)) : Vec3(0.3 * (i - 28), 0, 0);
+    const Vec3 x = i < 6 ? Vec3(i < 3 ? 5 : 6, 0, 0.1 * (i % 3)) : Vec3(0.3 * (i - 28), 0, 0);
     for (int c = 0; c < 3; ++c) {
       cloud.q[at(3 * i + c)] = x[c];
       if (const int e = cloud.dofs.equation(i, c); e >= 0) cloud.v[at(e)] = i < 6 ? 0 : -100 * x[c];

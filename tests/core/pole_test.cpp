@@ -13,7 +13,7 @@ namespace {
 // Whether any of the steps of size h from 0 to 0.2 holds a pole.
 bool found(const std::string& formula, double h) {
   const TimeFunction f = TimeFunction::formula(formula);
-  for (int k = 0; k < static_cast<int>(0.2 / h + 0.5); ++k)
+  for (int k = 0; k < std::lround(0.2 / h); ++k)
     if (!std::isfinite(f.evaluate((k + 1) * h).value) || has_pole(f, k * h, (k + 1) * h)) return true;
   return false;
 }

@@ -44,11 +44,11 @@ void check_units(const std::vector<ModelCase>& models, Seeds seeds, const std::v
     const Answer a = answer_of(w.model, w.file);
     REQUIRE(a.status == RunStatus::completed);
     std::string line = fmt::format("{:24} {:6} {:5}", w.name, a.iterations, a.impacts);
-    for (const auto& [name, units] : all) {
-      CAPTURE(name);
-      const Answer b = answer_of(in_units(w.model, units), w.file);
-      const double d = difference_in(units, a, b);
-      line += fmt::format("  {}: {:8.1e} {:+5}", name, d, b.iterations - a.iterations);
+    for (const NamedUnits& to : all) {
+      CAPTURE(to.name);
+      const Answer b = answer_of(in_units(w.model, to.units), w.file);
+      const double d = difference_in(to.units, a, b);
+      line += fmt::format("  {}: {:8.1e} {:+5}", to.name, d, b.iterations - a.iterations);
       if (b.impacts != a.impacts) line += fmt::format(" impacts {}", b.impacts);
       CHECK(b.status == RunStatus::completed);
       CHECK(d < std::min(w.tolerance, most));

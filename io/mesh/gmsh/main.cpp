@@ -51,11 +51,13 @@ extern "C" FILE* popen(const char* command, const char*) { refuse_program(comman
 
 // These functions replace the library's too, and call them: a macro that calls itself without end would take minutes
 // and all memory. The names are those of Gmsh 4; where another version has other names, the limits of main() hold.
+// NOLINTBEGIN(readability-identifier-naming): names of the library
 class FunctionManager {
  public:
   int enterFunction(const std::string& name, FILE** file, std::string& file_name, int& line) const;
   int leaveFunction(FILE** file, std::string& file_name, int& line);
 };
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 
