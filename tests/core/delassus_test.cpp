@@ -219,6 +219,21 @@ TEST_CASE("delassus: redundant rows of an island get multipliers of least norm, 
   CHECK(!delassus.regularised());
 }
 
+TEST_CASE("delassus: rows of bodies of very different mass are no redundant rows") {
+  // the mass of the second component is 1e12 times as large; the rows of both form one island
+  Problem p({3, 3});
+  p.B.bottomRightCorner(3, 3) *= 1e12;
+  for (std::size_t k = 9; k < 18; ++k) p.values[k] *= 1e12;
+  p.add_row({0});
+  p.add_row({0, 1});
+  p.add_row({1});
+  Delassus delassus;
+  delassus.analyse(p.pattern, 0);
+  check_against_direct(p, delassus, 1e-8);  // entries up to 1e6 in the scaled rows
+  CHECK(delassus.islands() == 1);
+  CHECK(!delassus.regularised());
+}
+
 TEST_CASE("delassus: a component with very many rows") {
   // 100 rows of 5 equations: redundant, and more columns than the component has equations
   Problem p({5, 3});
