@@ -24,8 +24,9 @@ Vector row_weights(const System& system, double length) {
   for (int i = 0; i < system.rows(); ++i) {
     system.row_gradient(i, system.initial_configuration(), 0.0, nullptr, G);
     // gaps are lengths as they are, unless they are angles
-    const bool angle =
-        std::none_of(G.equation.begin(), G.equation.end(), [&](int e) { return vector_of[at(e)] % 2 == 0; });
+    bool angle = true;
+    for (std::size_t k = 0; k < G.equation.size(); ++k)
+      angle = angle && (G.value[k] == 0 || vector_of[at(G.equation[k])] % 2 != 0);
     if (i >= system.bilateral() && !angle) continue;
     double largest = 0;
     for (std::size_t k = 0; k < G.equation.size(); ++k) {

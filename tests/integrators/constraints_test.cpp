@@ -188,3 +188,23 @@ TEST_CASE("thin obstacles: a step in which a fast body would cross one is halved
   CHECK(fine.statistics.impacts == 1);
   CHECK(fine.model->state.v[0] == doctest::Approx(-200).epsilon(1e-12));
 }
+
+TEST_CASE("rows: gaps of angles are measured as lengths, also between two bodies") {
+  const ModelRun run = ModelRun::of_text(R"({
+    "format": 1,
+    "bodies": [{"name": "a", "type": "rigid", "mass": 1, "inertia": [1, 1, 1]},
+               {"name": "b", "type": "rigid", "mass": 1, "inertia": [1, 1, 1]}],
+    "joints": [{"name": "hinge", "type": "revolute", "of": ["a", "b"], "axis": [0, 0, 1],
+                "stops": {"lower": -0.1, "upper": 0.1}},
+               {"name": "rail", "type": "prismatic", "of": ["ground", "a"], "axis": [1, 0, 0],
+                "stops": {"lower": -0.1, "upper": 0.1}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}
+  })");
+  // an angle times the length is the way of a point at this distance
+  const double length = 2;
+  const Vector weights = row_weights(run.system(), length);
+  for (const RowGroup& stop : run.model->stops)
+    for (const int row : stop.rows)
+      CHECK(weights[static_cast<std::size_t>(row)] == doctest::Approx(stop.name.find("hinge") == 0 ? 1 / length : 1.0));
+  CHECK(run.model->stops.size() >= 2);
+}
