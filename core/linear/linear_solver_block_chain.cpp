@@ -328,8 +328,7 @@ class BlockChain final : public Factorisation {
   template <int N>
   bool factor_block(std::size_t b) {
     const Block& block = blocks_[b];
-    const int n = N ? N : block.size, d = N ? (block.d ? 8 : 0) : block.d, u = N ? d + 8 : block.u,
-              ld = N ? block.ld : block.ld;
+    const int n = N ? N : block.size, d = N ? (block.d ? 8 : 0) : block.d, u = N ? d + 8 : block.u, ld = block.ld;
     double* const a = a_.data() + block.rows;
     const double* const scale = column_scale_.data() + block.first;
 
