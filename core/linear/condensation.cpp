@@ -3,6 +3,8 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "core/base/index.hpp"
 
@@ -106,13 +108,29 @@ void Condensation::analyse(const SparsePattern& pattern, std::span<const int> no
         copied_from_.push_back(k);
         copied_to_.push_back(reduced_.find(place_[at(i)], j));
       }
+  // couplings of slaves with the same masters are summed before they are written
+  std::map<std::pair<std::vector<int>, std::vector<int>>, std::size_t> sums;
+  const auto add_pair = [&](int s, int o) {
+    const auto mine = masters_of(slaves_[at(s)]), others = masters_of(slaves_[at(o)]);
+    const auto [place, is_new] =
+        sums.try_emplace({std::vector<int>(mine.begin(), mine.end()), std::vector<int>(others.begin(), others.end())},
+                         sum_places_.size());
+    if (is_new)
+      for (const int m : mine)
+        for (const int n : others) sum_places_.push_back(reduced_.find(place_[at(m)], place_[at(n)]));
+    Pair pair{s, o, {}, place->second};
+    for (int i = 0; i < 9; ++i)
+      pair.value[i] = pattern.find(slaves_[at(s)].first + i / 3, slaves_[at(o)].first + i % 3);
+    pairs_.push_back(pair);
+  };
+  std::vector<int> seen(slaves_.size(), -1);
   for (std::size_t s = 0; s < slaves_.size(); ++s) {
     const Slave& slave = slaves_[s];
     const auto mine = masters_of(slave);
     for (int c = 0; c < 3; ++c)
       for (int k = pattern.row_start[at(slave.first + c)]; k < pattern.row_start[at(slave.first + c + 1)]; ++k) {
         const int j = pattern.column[at(k)];
-        Term term{static_cast<int>(s), -1, c, 0, k, places_.size(), place_[at(j)], true};
+        Term term{static_cast<int>(s), c, k, places_.size(), place_[at(j)], true};
         if (place_[at(j)] >= 0) {
           for (const int m : mine) places_.push_back(reduced_.find(place_[at(m)], place_[at(j)]));
           terms_.push_back(term);
@@ -121,13 +139,9 @@ void Condensation::analyse(const SparsePattern& pattern, std::span<const int> no
           term.places = places_.size();
           for (const int m : mine) places_.push_back(reduced_.find(place_[at(j)], place_[at(m)]));
           terms_.push_back(term);
-        } else if (slave_of_[at(j)] >= 0) {
-          term.other = slave_of_[at(j)];
-          const Slave& other = slaves_[at(term.other)];
-          term.other_component = j - other.first;
-          for (const int m : mine)
-            for (const int o : masters_of(other)) places_.push_back(reduced_.find(place_[at(m)], place_[at(o)]));
-          terms_.push_back(term);
+        } else if (slave_of_[at(j)] >= 0 && !(seen[at(slave_of_[at(j)])] == static_cast<int>(s))) {
+          seen[at(slave_of_[at(j)])] = static_cast<int>(s);
+          add_pair(static_cast<int>(s), slave_of_[at(j)]);
         }
       }
     for (int i = 0; i < 3; ++i)
@@ -148,6 +162,8 @@ void Condensation::analyse(const SparsePattern& pattern, std::span<const int> no
   y_.assign(3 * slaves_.size(), 0.0);
   b_s_.assign(3 * slaves_.size(), 0.0);
   term_values_.assign(terms_.size(), 0.0);
+  pair_values_.assign(9 * pairs_.size(), 0.0);
+  sums_.assign(sum_places_.size(), 0.0);
 }
 
 bool Condensation::reduce(std::span<const double> values) {
@@ -178,17 +194,40 @@ bool Condensation::reduce(std::span<const double> values) {
     const Slave& slave = slaves_[at(term.slave)];
     const std::size_t count = at(slave.count), first = 3 * slave.masters + at(term.component) * count;
     const int* const places = places_.data() + term.places;
-    if (term.other < 0) {
-      const Vector& factor = term.upper ? V_ : W_;
-      for (std::size_t m = 0; m < count; ++m) values_[at(places[m])] += factor[first + m] * a;
-      continue;
-    }
-    const Slave& other = slaves_[at(term.other)];
-    const std::size_t others = at(other.count), begin = 3 * other.masters + at(term.other_component) * others;
-    for (std::size_t m = 0; m < count; ++m)
-      for (std::size_t o = 0; o < others; ++o) values_[at(places[m * others + o])] += V_[first + m] * a * W_[begin + o];
+    const Vector& factor = term.upper ? V_ : W_;
+    for (std::size_t m = 0; m < count; ++m) values_[at(places[m])] += factor[first + m] * a;
   }
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  for (std::size_t p = 0; p < pairs_.size(); ++p) {
+    const Pair& pair = pairs_[p];
+    double* const A = &pair_values_[9 * p];
+    for (int i = 0; i < 9; ++i) A[i] = value(pair.value[i]);
+    const Slave &slave = slaves_[at(pair.slave)], &other = slaves_[at(pair.other)];
+    const int count = slave.count, others = other.count;
+    const double* const V = &V_[3 * slave.masters];
+    const double* const W = &W_[3 * other.masters];
+    for (int i = 0; i < 3; ++i) {
+      double AW[most_masters];
+      for (int o = 0; o < others; ++o)
+        AW[o] = A[3 * i] * W[o] + A[3 * i + 1] * W[others + o] + A[3 * i + 2] * W[2 * others + o];
+      double* row = &sums_[pair.sum];
+      for (int m = 0; m < count; ++m, row += others)
+        for (int o = 0; o < others; ++o) row[o] += V[i * count + m] * AW[o];
+    }
+  }
+  for (std::size_t k = 0; k < sums_.size(); ++k) values_[at(sum_places_[k])] += sums_[k];
   return true;
+}
+
+// left -= A x for the couplings of slaves; unknowns(slave): its three of x
+template <class Unknowns>
+void Condensation::subtract_pairs(const Unknowns& unknowns, Vector& left) const {
+  for (std::size_t p = 0; p < pairs_.size(); ++p) {
+    const double* const A = &pair_values_[9 * p];
+    const double* const x = unknowns(pairs_[p].other);
+    double* const own = &left[3 * at(pairs_[p].slave)];
+    for (int i = 0; i < 3; ++i) own[i] -= A[3 * i] * x[0] + A[3 * i + 1] * x[1] + A[3 * i + 2] * x[2];
+  }
 }
 
 void Condensation::reduce_right_side(std::span<const double> b, Out reduced) {
@@ -204,11 +243,9 @@ void Condensation::reduce_right_side(std::span<const double> b, Out reduced) {
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     const Term& term = terms_[t];
     const std::size_t own = 3 * at(term.slave) + at(term.component);
-    if (term.other >= 0)
-      left[own] -= term_values_[t] * y_[3 * at(term.other) + at(term.other_component)];
-    else if (!term.upper)
-      reduced[at(term.column)] -= term_values_[t] * y_[own];
+    if (!term.upper) reduced[at(term.column)] -= term_values_[t] * y_[own];
   }
+  subtract_pairs([&](int slave) { return &y_[3 * at(slave)]; }, left);
   for (std::size_t s = 0; s < slaves_.size(); ++s) {
     const Slave& slave = slaves_[s];
     const std::size_t count = at(slave.count);
@@ -261,11 +298,9 @@ void Condensation::expand(std::span<const double> x, std::span<const double> for
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     const Term& term = terms_[t];
     const std::size_t own = 3 * at(term.slave) + at(term.component);
-    if (term.other >= 0)
-      left[own] -= term_values_[t] * all[at(slaves_[at(term.other)].first) + at(term.other_component)];
-    else if (term.upper)
-      left[own] -= term_values_[t] * x[at(term.column)];
+    if (term.upper) left[own] -= term_values_[t] * x[at(term.column)];
   }
+  subtract_pairs([&](int slave) { return &all[at(slaves_[at(slave)].first)]; }, left);
   for (std::size_t s = 0; s < slaves_.size(); ++s)
     for (std::size_t i = 0; i < 3; ++i) {
       if (!forces.empty()) left[3 * s + i] -= forces[at(slaves_[s].first) + i];

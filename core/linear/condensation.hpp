@@ -52,14 +52,23 @@ class Condensation {
     std::size_t masters = 0;  // of masters_
     int count = 0;
   };
+  // A coupling of a slave with an equation that is left.
   struct Term {
-    int slave, other;  // the second for couplings of two slaves, -1: none
-    int component, other_component;
+    int slave, component;
     int value;           // place in the values of A
     std::size_t places;  // of places_: the entries of the matrix that is left
-    int column;          // of a kept coupling, in places of kept()
+    int column;          // in places of kept()
     bool upper;          // a row of the slave; else a column
   };
+  // The coupling of two slaves, V_s A W_o, which is added to a sum.
+  struct Pair {
+    int slave, other;
+    int value[9];     // places in the values of A, row by row, -1: zero
+    std::size_t sum;  // first of its entries in sums_, row by row; shared by all slaves with the same masters
+  };
+  template <class Unknowns>
+  void subtract_pairs(const Unknowns& unknowns, Vector& left) const;
+
   const SparsePattern* pattern_ = nullptr;
   std::vector<int> place_, kept_, slave_of_;  // slave_of_: of a matrix row that is an equation of a slave, else -1
   std::vector<Slave> slaves_;
@@ -67,10 +76,11 @@ class Condensation {
   SparsePattern reduced_;
   std::vector<int> copied_from_, copied_to_;
   std::vector<Term> terms_;
-  std::vector<int> places_;
-  std::vector<int> gs_, fs_, gm_, fm_;  // places of the blocks in the values of A, -1: zero
+  std::vector<Pair> pairs_;
+  std::vector<int> places_, sum_places_;  // sum_places_: in the matrix that is left
+  std::vector<int> gs_, fs_, gm_, fm_;    // places of the blocks in the values of A, -1: zero
   Vector values_, W_, V_, G_inverse_, F_inverse_;
-  Vector term_values_, y_, b_s_;
+  Vector term_values_, pair_values_, sums_, y_, b_s_;
 };
 
 }  // namespace carom
