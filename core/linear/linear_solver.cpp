@@ -25,7 +25,7 @@ LinearCounters& LinearCounters::operator+=(const LinearCounters& other) {
        {&LinearCounters::analyses, &LinearCounters::factorisations, &LinearCounters::refactorisations,
         &LinearCounters::solves, &LinearCounters::fallbacks, &LinearCounters::cg_solves, &LinearCounters::cg_iterations,
         &LinearCounters::cg_matrices, &LinearCounters::gmres_solves, &LinearCounters::multigrid,
-        &LinearCounters::cg_slow, &LinearCounters::cg_failed})
+        &LinearCounters::factor_matrices, &LinearCounters::cg_slow, &LinearCounters::cg_failed})
     this->*count += other.*count;
   return *this;
 }

@@ -65,6 +65,7 @@ struct LinearCounters {
   long cg_matrices = 0;       // matrices assembled for them
   long gmres_solves = 0;      // those of cg_solves that GMRES went on with, because the matrix was indefinite
   long multigrid = 0;         // those of cg_matrices with multigrid, because node blocks were slow
+  long factor_matrices = 0;   // those of cg_matrices with factors of the solids, for the same reason
   long cg_slow = 0;           // those of cg_solves that took too many iterations
   long cg_failed = 0;         // those of cg_solves that found no solution for another reason
 
@@ -122,7 +123,7 @@ class LinearSolver {
 /// Multiplications of LDL^T of a symmetric square pattern in minimum-degree order.
 double factorisation_operations(const SparsePattern& pattern);
 
-// Implemented by the files linear_solver_*.cpp and used by linear_solver.cpp; not for other code.
+// Implemented by the files linear_solver_*.cpp and used by linear_solver.cpp and node_factors.cpp; not for other code.
 namespace detail {
 
 inline constexpr double singular_tolerance = 1e-14;

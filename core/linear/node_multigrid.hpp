@@ -1,14 +1,10 @@
 // NodeMultigrid: smoothed aggregation for the matrix of the nodes of solids with rows of single nodes held.
 //
-// Couplings along the gradients of the rows vanish from the matrix and from the rigid motions before the hierarchy is
-// built, so that aggregates do not move through an obstacle.
+// The rigid motions are held too, so that aggregates do not move through an obstacle.
 #pragma once
 
-#include <vector>
-
 #include "core/base/types.hpp"
-#include "core/linear/node_matrix.hpp"
-#include "core/linear/node_rows.hpp"
+#include "core/linear/held_nodes.hpp"
 #include "core/linear/smoothed_aggregation.hpp"
 
 namespace carom {
@@ -22,11 +18,9 @@ class NodeMultigrid {
   void apply(const double* r, double* z);
 
  private:
-  const NodeMatrix* matrix_ = nullptr;
-  const NodeRows* rows_ = nullptr;
+  HeldNodes held_;
   SmoothedAggregation hierarchy_;
-  std::vector<int> start_, column_;
-  Vector blocks_, motions_, r_, z_;  // r_ and z_: three per node
+  Vector motions_, r_, z_;  // r_ and z_: three per node
 };
 
 }  // namespace carom

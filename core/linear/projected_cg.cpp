@@ -12,7 +12,7 @@ namespace carom {
 namespace {
 
 constexpr double gmres_reduction = 1e-3;  // beyond the target: Newton's method is not to lose its way here
-constexpr int most_columns = 96;          // of the rest, with multigrid: each costs a cycle
+constexpr int most_columns = 96;          // of the rest, beside node blocks: each costs a cycle or a solve
 
 // Appends all numbers of a row.
 void append(const SparseRow& row, Vector& image) {
@@ -52,18 +52,19 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
   rest_row_image_.clear();
 }
 
-bool ProjectedCg::prepare(std::span<const double> values, std::span<const double> motions) {
+bool ProjectedCg::prepare(std::span<const double> values, Preconditioner preconditioner,
+                          std::span<const double> motions) {
   if (!condensation_.empty() && !condensation_.reduce(values)) return false;
   const std::span<const double> kept_values = condensation_.empty() ? values : condensation_.values();
-  multigrid_on_ = !motions.empty();
+  preconditioner_ = preconditioner;
   motions_.clear();
-  if (multigrid_on_)
+  if (!by_blocks())
     for (int i = 0; i < A_.rows(); ++i) {
       const std::size_t row = at(condensation_.empty() ? i : condensation_.kept()[at(i)]);
       for (std::size_t k = 0; k < 6; ++k) motions_.push_back(motions[6 * row + k]);
     }
-  blocks_stale_ = multigrid_stale_ = rest_stale_ = true;
-  if (!A_.prepare(kept_values, multigrid_on_)) return false;
+  blocks_stale_ = whole_stale_ = rest_stale_ = true;
+  if (!A_.prepare(kept_values, !by_blocks())) return false;
   rest_.prepare(kept_values, A_.scale());
   return true;
 }
@@ -111,7 +112,7 @@ bool ProjectedCg::set_kept_rows(std::span<const SparseRow* const> G, std::span<c
   }
   // rows that are known need no new blocks, hierarchy or factors
   if (image_ != node_row_image_) {
-    blocks_stale_ = multigrid_stale_ = rest_stale_ = true;
+    blocks_stale_ = whole_stale_ = rest_stale_ = true;
     node_row_image_.clear();
     if (!rows_.set(G, node_row_numbers_)) {
       rows_.set({}, {});
@@ -180,15 +181,18 @@ ProjectedCg::Status ProjectedCg::solve_kept(In r, In c, double relative, double 
 ProjectedCg::Status ProjectedCg::prepare_preconditioner() {
   if (blocks_stale_) rows_.restrict_blocks();
   blocks_stale_ = false;
-  if (multigrid_on_ && multigrid_stale_) {
-    if (!multigrid_.build(A_, rows_, motions_)) return Status::indefinite;
-    multigrid_stale_ = false;
+  if (!by_blocks() && whole_stale_) {
+    if (preconditioner_ == Preconditioner::factors && !factors_.build(A_, rows_))
+      preconditioner_ = Preconditioner::multigrid;
+    if (preconditioner_ == Preconditioner::multigrid && !multigrid_.build(A_, rows_, motions_))
+      return Status::indefinite;
+    whole_stale_ = false;
     rest_stale_ = true;
   }
   if (rest_.empty() || !rest_stale_) return Status::converged;
-  if (multigrid_on_ && rest_.couplings() > most_columns) return Status::slow;
-  const auto M = [&](const double* b, double* z) { multigrid_.apply(b, z); };
-  if (!(multigrid_on_ ? rest_.factorise(M) : rest_.factorise(rows_.blocks(), A_.sizes()))) return Status::singular;
+  if (!by_blocks() && rest_.couplings() > most_columns) return Status::slow;
+  const auto M = [&](const double* b, double* z, int vectors) { apply_whole(b, z, vectors); };
+  if (!(by_blocks() ? rest_.factorise(rows_.blocks(), A_.sizes()) : rest_.factorise(M))) return Status::singular;
   for (Vector* w : {&rest_x_, &rest_z_, &rest_p_}) w->assign(at(rest_.size()), 0.0);
   rest_stale_ = false;
   return Status::converged;
@@ -259,14 +263,24 @@ double ProjectedCg::apply_blocks(int first, int last) {
   return rz;
 }
 
-// After z = M r_ with node blocks, or none with multigrid: z of the rest, whose right-hand side is in rest_z_, and its
-// share in z. `rz` is r . z as apply_blocks() returns it; returns r . z.
+// z = M r with multigrid or factors; several vectors, one after the other.
+void ProjectedCg::apply_whole(const double* r, double* z, int vectors) {
+  if (preconditioner_ == Preconditioner::factors) {
+    factors_.apply(r, z, vectors);
+    return;
+  }
+  const std::size_t rows = at(A_.rows());
+  for (int k = 0; k < vectors; ++k) multigrid_.apply(r + at(k) * rows, z + at(k) * rows);
+}
+
+// After z = M r_ with node blocks, or nothing: z of the rest, whose right-hand side is in rest_z_, and its share in z.
+// `rz` is r . z as apply_blocks() returns it; returns r . z.
 double ProjectedCg::complete_preconditioner(double rz) {
-  if (multigrid_on_) multigrid_.apply(r_.data(), z_.data());
+  if (!by_blocks()) apply_whole(r_.data(), z_.data(), 1);
   if (!rest_.empty()) {
     rest_.subtract_reactions(z_.data(), rest_z_);
     rest_.solve(rest_z_);
-    if (multigrid_on_) {
+    if (!by_blocks()) {
       rest_.subtract_columns(rest_z_.data(), z_);
     } else {
       rest_.each_coupled(rest_z_.data(), [&](int g, const double* force) {
@@ -280,12 +294,12 @@ double ProjectedCg::complete_preconditioner(double rz) {
       });
     }
   }
-  return multigrid_on_ ? A_.dot(r_, z_) : rz;
+  return by_blocks() ? rz : A_.dot(r_, z_);
 }
 
 // z_ and rest_z_ = P^-1 (r_, rest_z_)
 void ProjectedCg::precondition() {
-  if (!multigrid_on_) A_.for_chunks([&](int, int first, int last) { apply_blocks(first, last); });
+  if (by_blocks()) A_.for_chunks([&](int, int first, int last) { apply_blocks(first, last); });
   complete_preconditioner(0);
 }
 
@@ -312,7 +326,7 @@ ProjectedCg::Status ProjectedCg::iterate(double relative, double reference, doub
   // z = P^-1 r; returns r . z, and |r|^2 in `square`, from sums that the chunks have left
   const auto precondition_chunk = [&](int chunk, int first, int last) {
     rows_.project_chunk(chunk, r);
-    partial_[at(chunk)] = multigrid_on_ ? 0.0 : apply_blocks(first, last);
+    partial_[at(chunk)] = by_blocks() ? apply_blocks(first, last) : 0.0;
     double sum = 0;
     const auto [begin, end] = A_.matrix_rows(first, last);
     for (int i = begin; i < end; ++i) sum += r[i] * r[i];
@@ -365,7 +379,7 @@ ProjectedCg::Status ProjectedCg::iterate(double relative, double reference, doub
     if (!std::isfinite(next) || !std::isfinite(square)) return Status::not_finite;
     indefinite = square > target * target && !(next > 0);
     // Polak and Ribiere: z . (r - r_old) = -alpha z . Sp
-    beta = (has_rest || multigrid_on_ ? -alpha * A_.dot(z_, Sp_) : next) / rz;
+    beta = (has_rest || !by_blocks() ? -alpha * A_.dot(z_, Sp_) : next) / rz;
     rz = next;
   }
   return indefinite ? solve_by_gmres(std::max(gmres_reduction * target, scale * enough), limit) : Status::converged;

@@ -4,7 +4,8 @@
 //   matrix
 //
 // Rows of G that touch one node of a solid are projected (NodeRows). The preconditioner of the nodes consists of their
-// inverse blocks, restricted to the null space of those rows, or is multigrid (NodeMultigrid).
+// inverse blocks, restricted to the null space of those rows, is multigrid (NodeMultigrid), or their Cholesky factors
+// (NodeFactors).
 //
 // Everything else, equations of other nodes, multipliers and the other rows of G, is the rest, and exact in the
 // preconditioner (RestSystem): the first iterate satisfies it, and all that follow do. The iteration thus works on the
@@ -13,9 +14,9 @@
 //
 // Where the matrix of the solids is not positive definite, GMRES goes on with the same preconditioner (Gmres).
 //
-// Without multigrid the matrix of the solids is kept in single precision (NodeMatrix). That suffices, because it is the
-// tangent of a Newton iteration whose residual is evaluated in double precision. All vectors are double. Same bits for
-// any number of threads.
+// Beside node blocks the matrix of the solids is kept in single precision (NodeMatrix). That suffices, because it is
+// the tangent of a Newton iteration whose residual is evaluated in double precision. All vectors are double. Same bits
+// for any number of threads.
 #pragma once
 
 #include <span>
@@ -24,6 +25,7 @@
 #include "core/base/types.hpp"
 #include "core/linear/condensation.hpp"
 #include "core/linear/gmres.hpp"
+#include "core/linear/node_factors.hpp"
 #include "core/linear/node_matrix.hpp"
 #include "core/linear/node_multigrid.hpp"
 #include "core/linear/node_rows.hpp"
@@ -41,10 +43,15 @@ class ProjectedCg {
   /// `first_row` on are multipliers.
   void analyse(const SparsePattern& pattern, std::span<const int> node, int first_row, int threads);
 
-  /// Copies the matrix and inverts its node blocks; false if a diagonal entry is not positive. With
-  /// `motions`, the six rigid motions of every matrix row (those of the rest are not read), multigrid takes the place
-  /// of the node blocks, and the matrix is kept in double precision.
-  bool prepare(std::span<const double> values, std::span<const double> motions = {});
+  /// What takes the place of the matrix of the solids' nodes in the preconditioner: their inverse blocks, a cycle of
+  /// multigrid, or Cholesky factors.
+  enum class Preconditioner { blocks, multigrid, factors };
+
+  /// Copies the matrix and inverts its node blocks; false if a diagonal entry is not positive. Beside `blocks` the
+  /// matrix is kept in double precision, and `motions` are the six rigid motions of every matrix row (those of the rest
+  /// are not read). Multigrid replaces the factors of a matrix that is not positive definite.
+  bool prepare(std::span<const double> values, Preconditioner preconditioner = Preconditioner::blocks,
+               std::span<const double> motions = {});
   /// The rows of G for the next solves, with the directions F of their reactions where these are others (null: none);
   /// `factor` scales rows of several nodes to the size of the matrix. False if a node has more than eight rows.
   bool set_rows(std::span<const SparseRow* const> G, std::span<const SparseRow* const> F = {}, double factor = 1);
@@ -52,8 +59,9 @@ class ProjectedCg {
   /// its start, or from `reference` if that is larger, or below `enough`, at most `limit` times. r and x: one entry per
   /// matrix row; c and dl: one per row of G.
   Status solve(In r, In c, double relative, double reference, double enough, int limit, Out x, Out dl);
-  int iterations() const { return iterations_; }   ///< of the last solve
-  bool used_gmres() const { return used_gmres_; }  ///< in the last solve
+  int iterations() const { return iterations_; }                     ///< of the last solve
+  bool used_gmres() const { return used_gmres_; }                    ///< in the last solve
+  long factorisations() const { return factors_.factorisations(); }  ///< of the solids' matrix
   /// Some rows depend on each other.
   bool redundant() const { return rows_.redundant() || rest_.redundant(); }
   RestSystem& rest() { return rest_; }
@@ -69,6 +77,8 @@ class ProjectedCg {
   void start(In r, In c);
   Status iterate(double relative, double reference, double enough, int limit);
   Status solve_by_gmres(double target, int limit);
+  bool by_blocks() const { return preconditioner_ == Preconditioner::blocks; }
+  void apply_whole(const double* r, double* z, int vectors);
   double apply_blocks(int first, int last);
   double complete_preconditioner(double rz);
   void precondition();
@@ -77,11 +87,13 @@ class ProjectedCg {
   NodeMatrix A_;
   NodeRows rows_;
   NodeMultigrid multigrid_;
+  NodeFactors factors_;
   Gmres gmres_;
   int iterations_ = 0;
-  bool used_gmres_ = false, multigrid_on_ = false;
-  bool blocks_stale_ = true, multigrid_stale_ = true, rest_stale_ = true;
-  Vector motions_;  // six of every matrix row
+  bool used_gmres_ = false;
+  Preconditioner preconditioner_ = Preconditioner::blocks;
+  bool blocks_stale_ = true, whole_stale_ = true, rest_stale_ = true;  // whole: multigrid or factors
+  Vector motions_;                                                     // six of every matrix row
   Vector x_, r_, z_, p_, Sp_;
   Vector partial_, square_;  // sums of chunks
 

@@ -216,20 +216,19 @@ bool RestSystem::factorise(const Operator& M) {
   if (!begin_factorisation(true)) return true;
   const std::size_t n = at(pattern_->rows), count = column_places_.size();
   columns_.assign(n * count, 0.0);
-  Vector b(n, 0.0), reaction(at(size()));
-  for (std::size_t j = 0; j < count; ++j) {
-    for (const Coupled& c : coupled_) {
-      double* const own = b.data() + first_of_node_[at(c.node)];
-      for (const Entry& e : std::span(entries_).subspan(c.first, c.count))
-        if (static_cast<int>(e.place) == column_places_[j])
-          for (int i = 0; i < size_of(c.node); ++i) own[i] += e.b[i];
+  Vector b(n * count, 0.0), reaction(at(size()));
+  std::vector<int> column_of(at(size()), -1);
+  for (std::size_t j = 0; j < count; ++j) column_of[at(column_places_[j])] = static_cast<int>(j);
+  for (const Coupled& c : coupled_)
+    for (const Entry& e : std::span(entries_).subspan(c.first, c.count)) {
+      double* const own = b.data() + at(column_of[e.place]) * n + at(first_of_node_[at(c.node)]);
+      for (int i = 0; i < size_of(c.node); ++i) own[i] += e.b[i];
     }
-    double* const z = columns_.data() + j * n;
-    M(b.data(), z);
+  M(b.data(), columns_.data(), static_cast<int>(count));
+  for (std::size_t j = 0; j < count; ++j) {
     std::fill(reaction.begin(), reaction.end(), 0.0);
-    subtract_reactions(z, reaction);
+    subtract_reactions(columns_.data() + j * n, reaction);
     for (std::size_t i = 0; i < count; ++i) values_[at(clique_[i * count + j])] += reaction[at(column_places_[i])];
-    for (const Coupled& c : coupled_) std::fill_n(b.data() + first_of_node_[at(c.node)], size_of(c.node), 0.0);
   }
   return factorise_values();
 }

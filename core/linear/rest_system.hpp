@@ -46,9 +46,9 @@ class RestSystem {
   /// Factorises R with the inverse node blocks (3 x 3, row-major, of the node's size); false if R is singular beyond
   /// repair.
   bool factorise(std::span<const double* const> inverse_blocks, std::span<const int> sizes);
-  /// The same with M any operator on vectors over matrix rows: M(b, z). For every unknown of the rest that is coupled
-  /// with nodes it costs one application, and a vector.
-  using Operator = std::function<void(const double* b, double* z)>;
+  /// The same with M any operator on vectors over matrix rows, z = M b, one after the other. For every unknown of the
+  /// rest that is coupled with nodes it costs one vector.
+  using Operator = std::function<void(const double* b, double* z, int vectors)>;
   bool factorise(const Operator& M);
   /// Unknowns of the rest that are coupled with nodes, for the last rows.
   int couplings() const { return static_cast<int>(coupled_places().size()); }

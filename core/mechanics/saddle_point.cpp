@@ -11,13 +11,14 @@ namespace carom {
 namespace {
 
 // conjugate gradients: from how many operations per entry on, iterations they may take, failures until they stay out
-constexpr double cg_operations_per_entry = 40;
+constexpr double cg_operations_per_entry = 30;
 constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
 constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operations; it runs faster
 constexpr double direct_operations_per_entry = 3000;
-constexpr int multigrid_iterations = 150;    // of node blocks: more are slower than multigrid
-constexpr double rounding_of_solids = 0.01;  // share in that of all elements, where there are others
-constexpr double careful = 0.04;             // of the residual asked for, where impacts or joints may do work with it
+constexpr int block_iterations = 150;                 // of node blocks: more are slower than multigrid or factors
+constexpr double factor_operations_per_entry = 6000;  // more are slower than multigrid
+constexpr double small_share = 0.04;  // of the residual asked for, where impacts or joints may do work with it
+constexpr double careful_reduction = 1e-6;
 
 }  // namespace
 
@@ -36,9 +37,10 @@ bool SaddlePoint::regularised() const {
 }
 
 void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vector* scratch, double length,
-                          bool scaled) {
+                          bool scaled, bool careful) {
   system_ = &system;
   length_ = length;
+  blocks_slow_ = careful_ = careful;
   pattern_ = &system.saddle_pattern();
   resize(1);
   if (scaled && n_b_ > 0) set_units(length);
@@ -74,7 +76,8 @@ void SaddlePoint::choose_iteration() {
   const double unknowns_per_node = static_cast<double>(n_) / graph.rows;
   const double operations = std::pow(unknowns_per_node, 3) * factorisation_operations(graph);
   const double per_entry = operations / pattern_->nonzeros();
-  iterative_ = per_entry > cg_operations_per_entry;
+  factors_affordable_ = per_entry < factor_operations_per_entry;
+  iterative_ = per_entry > cg_operations_per_entry && (factors_affordable_ || !careful_);
   direct_affordable_ = per_entry < direct_operations_per_entry;
   cg_limit_ =
       static_cast<int>(std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
@@ -146,7 +149,7 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   // conjugate gradients are tried anew when the step changes
   const Linearisation& last = kept_.numbers;
   if (request.c_M != last.c_M || request.c_C != last.c_C || request.c_K != last.c_K || request.c_s != last.c_s)
-    cg_failures_ = 0, multigrid_ = false;
+    cg_failures_ = 0, blocks_slow_ = careful_;
   kept_.keep(*system_, request);
   direct_ = direct_next_ || cg_failures_ >= cg_patience;
   gave_up_ = direct_next_ = false;
@@ -156,7 +159,7 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   }
   if (!direct_) {
     ++cg_counters_.cg_matrices;
-    if (multigrid_) ++cg_counters_.multigrid;
+    if (blocks_slow_) ++(factors_affordable_ ? cg_counters_.factor_matrices : cg_counters_.multigrid);
     return factorised_ = true;
   }
   ++cg_counters_.fallbacks;
@@ -165,10 +168,11 @@ bool SaddlePoint::factorise(const Linearisation& request) {
 }
 
 bool SaddlePoint::prepare_iteration() {
-  if (!multigrid_) return cg_->prepare(values());
+  if (!blocks_slow_) return cg_->prepare(values());
   const double* const q = kept_.q.empty() ? kept_.q_M.data() : kept_.q.data();
   rigid_motions({q, system_->initial_configuration().size()}, motions_);
-  return cg_->prepare(values(), motions_);
+  using Preconditioner = ProjectedCg::Preconditioner;
+  return cg_->prepare(values(), factors_affordable_ ? Preconditioner::factors : Preconditioner::multigrid, motions_);
 }
 
 void SaddlePoint::assemble(const Linearisation& request) {
@@ -190,7 +194,10 @@ void SaddlePoint::assemble(const Linearisation& request) {
 }
 
 std::string SaddlePoint::method_name() const {
-  if (iterative_) return multigrid_ ? "conjugate gradients, multigrid" : "conjugate gradients";
+  if (iterative_)
+    return !blocks_slow_         ? "conjugate gradients"
+           : factors_affordable_ ? "conjugate gradients, factors"
+                                 : "conjugate gradients, multigrid";
   return direct_known_ ? solver_.method_name() : "";
 }
 
@@ -213,11 +220,11 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
   if (status == Status::slow) ++cg_counters_.cg_slow;
   if (status != Status::converged && status != Status::slow) ++cg_counters_.cg_failed;
   const bool failed = status != Status::converged && status != Status::not_finite;
-  // node blocks are no match for stiff or slender solids: multigrid from the next matrix on
-  const bool turn_to_multigrid = !multigrid_ && (status == Status::slow || cg_->iterations() > multigrid_iterations);
-  multigrid_ = multigrid_ || turn_to_multigrid;
-  gave_up_ = failed && (turn_to_multigrid || direct_affordable_);
-  if (turn_to_multigrid) {
+  // node blocks are no match for stiff or slender solids: factors or multigrid from the next matrix on
+  const bool gives_up_blocks = !blocks_slow_ && (status == Status::slow || cg_->iterations() > block_iterations);
+  blocks_slow_ = blocks_slow_ || gives_up_blocks;
+  gave_up_ = failed && (gives_up_blocks || direct_affordable_);
+  if (gives_up_blocks) {
     factorised_ = false;
     return status == Status::converged;
   }
@@ -253,9 +260,9 @@ void SaddlePoint::rigid_motions(In q, Vector& motions) const {
 
 bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
   constraint_inconsistency_ = 0;
-  accuracy.enough -= (1 - rounding_of_solids) * accuracy.rounding;
   // without stiffness that costs few iterations
-  if (multigrid_ || kept_.numbers.c_K == 0 || !cg_->rest().empty()) accuracy.enough *= careful;
+  if (blocks_slow_ || kept_.numbers.c_K == 0 || !cg_->rest().empty()) accuracy.enough *= small_share;
+  if (careful_) accuracy.relative = std::min(accuracy.relative, careful_reduction);
   if (n_b_ == 0 && cg_->rest().empty()) return run_cg(r, c_A, accuracy, 0, dx, dl_A);
   for (int i = 0; i < n_; ++i) residual_[at(i)] = r[at(i)];
   for (int i = 0; i < n_b_; ++i) residual_[at(n_ + i)] = -row_scale(i) * c_b[at(i)];

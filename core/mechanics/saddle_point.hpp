@@ -34,7 +34,6 @@ namespace carom {
 struct Accuracy {
   double relative = 1e-12;
   double enough = 0;
-  double rounding = 0;  ///< the part of `enough` that is rounding of the stiffest elements, which may not be solids
 };
 
 /// What rows measure, one weight per row, 1 for gaps of places: the largest part of its gradient at the start that
@@ -56,9 +55,11 @@ class SaddlePoint {
   /// saddle points. `length` divides torques in the norm of residuals.
   /// Without symmetry `positive_definite` is that of the symmetrised matrix. With `scaled`, rotations are multiplied by
   /// the length and rows divided by their weights inside the matrix, so that rank and regularisation do not depend on
-  /// the unit of length; all factors are powers of two, which round nothing.
+  /// the unit of length; all factors are powers of two, which round nothing. With `careful`, conjugate gradients are
+  /// chosen only where factors of the solids make their solutions nearly exact: what they leave in soft motions may be
+  /// large, and rows with curved gaps then lead astray.
   void analyse(const System& system, MatrixProperties properties, Vector* scratch = nullptr, double length = 1,
-               bool scaled = false);
+               bool scaled = false, bool careful = false);
   /// Several parts, which all have the unknowns and bilateral rows of the system, as one saddle point: first the
   /// unknowns of all parts, then their rows. Solved directly.
   void analyse_coupled(const System& system, int parts, double length = 1, bool scaled = false);
@@ -90,8 +91,8 @@ class SaddlePoint {
   /// The present matrix is solved by conjugate gradients.
   bool iterative() const { return iterative_ && !direct_; }
 
-  /// How the present matrix is solved: "conjugate gradients", "conjugate gradients, multigrid" or a method of
-  /// LinearSolver; empty before analyse().
+  /// How the present matrix is solved: "conjugate gradients", "conjugate gradients, multigrid", "conjugate gradients,
+  /// factors" or a method of LinearSolver; empty before analyse().
   std::string method_name() const;
   LinearCounters counters() const;
   /// What the last solve left of G_b dx + c_b, over the weights of the rows where they are scaled: redundant rows
@@ -182,13 +183,14 @@ class SaddlePoint {
   bool direct_known_ = false;
   Failure failure_ = Failure::not_finite;
   int cg_failures_ = 0, cg_limit_ = 0;
-  bool direct_affordable_ = true;
+  bool direct_affordable_ = true, factors_affordable_ = false;
   MatrixProperties properties_;
   Vector* scratch_ = nullptr;
   KeptRequest kept_;          // of the present matrix
-  bool direct_next_ = false;  // conjugate gradients gave up, and multigrid was no way out
+  bool direct_next_ = false;  // conjugate gradients gave up, and no other preconditioner was a way out
   Vector motions_;
-  bool multigrid_ = false;  // conjugate gradients with node blocks were slow
+  bool careful_ = false;
+  bool blocks_slow_ = false;  // conjugate gradients with node blocks were slow: multigrid or factors instead
   std::unique_ptr<ProjectedCg> cg_;
   LinearCounters cg_counters_;
   std::vector<const SparseRow*> cg_G_, cg_F_;

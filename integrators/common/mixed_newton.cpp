@@ -25,6 +25,7 @@ constexpr double stalled_gain = 0.9;
 // of the expected rounding, for the first test of a solve: nothing passes that a correction would improve; and beside
 // conjugate gradients, which end where they are told to, while factors end far below
 constexpr double first_floor = 0.05, iterative_floor = 0.01;
+constexpr double fixed_floor = 1e-4;  // of that, for the forces of dampers alone
 // a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
 // tolerance it may then stay
 constexpr double stalling = 0.5;
@@ -70,11 +71,11 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   }
   set_.resize(system, setup.rows);
   // where one solve is the solution, the solve has to be exact
-  saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, true);
+  saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, true, setup.curved_rows);
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
-  control_ = {options, scales.force, setup.linear || setup.constant_matrix};
+  control_ = {options, scales.force, setup.linear || setup.constant_matrix || setup.fixed_places};
 }
 
 void MixedNewton::begin(StepReport& report, const Start& start) {
@@ -149,10 +150,11 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   double floor = scales.floor;
   if (options_.test == ConvergenceTest::scaled)
     floor *= saddle_.iterative() ? iterative_floor : iterations == 0 ? first_floor : 1.0;
-  // rounding of forces is constant where the residual is linear, and corrections go below
-  if (setup_.constant_matrix && saddle_.iterative()) floor = 0;
+  // rounding of forces is constant where nothing moves, but for those of dampers, and corrections end below
+  if (saddle_.iterative() && setup_.fixed_places) floor *= setup_.constant_matrix ? 0 : fixed_floor;
   if (setup_.floor_when_settled && !(correction_ <= settled_correction)) floor = 0;
   if (scales.most_floor < 1) floor = std::min(floor, scales.most_floor * terms_);
+  floor_ = floor;
   const bool small = control_.test(sub, norm_, terms_, floor, scales.unit, scales.row_scale,
                                    In(rows_).first(n_b_ + active()), scales.row_tolerance + slack);
   if (!std::isfinite(norm_) || !std::isfinite(largest_row_)) {
@@ -241,13 +243,13 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     const bool stale = transient_ || !saddle.factorised() || factor_h_ != scales.h || saddle.gave_up();
     FailureReason reason = FailureReason::singular_matrix;
     bool found = true;
-    if (stale || (!constant && control_.needs_matrix(sub, saddle.iterative(), set_changed))) {
+    if (stale || (!constant && control_.needs_matrix(sub, saddle.iterative() && !setup_.curved_rows, set_changed))) {
       found = factorise(problem, scales, sigma_);
       if (found) control_.took_matrix(sub);
     }
     if (found) {
       current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start);
-      const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, scales.floor);
+      const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor_);
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
                               accuracy) &&
               (!setup_.follows_path || follow(problem, accuracy));

@@ -40,6 +40,8 @@ struct MixedSetup {
   MatrixProperties matrix{};           ///< of S, and positive definite without bilateral rows
   bool linear = false;                 ///< r and c are linear in x: one matrix per h, one iteration per active set
   bool constant_matrix = false;        ///< S alone is constant
+  bool fixed_places = false;           ///< q does not change: S changes only where forces depend on v
+  bool curved_rows = false;            ///< gaps are not linear in q: linear systems are solved carefully
   bool solved_at_rest = false;         ///< without bilateral and active rows the first x is the solution
   bool keep_old_matrix = false;        ///< the first iteration may use the matrix of the step before
   bool augmented_tangent = true;       ///< D(F^T s) with s - p c in place of s
@@ -145,7 +147,7 @@ class MixedNewton {
   int last_change_ = 0, transient_start_ = 0;
   bool transient_ = false, full_steps_ = false, other_start_ = false;
   double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
-  double norm_ = 0, terms_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
+  double norm_ = 0, terms_ = 0, floor_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad
 
   Vector weights_;  // of all rows (row_weights); empty: 1

@@ -69,7 +69,7 @@ Accuracy NewtonControl::accuracy(const SubproblemReport& report, bool set_change
   if (report.attempt_iterations() > 0 && !set_changed)
     reduction = std::clamp(reduction_share * expected_gain(report, matrix_of_ == report.iterations), least_reduction,
                            largest_reduction);
-  return {reduction, below_tolerance * (options_.tolerance * terms + floor), below_tolerance * floor};
+  return {reduction, below_tolerance * (options_.tolerance * terms + floor)};
 }
 
 }  // namespace carom

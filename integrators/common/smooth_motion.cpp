@@ -31,8 +31,9 @@ MixedSetup position_setup(const System& system, NewtonMethod method) {
   const bool flat = contacts_linear(system);
   return {.name = "position",
           .rows = position_rows,
-          .matrix = {matrix.symmetric && flat, matrix.positive_definite && flat, matrix.solids_definite && flat},
+          .matrix = {matrix.symmetric && flat, matrix.positive_definite && flat, matrix.solids_definite},
           .linear = system.linear() && flat,
+          .curved_rows = !flat,
           .solved_at_rest = true};
 }
 
@@ -41,7 +42,8 @@ MixedSetup velocity_setup(const System& system, NewtonMethod method) {
           .rows = bilateral_rows | unilateral_rows,
           .matrix = tangent_properties(system, method),
           .linear = system.linear(),
-          .constant_matrix = system.constant_mass() && !system.velocity_dependent() && system.bilateral() == 0};
+          .constant_matrix = system.constant_mass() && !system.velocity_dependent() && system.bilateral() == 0,
+          .fixed_places = true};
 }
 
 SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,

@@ -132,9 +132,7 @@ void check_closure(const std::vector<std::string>& names, const std::string& ste
       // ... or below the roundoff of stiff internal forces, which may act along the whole path
       const double floor = 1e-14 * std::sqrt(c.system().size()) * c.system().roundoff_force(c.scales().length);
       const double way = a.statistics.largest_speed * c.t();
-      // steps whose residuals stall at rounding, of solids of steel, leave up to 6.4e-10
-      const double rounding = a.statistics.stalled_steps > 0 ? 1e-9 : 1e-10;
-      CHECK(a.closure() < rounding + (text.find("modified") < text.size() ? floor * way / a.balance.scale : 0.0));
+      CHECK(a.closure() < 1e-10 + (text.find("modified") < text.size() ? floor * way / a.balance.scale : 0.0));
     }
   }
 }
