@@ -86,10 +86,10 @@ void Condensation::analyse(const SparsePattern& pattern, std::span<const int> no
     for (const int j : row(i))
       if (place_[at(j)] >= 0) builder.add(place_[at(i)], place_[at(j)]);
   // couplings of a slave become those of its masters
-  for (std::size_t s = 0; s < slaves_.size(); ++s)
+  for (const Slave& slave : slaves_)
     for (int c = 0; c < 3; ++c)
-      for (const int j : row(slaves_[s].first + c)) {
-        const auto mine = masters_of(slaves_[s]);
+      for (const int j : row(slave.first + c)) {
+        const auto mine = masters_of(slave);
         if (place_[at(j)] >= 0) {
           for (const int m : mine) {
             builder.add(place_[at(m)], place_[at(j)]);
@@ -139,7 +139,7 @@ void Condensation::analyse(const SparsePattern& pattern, std::span<const int> no
           term.places = places_.size();
           for (const int m : mine) places_.push_back(reduced_.find(place_[at(j)], place_[at(m)]));
           terms_.push_back(term);
-        } else if (slave_of_[at(j)] >= 0 && !(seen[at(slave_of_[at(j)])] == static_cast<int>(s))) {
+        } else if (slave_of_[at(j)] >= 0 && seen[at(slave_of_[at(j)])] != static_cast<int>(s)) {
           seen[at(slave_of_[at(j)])] = static_cast<int>(s);
           add_pair(static_cast<int>(s), slave_of_[at(j)]);
         }
@@ -149,10 +149,10 @@ void Condensation::analyse(const SparsePattern& pattern, std::span<const int> no
         gs_.push_back(pattern.find(slave.rows[i], slave.first + c));
         fs_.push_back(pattern.find(slave.first + i, slave.rows[c]));
       }
-    for (int i = 0; i < 3; ++i)
+    for (const int r : slave.rows)
       for (const int m : mine) {
-        gm_.push_back(pattern.find(slave.rows[i], m));
-        fm_.push_back(pattern.find(m, slave.rows[i]));
+        gm_.push_back(pattern.find(r, m));
+        fm_.push_back(pattern.find(m, r));
       }
   }
   W_.assign(gm_.size(), 0.0);

@@ -140,6 +140,13 @@ double ProjectedCg::inconsistency(int matrix_row) const {
   return left_.empty() || row < 0 ? 0.0 : left_[at(rest_.place(row))] / A_.scale();
 }
 
+double ProjectedCg::contradiction() const {
+  double largest = 0;
+  for (std::size_t i = rest_.matrix_rows().size(); i < left_.size(); ++i)
+    largest = std::max(largest, std::abs(left_[i] / rest_factor_));
+  return largest;
+}
+
 ProjectedCg::Status ProjectedCg::solve(In r, In c, double relative, double reference, double enough, int limit, Out x,
                                        Out dl) {
   if (condensation_.empty()) return solve_kept(r, c, relative, reference, enough, limit, x, dl);

@@ -68,6 +68,9 @@ class ProjectedCg {
   const RestSystem& rest() const { return rest_; }
   /// What the last solve left of a matrix row of the rest, because rows contradict each other.
   double inconsistency(int matrix_row) const;
+  /// The largest of what the last solve left of the rows of G that touch several nodes or a body, because rows
+  /// contradict each other.
+  double contradiction() const;
 
  private:
   // the same without the nodes that joints hold

@@ -18,7 +18,7 @@ constexpr double direct_operations_per_entry = 3000;
 constexpr int block_iterations = 150;                 // of node blocks: more are slower than multigrid or factors
 constexpr double factor_operations_per_entry = 6000;  // more are slower than multigrid
 constexpr double small_share = 0.04;  // of the residual asked for, where impacts or joints may do work with it
-constexpr double careful_reduction = 1e-6;
+constexpr double careful_reduction = 1e-6, contradiction_tolerance = 1e-6;
 
 }  // namespace
 
@@ -228,9 +228,13 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
     factorised_ = false;
     return status == Status::converged;
   }
+  // Multipliers of rows that contradict each other must grow until some of the rows open. They do so with Delassus.
+  if (status == Status::converged && careful_ && direct_affordable_ &&
+      cg_->contradiction() > contradiction_tolerance * max_abs(c))
+    gave_up_ = true;
   cg_failures_ = gave_up_ ? cg_failures_ + 1 : 0;
   direct_next_ = gave_up_;
-  return status == Status::converged;
+  return status == Status::converged && !gave_up_;
 }
 
 // Rigid motions of the nodes of solids at q, about their middle, rotations over the size: six per matrix row.

@@ -77,3 +77,39 @@ TEST_CASE("stiff solid: jumps of the hammer, whose shaft is stiff, leave nothing
   CHECK(run(c, closure).impacts > 0);
   CHECK(closure < 5e-12);
 }
+
+TEST_CASE("stiff solid: an edge that a joint holds meets a sphere with all its nodes, and no step is halved") {
+  // The rows of the rigid edge contradict each other: a straight line touches the sphere in one point only.
+  Case c = Case::from_text(nlohmann::json{
+      {"format", 1},
+      {"gravity", {0, 0, -9.81}},
+      {"materials",
+       {{{"name", "m"}, {"type", "linear_elastic"}, {"young", 2.2e9}, {"poisson", 0.3}, {"density", 7850}}}},
+      {"bodies",
+       {{{"name", "bar"},
+         {"type", "solid"},
+         {"material", "m"},
+         {"law", "neo_hookean"},
+         {"mesh", {{"type", "box"}, {"size", {0.2, 0.04, 0.025}}, {"divisions", {12, 4, 4}}}},
+         {"position", {0, 0, 0.0135}},
+         {"velocity", {0, 0, -1}}},
+        {{"name", "end"},
+         {"type", "rigid"},
+         {"mass", 0.3},
+         {"inertia", {1e-4, 1e-4, 1e-4}},
+         {"position", {0.1, 0, 0.0135}},
+         {"velocity", {0, 0, -1}}}}},
+      {"joints", {{{"name", "face"}, {"type", "fixed"}, {"of", {"bar.right", "end"}}}}},
+      {"contacts",
+       {{{"name", "ball"},
+         {"on", "bar.surface"},
+         {"restitution", 0},
+         {"obstacle", {{"type", "sphere"}, {"center", {0.1, 0, -0.3}}, {"radius", 0.3}}}}}},
+      {"integrator", {{"type", "nsga_decoupled"}, {"step", 5e-4}, {"duration", 0.005}}}}
+                               .dump());
+  double closure = 1;
+  const RunStatistics statistics = run(c, closure);
+  CHECK(statistics.impacts > 0);
+  CHECK(statistics.subdivided_steps == 0);
+  CHECK(closure < 1e-11);
+}
