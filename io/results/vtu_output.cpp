@@ -233,8 +233,7 @@ void VtuOutput::fill_element_fields(const StepView& view, const Part& part) {
     if (field.nodal) std::fill(node_sums_.begin(), node_sums_.end(), 0.0);
     for (const BodyElements& elements : part.body->elements) {
       const auto fields = elements.block->output_fields();
-      if (std::none_of(fields.begin(), fields.end(), [&](const OutputField& f) { return f.name == field.name; }))
-        continue;
+      if (std::ranges::find(fields, field.name, &OutputField::name) == fields.end()) continue;
       found = true;
       const Topology& topology = elements.block->topology();
       read_element_field(view.system, *elements.block, field.name, elements.range, view.state, velocities_,

@@ -149,6 +149,7 @@ std::string places_of_name(const Node& root, const std::string& name) {
   std::vector<NamedPath> all;
   collect_names(root, "", all);
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const auto& [known, path] : all) names.push_back(known);
   const std::string known =
       std::find(names.begin(), names.end(), name) != names.end() ? name : nearest_name(name, names);
