@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
 
 #include "core/lie/so3.hpp"
@@ -33,9 +34,7 @@ std::string steel_bar(const std::string& keys) {
 }
 
 bool mentions(const std::vector<std::string>& remarks, const std::string& words) {
-  for (const std::string& r : remarks)
-    if (r.find(words) != std::string::npos) return true;
-  return false;
+  return std::ranges::any_of(remarks, [&](const std::string& r) { return r.find(words) != std::string::npos; });
 }
 
 std::vector<std::string> names(const std::vector<Inventory::Redundant>& rows) {
