@@ -56,6 +56,8 @@ struct Folder {
       "integrator": {"type": "nsga_decoupled", "step": 0.1, "duration": 1}})";
   }
   ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
   std::filesystem::path path = std::filesystem::temp_directory_path() / "carom_prepared_run";
 };
 

@@ -164,10 +164,12 @@ TEST_CASE("force on a group: the sum is what is given, and acts at the centroid 
   const Vec3 half = size / 2, total(3, -4, 5);
   for (const bool tetrahedra : {false, true}) {
     const BarFile file(tetrahedra);
-    for (const auto& [group, centroid] :
+    for (const Row& row :
          {Row{"right", {3, half[1], half[2]}}, Row{"left", {0, half[1], half[2]}}, Row{"bottom", {half[0], half[1], 0}},
           Row{"middle", half}, Row{"edge", {3, half[1], size[2]}}, Row{"corner", size}, Row{"near", {0.75, 0.5, 0.4}},
           Row{"nodes", half}}) {
+      const auto& group = row.group;
+      const Vec3& centroid = row.centroid;
       CAPTURE(group);
       CAPTURE(tetrahedra);
       const ModelRun run = ModelRun::of_text(bar_model(file, "bar." + group, "[3, \"-t^2\", 5]", "}"));
