@@ -33,11 +33,11 @@ bool NodeFactors::build(const NodeMatrix& matrix, const NodeRows& rows) {
     });
     pattern_ = std::make_shared<SparsePattern>(std::move(pattern));
     solver_ = detail::make_cholmod(pattern_);
-    x_.assign(at(3 * nodes), 0.0);
   }
   values_.clear();
   each_entry([&](int, int, double value) { values_.push_back(value); });
-  return solver_->factorise(values_, counters_) == detail::Outcome::ok;
+  LinearCounters not_reported;  // `factor_matrices` counts the matrices
+  return solver_->factorise(values_, not_reported) == detail::Outcome::ok;
 }
 
 void NodeFactors::apply(const double* r, double* z, int vectors) {
@@ -45,7 +45,6 @@ void NodeFactors::apply(const double* r, double* z, int vectors) {
   x_.resize(n * at(vectors));
   for (int c = 0; c < vectors; ++c) held_.gather(r + at(c) * rows, x_.data() + at(c) * n);
   solver_->solve(x_.data(), vectors);
-  counters_.solves += vectors;
   for (int c = 0; c < vectors; ++c) held_.scatter(x_.data() + at(c) * n, z + at(c) * rows);
 }
 

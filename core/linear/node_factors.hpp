@@ -17,8 +17,6 @@ class NodeFactors {
   bool build(const NodeMatrix& matrix, const NodeRows& rows);
   /// z = M r by matrix row, in the null space of the rows; several vectors, one after the other.
   void apply(const double* r, double* z, int vectors = 1);
-  long factorisations() const { return counters_.factorisations; }
-  long solves() const { return counters_.solves; }
 
  private:
   HeldNodes held_;
@@ -26,7 +24,6 @@ class NodeFactors {
   std::vector<int> order_;           // of the blocks, by node and column
   detail::SharedPattern pattern_;    // upper triangle
   detail::Backend solver_;
-  LinearCounters counters_;
   Vector values_, x_;  // x_: three per node
 };
 

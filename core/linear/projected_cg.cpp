@@ -211,6 +211,7 @@ void ProjectedCg::start(In r, In c) {
   set_zero(x_);
   set_zero(p_);
   set_zero(rest_p_);
+  left_.clear();
   const bool moved = rows_.subtract_offset(c, x_.data());
   A_.for_chunks([&](int chunk, int first, int last) {
     if (moved) A_.multiply_nodes(first, last, x_.data(), r_.data());
@@ -228,7 +229,6 @@ void ProjectedCg::start(In r, In c) {
     rest_z_[rest.size() + i] = -rest_factor_ * c[at(rest_row_numbers_[i])];
   if (moved) rest_.subtract_reactions(x_.data(), rest_z_);
   precondition();
-  left_.clear();
   if (rest_.redundant()) left_ = rest_.residual();
   axpy(1.0, z_, x_);
   rest_x_ = rest_z_;

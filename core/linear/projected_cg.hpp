@@ -59,9 +59,8 @@ class ProjectedCg {
   /// its start, or from `reference` if that is larger, or below `enough`, at most `limit` times. r and x: one entry per
   /// matrix row; c and dl: one per row of G.
   Status solve(In r, In c, double relative, double reference, double enough, int limit, Out x, Out dl);
-  int iterations() const { return iterations_; }                     ///< of the last solve
-  bool used_gmres() const { return used_gmres_; }                    ///< in the last solve
-  long factorisations() const { return factors_.factorisations(); }  ///< of the solids' matrix
+  int iterations() const { return iterations_; }   ///< of the last solve
+  bool used_gmres() const { return used_gmres_; }  ///< in the last solve
   /// Some rows depend on each other.
   bool redundant() const { return rows_.redundant() || rest_.redundant(); }
   RestSystem& rest() { return rest_; }

@@ -17,8 +17,9 @@ constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operati
 constexpr double direct_operations_per_entry = 3000;
 constexpr int block_iterations = 150;                 // of node blocks: more are slower than multigrid or factors
 constexpr double factor_operations_per_entry = 6000;  // more are slower than multigrid
-constexpr double small_share = 0.04;  // of the residual asked for, where impacts or joints may do work with it
-constexpr double careful_reduction = 1e-6, contradiction_tolerance = 1e-6;
+constexpr double small_share = 0.04;        // of the residual asked for, where impacts or joints may do work with it
+constexpr double careful_reduction = 1e-6;  // of the residual, at least
+constexpr double contradiction_tolerance = 1e-6;
 
 }  // namespace
 
@@ -40,7 +41,7 @@ void SaddlePoint::analyse(const System& system, MatrixProperties properties, Vec
                           bool scaled, bool careful) {
   system_ = &system;
   length_ = length;
-  blocks_slow_ = careful_ = careful;
+  whole_ = careful_ = careful;
   pattern_ = &system.saddle_pattern();
   resize(1);
   if (scaled && n_b_ > 0) set_units(length);
@@ -78,7 +79,7 @@ void SaddlePoint::choose_iteration() {
   const double per_entry = operations / pattern_->nonzeros();
   factors_affordable_ = per_entry < factor_operations_per_entry;
   iterative_ = per_entry > cg_operations_per_entry && (factors_affordable_ || !careful_);
-  direct_affordable_ = per_entry < direct_operations_per_entry;
+  direct_affordable_ = per_entry < direct_operations_per_entry || careful_;
   cg_limit_ =
       static_cast<int>(std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
 }
@@ -149,7 +150,7 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   // conjugate gradients are tried anew when the step changes
   const Linearisation& last = kept_.numbers;
   if (request.c_M != last.c_M || request.c_C != last.c_C || request.c_K != last.c_K || request.c_s != last.c_s)
-    cg_failures_ = 0, blocks_slow_ = careful_;
+    cg_failures_ = 0, whole_ = careful_;
   kept_.keep(*system_, request);
   direct_ = direct_next_ || cg_failures_ >= cg_patience;
   gave_up_ = direct_next_ = false;
@@ -159,7 +160,7 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   }
   if (!direct_) {
     ++cg_counters_.cg_matrices;
-    if (blocks_slow_) ++(factors_affordable_ ? cg_counters_.factor_matrices : cg_counters_.multigrid);
+    if (whole_) ++(factors_affordable_ ? cg_counters_.factor_matrices : cg_counters_.multigrid);
     return factorised_ = true;
   }
   ++cg_counters_.fallbacks;
@@ -168,7 +169,7 @@ bool SaddlePoint::factorise(const Linearisation& request) {
 }
 
 bool SaddlePoint::prepare_iteration() {
-  if (!blocks_slow_) return cg_->prepare(values());
+  if (!whole_) return cg_->prepare(values());
   const double* const q = kept_.q.empty() ? kept_.q_M.data() : kept_.q.data();
   rigid_motions({q, system_->initial_configuration().size()}, motions_);
   using Preconditioner = ProjectedCg::Preconditioner;
@@ -195,7 +196,7 @@ void SaddlePoint::assemble(const Linearisation& request) {
 
 std::string SaddlePoint::method_name() const {
   if (iterative_)
-    return !blocks_slow_         ? "conjugate gradients"
+    return !whole_               ? "conjugate gradients"
            : factors_affordable_ ? "conjugate gradients, factors"
                                  : "conjugate gradients, multigrid";
   return direct_known_ ? solver_.method_name() : "";
@@ -221,17 +222,18 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
   if (status != Status::converged && status != Status::slow) ++cg_counters_.cg_failed;
   const bool failed = status != Status::converged && status != Status::not_finite;
   // node blocks are no match for stiff or slender solids: factors or multigrid from the next matrix on
-  const bool gives_up_blocks = !blocks_slow_ && (status == Status::slow || cg_->iterations() > block_iterations);
-  blocks_slow_ = blocks_slow_ || gives_up_blocks;
+  const bool gives_up_blocks = !whole_ && (status == Status::slow || cg_->iterations() > block_iterations);
+  whole_ = whole_ || gives_up_blocks;
   gave_up_ = failed && (gives_up_blocks || direct_affordable_);
   if (gives_up_blocks) {
     factorised_ = false;
     return status == Status::converged;
   }
   // Multipliers of rows that contradict each other must grow until some of the rows open. They do so with Delassus.
-  if (status == Status::converged && careful_ && direct_affordable_ &&
-      cg_->contradiction() > contradiction_tolerance * max_abs(c))
+  if (status == Status::converged && careful_ && cg_->contradiction() > contradiction_tolerance * max_abs(c)) {
     gave_up_ = true;
+    ++cg_counters_.cg_failed;
+  }
   cg_failures_ = gave_up_ ? cg_failures_ + 1 : 0;
   direct_next_ = gave_up_;
   return status == Status::converged && !gave_up_;
@@ -265,7 +267,7 @@ void SaddlePoint::rigid_motions(In q, Vector& motions) const {
 bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
   constraint_inconsistency_ = 0;
   // without stiffness that costs few iterations
-  if (blocks_slow_ || kept_.numbers.c_K == 0 || !cg_->rest().empty()) accuracy.enough *= small_share;
+  if (whole_ || kept_.numbers.c_K == 0 || !cg_->rest().empty()) accuracy.enough *= small_share;
   if (careful_) accuracy.relative = std::min(accuracy.relative, careful_reduction);
   if (n_b_ == 0 && cg_->rest().empty()) return run_cg(r, c_A, accuracy, 0, dx, dl_A);
   for (int i = 0; i < n_; ++i) residual_[at(i)] = r[at(i)];

@@ -13,11 +13,11 @@
 // matrix has entries (solids from about 4^3 hexahedra on), are solved by conjugate gradients instead (ProjectedCg), if
 // the caller corrects the solution as Newton's method does: the matrix of the solids is then symmetrised and single
 // precision and the residual falls only as far as asked. Active rows of single nodes are projected and cost nothing;
-// joints, bodies, beams and all other rows are exact in the preconditioner. Where the matrix turns out to be
-// indefinite, or too many iterations are needed, the direct solver takes over, counted as a fallback, after three in a
-// row until the coefficients of the request change; where that would take several thousand times as long as an
-// iteration (from about 15^3 on) the solve fails instead, so that the step is taken in halves. All this follows from
-// counts.
+// joints, bodies, beams and all other rows are exact in the preconditioner. Stiff and slender solids get multigrid or
+// factors of their own in the preconditioner. Where the matrix turns out to be indefinite, or too many iterations are
+// needed, the direct solver takes over, counted as a fallback, after three in a row until the coefficients of the
+// request change; where that would take several thousand times as long as an iteration (from about 15^3 on) the solve
+// fails instead, so that the step is taken in halves. All this follows from counts.
 #pragma once
 
 #include <memory>
@@ -190,7 +190,7 @@ class SaddlePoint {
   bool direct_next_ = false;  // conjugate gradients gave up, and no other preconditioner was a way out
   Vector motions_;
   bool careful_ = false;
-  bool blocks_slow_ = false;  // conjugate gradients with node blocks were slow: multigrid or factors instead
+  bool whole_ = false;  // multigrid or factors in the place of node blocks, which were slow or are not careful
   std::unique_ptr<ProjectedCg> cg_;
   LinearCounters cg_counters_;
   std::vector<const SparseRow*> cg_G_, cg_F_;

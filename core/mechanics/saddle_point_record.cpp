@@ -126,7 +126,7 @@ void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool fact
     return;
   }
   const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
-  Vector state_of_cg{flag(direct_), flag(direct_known_), flag(blocks_slow_), flag(cg_->rest().expects_redundant()),
+  Vector state_of_cg{flag(direct_), flag(direct_known_), flag(whole_), flag(cg_->rest().expects_redundant()),
                      static_cast<double>(cg_failures_)};
   for (const auto count : counted) state_of_cg.push_back(static_cast<double>(cg_counters_.*count));
   record.set(prefix + "conjugate gradients", std::move(state_of_cg));
@@ -148,7 +148,7 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
   if (iterative_) {
     const Vector& x = *iteration;
     direct_ = x[0] != 0;
-    blocks_slow_ = x[2] != 0;
+    whole_ = x[2] != 0;
     if (x[3] != 0) cg_->rest().expect_redundant();
     cg_failures_ = static_cast<int>(x[4]);
     for (std::size_t i = 0; i < std::size(counted); ++i)

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Time per step, work of the linear solvers and memory of models that need many equations, contacts or threads.
 
-    tests/bench/solvers.py [--models DIR] [--threads N] CAROM [OTHER_CAROM] [NAME...]
+    tests/bench/solvers.py [--threads N] CAROM [OTHER_CAROM] [NAME...]
 
-Each model runs with every program named, one directly after the other, so that ratios are those of one minute. Columns:
-program, model, equations, steps, ms per step (wall time of the integrator), of the slowest part and its name, linear
-solves, iterations of conjugate gradients, factorisations, resident memory at its largest in MB. Nothing is asserted.
+Each model runs with every program named, one directly after the other, so that ratios are those of one minute. A line:
+program, model, equations, steps; ms per step (wall time of the integrator) and of the slowest sub-problem; mean
+iterations of position, smooth motion and velocity; linear solves by factors and by conjugate gradients,
+factorisations; steps that were halved; resident memory at its largest. Nothing is asserted.
 """
 import argparse
 import json
 import math
 import os
 import pathlib
-import resource
 import subprocess
 import tempfile
 
@@ -129,7 +129,7 @@ MODELS = {
 }
 
 
-def run(program, name, directory, threads):
+def run(label, program, name, directory, threads):
     case = MODELS[name]()
     arguments = []
     if "file" in case:
@@ -157,7 +157,7 @@ def run(program, name, directory, threads):
     parts = {k: v for k, v in wall.items() if k not in ("step", "total", "setup")}
     slowest = max(parts, key=parts.get) if parts else "-"
     iterations = "/".join(f"{v['mean']:.1f}" for v in s["iterations"].values() if isinstance(v, dict) and v.get("mean"))
-    print(f"{name:13s} {steps:5d} steps {1e3 * wall['step'] / steps:9.3f} ms, {slowest} {1e3 * parts.get(slowest, 0) / steps:.3f};"
+    print(f"{label} {name:13s} {s['size']['equations']:6d} equations {steps:5d} steps {1e3 * wall['step'] / steps:9.3f} ms, {slowest} {1e3 * parts.get(slowest, 0) / steps:.3f};"
           f" iterations {iterations}; solves {linear.get('solves', 0)} cg {linear.get('cg_solves', 0)}"
           f" ({linear.get('cg_iterations', 0)} it) factorisations {linear.get('factorisations', 0)};"
           f" halved {s.get('subdivided_steps', 0)}; {usage.ru_maxrss / 1024:.0f} MB; exit {os.waitstatus_to_exitcode(status)}",
@@ -171,10 +171,12 @@ def main():
     options = parser.parse_args()
     programs = [a for a in options.programs_and_names if a not in MODELS]
     names = [a for a in options.programs_and_names if a in MODELS] or list(MODELS)
+    for label, program in enumerate(programs):
+        print(label, program)
     with tempfile.TemporaryDirectory() as directory:
         for name in names:
-            for program in programs:
-                run(program, name, directory, options.threads)
+            for label, program in enumerate(programs):
+                run(label, program, name, directory, options.threads)
 
 
 main()

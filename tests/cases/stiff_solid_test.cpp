@@ -12,23 +12,36 @@ using namespace carom::cases;
 
 namespace {
 
-class Keeper final : public Observer {
- public:
-  void start(const StepView& view) override { ledger.start(view); }
-  void after_step(const StepView& view) override { ledger.after_step(view); }
-  double closure() const { return ledger.balance().largest_closure / ledger.balance().scale; }
-
-  EnergyLedger ledger;
-};
-
 // The statistics of a run that completes, and how far its energy account closes.
 RunStatistics run(Case& c, double& closure) {
   Simulation simulation(c.model().system, c.integrator(), c.model().state, c.model().simulation);
-  Keeper keeper;
-  simulation.add_observer(keeper);
+  EnergyLedger ledger;
+  simulation.add_observer(ledger);
   CHECK(simulation.run() == RunStatus::completed);
-  closure = keeper.closure();
+  closure = ledger.balance().largest_closure / ledger.balance().scale;
   return simulation.statistics();
+}
+
+using nlohmann::json;
+
+// A solid whose whole surface may touch a sphere below.
+json solid_above_sphere(double young, double density, const json& body, const json& ball, double step,
+                        double duration) {
+  json solid = {{"name", "solid"}, {"type", "solid"}, {"material", "m"}};
+  solid.update(body);
+  json contact = {{"name", "ball"}, {"on", "solid.surface"}, {"obstacle", {{"type", "sphere"}}}};
+  contact["obstacle"].update(ball);
+  return {{"format", 1},
+          {"gravity", {0, 0, -9.81}},
+          {"materials",
+           {{{"name", "m"}, {"type", "linear_elastic"}, {"young", young}, {"poisson", 0.3}, {"density", density}}}},
+          {"bodies", {solid}},
+          {"contacts", {contact}},
+          {"integrator", {{"type", "nsga_decoupled"}, {"step", step}, {"duration", duration}}}};
+}
+
+json box_mesh(const json& size, const json& divisions) {
+  return {{"type", "box"}, {"size", size}, {"divisions", divisions}};
 }
 
 }  // namespace
@@ -36,27 +49,15 @@ RunStatistics run(Case& c, double& closure) {
 TEST_CASE("stiff solid: a block of steel strikes a sphere, whose gaps are curved, and no step is halved") {
   for (const char* law : {"neo_hookean", "saint_venant_kirchhoff"}) {
     CAPTURE(law);
-    Case c = Case::from_text(nlohmann::json{
-        {"format", 1},
-        {"gravity", {0, 0, -9.81}},
-        {"materials",
-         {{{"name", "steel"}, {"type", "linear_elastic"}, {"young", 2e11}, {"poisson", 0.3}, {"density", 1200}}}},
-        {"bodies",
-         {{{"name", "block"},
-           {"type", "solid"},
-           {"material", "steel"},
-           {"law", law},
-           {"mesh", {{"type", "box"}, {"size", {0.2, 0.15, 0.1}}, {"divisions", {5, 5, 5}}}},
-           {"position", {0.02, 0.01, 0.06}},
-           {"velocity", {0, 0, -2}},
-           {"angular_velocity", {1, 2, 0}}}}},
-        {"contacts",
-         {{{"name", "ball"},
-           {"on", "block.surface"},
-           {"restitution", 0.3},
-           {"obstacle", {{"type", "sphere"}, {"center", {0, 0, -0.5}}, {"radius", 0.5}}}}}},
-        {"integrator", {{"type", "nsga_decoupled"}, {"step", 1e-3}, {"duration", 0.012}}}}
-                                 .dump());
+    json model = solid_above_sphere(2e11, 1200,
+                                    {{"law", law},
+                                     {"mesh", box_mesh({0.2, 0.15, 0.1}, {5, 5, 5})},
+                                     {"position", {0.02, 0.01, 0.06}},
+                                     {"velocity", {0, 0, -2}},
+                                     {"angular_velocity", {1, 2, 0}}},
+                                    {{"center", {0, 0, -0.5}}, {"radius", 0.5}}, 1e-3, 0.012);
+    model["contacts"][0]["restitution"] = 0.3;
+    Case c = Case::from_text(model.dump());
     double closure = 1;
     const RunStatistics statistics = run(c, closure);
     CHECK(statistics.impacts > 0);
@@ -80,33 +81,21 @@ TEST_CASE("stiff solid: jumps of the hammer, whose shaft is stiff, leave nothing
 
 TEST_CASE("stiff solid: an edge that a joint holds meets a sphere with all its nodes, and no step is halved") {
   // The rows of the rigid edge contradict each other: a straight line touches the sphere in one point only.
-  Case c = Case::from_text(nlohmann::json{
-      {"format", 1},
-      {"gravity", {0, 0, -9.81}},
-      {"materials",
-       {{{"name", "m"}, {"type", "linear_elastic"}, {"young", 2.2e9}, {"poisson", 0.3}, {"density", 7850}}}},
-      {"bodies",
-       {{{"name", "bar"},
-         {"type", "solid"},
-         {"material", "m"},
-         {"law", "neo_hookean"},
-         {"mesh", {{"type", "box"}, {"size", {0.2, 0.04, 0.025}}, {"divisions", {12, 4, 4}}}},
-         {"position", {0, 0, 0.0135}},
-         {"velocity", {0, 0, -1}}},
-        {{"name", "end"},
-         {"type", "rigid"},
-         {"mass", 0.3},
-         {"inertia", {1e-4, 1e-4, 1e-4}},
-         {"position", {0.1, 0, 0.0135}},
-         {"velocity", {0, 0, -1}}}}},
-      {"joints", {{{"name", "face"}, {"type", "fixed"}, {"of", {"bar.right", "end"}}}}},
-      {"contacts",
-       {{{"name", "ball"},
-         {"on", "bar.surface"},
-         {"restitution", 0},
-         {"obstacle", {{"type", "sphere"}, {"center", {0.1, 0, -0.3}}, {"radius", 0.3}}}}}},
-      {"integrator", {{"type", "nsga_decoupled"}, {"step", 5e-4}, {"duration", 0.005}}}}
-                               .dump());
+  json model = solid_above_sphere(2.2e9, 7850,
+                                  {{"law", "neo_hookean"},
+                                   {"mesh", box_mesh({0.2, 0.04, 0.025}, {12, 4, 4})},
+                                   {"position", {0, 0, 0.0135}},
+                                   {"velocity", {0, 0, -1}}},
+                                  {{"center", {0.1, 0, -0.3}}, {"radius", 0.3}}, 5e-4, 0.005);
+  model["contacts"][0]["restitution"] = 0;
+  model["bodies"].push_back({{"name", "end"},
+                             {"type", "rigid"},
+                             {"mass", 0.3},
+                             {"inertia", {1e-4, 1e-4, 1e-4}},
+                             {"position", {0.1, 0, 0.0135}},
+                             {"velocity", {0, 0, -1}}});
+  model["joints"] = {{{"name", "face"}, {"type", "fixed"}, {"of", {"solid.right", "end"}}}};
+  Case c = Case::from_text(model.dump());
   double closure = 1;
   const RunStatistics statistics = run(c, closure);
   CHECK(statistics.impacts > 0);

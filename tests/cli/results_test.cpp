@@ -289,7 +289,9 @@ void check_threads(const std::vector<std::string>& names) {
 }  // namespace
 
 // The largest matrices, which are assembled in parallel, and small ones.
-TEST_CASE("run: two threads give the same bits as one") { check_threads({"cube", "mixed", "whip", "bead_chain"}); }
+TEST_CASE("run: two threads give the same bits as one") {
+  check_threads({"cube", "mixed", "landing_plate", "whip", "bead_chain"});
+}
 TEST_CASE("run: two threads give the same bits as one in every model" * doctest::test_suite("long")) {
   check_threads(model_names());
 }
