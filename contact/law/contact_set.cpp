@@ -31,6 +31,7 @@ void ContactSet::reset() {
   for (double& m : multipliers_) m = 0;
   active_rows_.clear();
   candidates_ = nullptr;
+  offsets_ = nullptr;
   seen_.clear();
   repeats_ = updates_ = pending_ = 0;
 }
@@ -46,7 +47,8 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
     const bool was_closed = held != nullptr && (*held)[i] != 0;
     const double roundoff = weights_.empty() ? p * band : p * band / weights_[i];
     const double threshold = was_closed && first ? -roundoff : was_closed || flags_[i] != 0 ? 0 : roundoff;
-    const bool wanted = candidate && augmented(i, c[i], p) > threshold;
+    const double offset = offsets_ != nullptr ? (*offsets_)[i] : 0.0;
+    const bool wanted = candidate && offset + augmented(i, c[i], p) > threshold;
     if (wanted == (flags_[i] != 0)) continue;
     if (careful && changed > 0) {
       ++pending_;
@@ -55,6 +57,10 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
     flags_[i] = wanted ? 1 : 0;
     ++changed;
   }
+  // multipliers of an earlier solve, with which this one began
+  if (first)
+    for (std::size_t i = 0; i < flags_.size(); ++i)
+      if (flags_[i] == 0) multipliers_[i] = 0;
   if (changed > 0) {
     active_rows_.clear();
     std::uint64_t hash = 14695981039346656037U;  // FNV-1a

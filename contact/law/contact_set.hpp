@@ -30,6 +30,8 @@ class ContactSet {
   void reset();
   /// Rows that may become active; `flags` per unilateral row.
   void restrict_to(const std::vector<std::uint8_t>& flags) { candidates_ = &flags; }
+  /// Added to the multipliers where the set is evaluated, one value per unilateral row (total impulses of PVA).
+  void offset_by(const Vector& offsets) { offsets_ = &offsets; }
 
   /// Evaluates the set from the row values c (one per unilateral row) with penalty p; multipliers of rows that are not
   /// active become zero. Returns the number of rows that changed. A row enters only with c < -band, the roundoff of c,
@@ -60,6 +62,7 @@ class ContactSet {
   std::vector<std::uint8_t> flags_;
   std::vector<std::uint8_t> unilateral_;  // rows that have a law; empty: all
   const std::vector<std::uint8_t>* candidates_ = nullptr;
+  const Vector* offsets_ = nullptr;
   std::vector<int> active_rows_;
   Vector multipliers_, weights_;
   std::vector<std::uint64_t> seen_;  // hashes of the sets so far

@@ -419,6 +419,18 @@ void System::tangent_operators(In d, TangentOperators& T) const {
   }
 }
 
+void System::tangent_operators(In d, In u, TangentOperators& T) const {
+  tangent_operators(d, T);
+  const auto frames = dofs_.rotating_frames();
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const int e = frames[i].equation;
+    const Vec3 w(u[at(e)], u[at(e + 1)], u[at(e + 2)]);
+    if (w.isZero(0)) continue;
+    // exp(-w) = 1 - hat(w) T(w)
+    T.frames[i] = T.frames[i] - so3::hat(w) * (so3::tangent(w) * T.frames[i]);
+  }
+}
+
 double System::speed(In v, double length) const {
   if (dofs_.frames() == 0) return max_abs(v);
   double largest = 0;

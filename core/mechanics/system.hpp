@@ -52,6 +52,7 @@ struct Linearisation {
   double c_rate = 0;                    ///< dq/dx of rows at velocity level: a time if x is a velocity
   double c_row = 1;                     ///< factor of G in the rows; another one than 1 where x moves q by c_row x
   bool rows_through_T = false;
+  bool rows_apart = false;               ///< rows and columns of the bilateral rows are those of k times the identity
   const double* mixed_q = nullptr;       ///< null: stresses of c_K are those at q; else: those of the mixed iteration,
   const double* mixed_d = nullptr;       ///< sigma(mixed_q) + Dsigma mixed_d, size() entries (ElementTangent)
   double loads = 1;                      ///< factor of gravity and of blocks that only contain loads, within c_K
@@ -146,6 +147,8 @@ class System {
   void retract(In q, In d, Out q_out) const;
   /// T(d) of the rotation vectors in d, for any angle.
   void tangent_operators(In d, TangentOperators& T) const;
+  /// Ad(exp(-u)) T(d): how q = q_n o exp(d) o exp(u) changes with d.
+  void tangent_operators(In d, In u, TangentOperators& T) const;
   /// Largest |component| of a velocity; angular velocities are multiplied by length.
   double speed(In v, double length) const;
   double largest_angular_velocity(In v) const;
@@ -179,6 +182,8 @@ class System {
   void rates(In q, In v, double t, RowSelection set, Out rate, const StepStart* start = nullptr) const;
   /// h of g'' = G v' + h
   void biases(In q, In v, double t, RowSelection set, Out h, const StepStart* start = nullptr) const;
+  /// g'' = G a + h; a: an acceleration, size() entries.
+  void accelerations(In q, In v, In a, double t, RowSelection set, Out c, const StepStart* start = nullptr) const;
   /// f += G^T s over the selected rows. f has size() entries. Items whose multipliers are all zero are not evaluated.
   void add_reactions(In q, double t, In s, RowSelection set, Out f, const StepStart* start = nullptr) const;
   /// Gap and rate of a single row.

@@ -263,6 +263,13 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
           if (p[k] >= 0) values[at(p[k])] += A[k];
       }
       if (traits.kind != RowKind::bilateral) continue;
+      if (r.rows_apart) {
+        for (std::size_t k = 0; k < rows; ++k) {
+          const int place = size() + static_cast<int>(first_row + k);
+          values[at(saddle_.find(place, place))] = r.row_scale;
+        }
+        continue;
+      }
 
       // add -k G^T to the columns of the multipliers, -k (c_row G + c_rate D(G v + g_t) T) to the rows
       ConstraintValues wanted;

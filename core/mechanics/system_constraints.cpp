@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/vector_ops.hpp"
 #include "core/mechanics/system.hpp"
 #include "core/mechanics/system_tables.hpp"
 
@@ -42,6 +43,31 @@ void System::biases(In q, In v, double t, RowSelection set, Out h, const StepSta
     ConstraintValues wanted;
     wanted.bias = h.data() + first_row_[b] + range.first * constraints_[b]->rows();
     constraints_[b]->evaluate(range, {q.data(), work_->constraint_v.data(), t, start}, wanted);
+  });
+}
+
+void System::accelerations(In q, In v, In a, double t, RowSelection set, Out c, const StepStart* start) const {
+  for_blocks(set, [&](std::size_t b, Range range) {
+    const ConstraintBlock& block = *constraints_[b];
+    const std::size_t first = at(first_row_[b] + range.first * block.rows()), count = at(range.size() * block.rows());
+    const Out values = c.subspan(first, count);
+    double* const local = work_->constraint_v.data();
+    Vector& rates = work_->constraint_rates;
+    if (rates.size() < count) rates.resize(count);
+    ConstraintValues wanted;
+    wanted.bias = values.data();
+    gather(block.topology(), constraint_tables_[b]->equations, range, v.data(), local);
+    block.evaluate(range, {q.data(), local, t, start}, wanted);
+    // G a is the rate at the velocity a without g_t
+    wanted = {};
+    wanted.rate = rates.data();
+    gather(block.topology(), constraint_tables_[b]->equations, range, a.data(), local);
+    block.evaluate(range, {q.data(), local, t, start}, wanted);
+    axpy(1.0, In(rates).first(count), values);
+    if (!block.traits().moving) return;
+    std::fill_n(local, at(range.size() * block.topology().local_size), 0.0);
+    block.evaluate(range, {q.data(), local, t, start}, wanted);
+    axpy(-1.0, In(rates).first(count), values);
   });
 }
 

@@ -117,7 +117,7 @@ struct System::Workspace {
 
   std::vector<ThreadScratch> thread_scratch;
   Vector local_out;
-  Vector constraint_v, constraint_out, constraint_matrix;
+  Vector constraint_v, constraint_out, constraint_matrix, constraint_rates;
 
   // for several threads only
   static constexpr int batch = 1 << 19;  // entries of element matrices per batch

@@ -50,6 +50,8 @@ const char* text_of(FailureReason reason) {
       return "the energy grows without cause";
     case FailureReason::too_many_subdivisions:
       return "too many steps in a row were subdivided";
+    case FailureReason::accumulation:
+      return "impacts accumulate";
     case FailureReason::interrupted:
       return "interrupted";
   }

@@ -50,7 +50,8 @@ const StepReport& Integrator::step(State& state, double h) {
     interrupted_ = true;
     return report_;
   }
-  if (accepted && !guard_.accept(state, other_)) {
+  if (!accepted && kept_guard_) guard_ = *kept_guard_;
+  if (accepted && !info_.judges_parts && !guard_.accept(state, other_)) {
     guard_.blame(report_, -1, state, other_.q, other_.v, other_.t);
     all.front()->clear_residual();
     accepted = false;
@@ -75,6 +76,7 @@ bool Integrator::guarded(State& state, double h) {
   report_.timed = system_->size() > large_model || steps_++ % timed_step == 0;
 
   guard_.begin(state);
+  if (info_.judges_parts) kept_guard_ = guard_;
   if (!advance(scales, state, other_, report_)) return false;
   other_.t = state.t + h;
   other_.last_h = h;
@@ -121,9 +123,19 @@ void Integrator::count_events(const State& before, const State& after) {
   for (std::size_t i = 0; i < after.closed.size(); ++i) {
     const bool was = before.closed[i] != 0, is = after.closed[i] != 0;
     report_.closed += is ? 1 : 0;
-    if (!info_.dynamic) continue;
+    if (!info_.dynamic || info_.judges_parts) continue;
     report_.impacts += is && !was ? 1 : 0;
     report_.releases += was && !is ? 1 : 0;
+  }
+  if (!info_.judges_parts) return;
+  // a contact may close and open several times in a step
+  std::span<const std::uint8_t> then = before.closed;
+  for (const Stage& stage : stages()) {
+    for (std::size_t i = 0; i < stage.closed.size(); ++i) {
+      report_.impacts += stage.closed[i] != 0 && then[i] == 0 ? 1 : 0;
+      report_.releases += then[i] != 0 && stage.closed[i] == 0 ? 1 : 0;
+    }
+    if (!stage.closed.empty()) then = stage.closed;
   }
 }
 
@@ -162,12 +174,15 @@ std::vector<std::pair<std::string, std::string>> Integrator::linear_methods() {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (std::string method = all[i]->saddle().method_name(); !method.empty())
       methods.emplace_back(info_.subproblems[i], std::move(method));
+  if (MonolithicNewton* const all_in_one = monolithic_solver())
+    methods.emplace_back("monolithic", all_in_one->saddle().method_name());
   return methods;
 }
 
 LinearCounters Integrator::linear_counters() {
   LinearCounters sum;
   for (const MixedNewton* solver : solvers()) sum += solver->counters();
+  if (const MonolithicNewton* const all_in_one = monolithic_solver()) sum += all_in_one->counters();
   return sum;
 }
 
@@ -184,16 +199,19 @@ void Integrator::save(NamedArrays& record) {
   record.set_number("steps", static_cast<double>(steps_));
   guard_.save(record);
   for (const MixedNewton* solver : solvers()) solver->save(record);
+  if (const MonolithicNewton* const all_in_one = monolithic_solver()) all_in_one->save(record);
 }
 
 void Integrator::restore(const NamedArrays& record) {
   steps_ = static_cast<long>(record.number("steps"));
   guard_.restore(record);
   for (MixedNewton* solver : solvers()) solver->restore(record);
+  if (MonolithicNewton* const all_in_one = monolithic_solver()) all_in_one->restore(record);
 }
 
-bool consistent_acceleration(const System& system, SaddlePoint& saddle, double mass_scale, In q, In v, double t,
-                             Vector& acceleration, Vector& multipliers, StepReport& report, double c_C, double c_K) {
+bool consistent_acceleration(const System& system, SaddlePoint& saddle, double mass_scale, bool joints, In q, In v,
+                             double t, Vector& acceleration, Vector& multipliers, StepReport& report, double c_C,
+                             double c_K) {
   const std::size_t n = at(system.size());
   Linearisation request;
   request.c_M = 1;
@@ -203,6 +221,7 @@ bool consistent_acceleration(const System& system, SaddlePoint& saddle, double m
   request.v = v.data();
   request.t = t;
   request.row_scale = mass_scale;
+  request.rows_apart = !joints;
   if (!saddle.factorise(request)) {
     mark_failed(report, -1, FailureReason::singular_matrix);
     name_suspicious(report, saddle.suspicious_row(), system.size());
@@ -212,7 +231,7 @@ bool consistent_acceleration(const System& system, SaddlePoint& saddle, double m
   Vector f(n), r(n), bias(at(system.rows()));
   system.forces(q, v, t, force_all, f);
   scale_into(-1.0, f, r);
-  system.biases(q, v, t, bilateral_rows, bias);
+  if (joints) system.biases(q, v, t, bilateral_rows, bias);
   saddle.set_active({}, q, t, nullptr);
   const In c_b = In(bias).first(multipliers.size());
   if (!saddle.iterative() || c_K != 0) {

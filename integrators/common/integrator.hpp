@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@
 #include "core/mechanics/state.hpp"
 #include "core/mechanics/system.hpp"
 #include "integrators/common/energy_guard.hpp"
-#include "integrators/common/mixed_newton.hpp"
+#include "integrators/common/monolithic_newton.hpp"
 #include "integrators/common/step_report.hpp"
 #include "integrators/common/step_scales.hpp"
 
@@ -31,6 +32,7 @@ struct MethodInfo {
   bool dynamic = true;                   ///< false: from equilibrium to equilibrium; no velocities, impacts or energies
   RowSelection rows = bilateral_rows | unilateral_rows;  ///< kinds of rows that the method takes
   bool exact_positions = true;  ///< bilateral and active rows hold at position level at the end of a step
+  bool judges_parts = false;    ///< a step has parts, each of which the method has the energy guard judge
   bool forces_at_end = true;    ///< forces at the end of a step are evaluated, so that inversion shows in most elements
 };
 
@@ -55,6 +57,13 @@ struct Stage {
   /// Which conditional rows are closed after the stage; empty: as before.
   std::span<const std::uint8_t> closed = {};
 };
+
+/// e g'_n of the impact law of a row, at the configuration q and the velocity of the start of a step (Integrator).
+inline double reflected_rate(const System& system, int row, In q, const State& start) {
+  const double e = system.contact_parameters(row).restitution;
+  const StepStart from{start.q.data(), start.v.data(), start.t};
+  return e == 0 ? 0.0 : e * std::min(0.0, system.row_rate(row, q, start.v, start.t, &from));
+}
 
 class Integrator {
  public:
@@ -109,6 +118,8 @@ class Integrator {
   /// Throws std::invalid_argument if the system has rows of a kind that the method does not take.
   Integrator(const System& system, MethodInfo info, const Scales& scales, const NewtonOptions& newton);
 
+  /// The solver of a method whose sub-problems are one system; null: each sub-problem is solved on its own.
+  virtual MonolithicNewton* monolithic_solver() { return nullptr; }
   /// From `start` to `end`, both complete states: every array of `end` that the method keeps is written, and `end` has
   /// the sizes of `start`. On failure `end` may be anything.
   virtual bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) = 0;
@@ -125,9 +136,7 @@ class Integrator {
   /// e g'_n, which the impact law of a row reflects. A contact that moves apart at the start and closes within the step
   /// stays closed: reflecting its rate would leave it approaching.
   double reflected_rate(int row, In q, const State& start) const {
-    const double e = system_->contact_parameters(row).restitution;
-    const StepStart from{start.q.data(), start.v.data(), start.t};
-    return e == 0 ? 0.0 : e * std::min(0.0, system_->row_rate(row, q, start.v, start.t, &from));
+    return carom::reflected_rate(*system_, row, q, start);
   }
   StepScales measure(const State& state, double h, StepReport& report) const;
   /// Position residual and smallest gap of the end of a step, from the last test of a problem in gaps.
@@ -150,6 +159,7 @@ class Integrator {
   TangentOperators T_;
   double roundoff_;  // System::roundoff_force per length
   EnergyGuard guard_;
+  std::optional<EnergyGuard> kept_guard_;  // of the start of a step whose parts are judged
   StepReport report_;
   State other_;  // the state to come; after a step the one before
   long steps_ = 0;
@@ -161,8 +171,9 @@ class Integrator {
 /// v' and the multipliers of bilateral rows (bilateral() entries) from M v' - G_b^T lambda = f, G_b v' + h_b = 0 at
 /// (q, v, t). c_C and c_K filter what a step does not resolve: M + c_C C + c_K K in place of M. False with a report if
 /// the matrix is singular. `saddle` is analysed for M and forgets the matrix.
-bool consistent_acceleration(const System& system, SaddlePoint& saddle, double mass_scale, In q, In v, double t,
-                             Vector& acceleration, Vector& multipliers, StepReport& report, double c_C = 0,
+/// Without `joints` the multipliers are zero.
+bool consistent_acceleration(const System& system, SaddlePoint& saddle, double mass_scale, bool joints, In q, In v,
+                             double t, Vector& acceleration, Vector& multipliers, StepReport& report, double c_C = 0,
                              double c_K = 0);
 
 /// The rows of contacts do not bend: their part of a tangent is constant.

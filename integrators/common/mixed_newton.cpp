@@ -1,7 +1,6 @@
 #include "integrators/common/mixed_newton.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -84,6 +83,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   sub(report).attained = 0;
   if (n_c_ > 0) set_.reset();
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
+  if (start.offsets != nullptr) set_.offset_by(*start.offsets);
   held_ = start.held;
   most_ = start.max_iterations > 0 ? std::min(start.max_iterations, options_.max_iterations) : options_.max_iterations;
   if (start.multipliers.empty()) {
@@ -101,11 +101,9 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
 }
 
 bool MixedNewton::solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = report.timed ? Clock::now() : Clock::time_point{};
+  const PartTimer timer(report, sub(report));
   Test state = test(problem, scales, report);
   while (state == Test::open) state = correct(problem, scales, report) ? test(problem, scales, report) : Test::failed;
-  if (report.timed) sub(report).seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   return state == Test::converged;
 }
 
@@ -144,8 +142,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::converged;
 
   // residuals; rows that contradict each other may miss their tolerance by as much
-  terms_ = problem.residual(s_, r_);
-  norm_ = system_->force_norm(r_, scales_.length);
+  measure_residual(problem);
   const double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
   double floor = scales.floor;
   if (options_.test == ConvergenceTest::scaled)
@@ -185,6 +182,17 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::open;
   fail(report, wish_ >= 0.5 ? FailureReason::nothing_holds_the_loads : FailureReason::no_convergence);
   return Test::failed;
+}
+
+void MixedNewton::measure_residual(MixedProblem& problem) {
+  terms_ = problem.residual(s_, r_);
+  norm_ = system_->force_norm(r_, scales_.length);
+}
+
+void MixedNewton::evaluate(MixedProblem& problem) {
+  problem.rows(c_);
+  gather_active();
+  measure_residual(problem);
 }
 
 // Residuals that corrections no longer reduce are rounding, if they are near their tolerance.

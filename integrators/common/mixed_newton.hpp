@@ -69,8 +69,9 @@ class MixedNewton {
     In multipliers = {};                                    ///< rows() entries; empty: zero
     const std::vector<std::uint8_t>* held = nullptr;        ///< conditional rows that were closed before; null: none
     const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
-    int max_iterations = 0;   ///< of this solve, if fewer than the options allow; 0: as these
-    bool full_steps = false;  ///< no monotonicity test in this solve
+    const Vector* offsets = nullptr;  ///< of multipliers where the active set is evaluated (ContactSet::offset_by)
+    int max_iterations = 0;           ///< of this solve, if fewer than the options allow; 0: as these
+    bool full_steps = false;          ///< no monotonicity test in this solve
     /// Another start is left: this one ends where the first corrections leave residuals as large as their terms.
     bool other_start = false;
   };
@@ -84,6 +85,8 @@ class MixedNewton {
   // then one correction. A correction may do nothing but ask for another test, when the linear solver was changed.
   enum class Test { converged, open, failed };
   Test test(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
+  /// Rows and residual for a correction after another problem has moved; the active set stays.
+  void evaluate(MixedProblem& problem);
   bool correct(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
 
   const MixedSetup& setup() const { return setup_; }
@@ -119,6 +122,7 @@ class MixedNewton {
   SubproblemReport& sub(StepReport& report) const { return report.subproblems[at(index_)]; }
   std::size_t active() const { return set_.active_rows().size(); }
   void gather_active();
+  void measure_residual(MixedProblem& problem);
   bool stalls(const SubproblemReport& sub, const ProblemScales& scales);
   bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);
   bool factorise(MixedProblem& problem, const ProblemScales& scales, double sigma);

@@ -31,6 +31,7 @@ bool MonolithicNewton::solve(CoupledProblem& problem, std::span<const ProblemSca
   for (;;) {
     bool converged = true;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const PartTimer timer(report, parts_[i]->sub(report));
       const MixedNewton::Test state = parts_[i]->test(problem.part(static_cast<int>(i)), scales[i], report);
       if (state == MixedNewton::Test::failed) return false;
       converged = converged && state == MixedNewton::Test::converged;
@@ -41,6 +42,7 @@ bool MonolithicNewton::solve(CoupledProblem& problem, std::span<const ProblemSca
 }
 
 bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemScales> scales, StepReport& report) {
+  const PartTimer timer(report, parts_[0]->sub(report));
   const std::size_t n = at(system_->size()), n_b = at(system_->bilateral());
   linearise(problem, scales);
   bool found = saddle_.factorise(given_);

@@ -92,7 +92,7 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
       subdivided = true;
       for (Observer* o : observers_) o->rejected({system_, integrator_, state_, report, h, false});
       if (!observers_.empty()) statistics_.observer_seconds += lap();
-      if (grid_.level == options_.max_subdivisions) return Outcome::failed;
+      if (grid_.level == options_.max_subdivisions || !report.retry) return Outcome::failed;
       if (++grid_.rejected > most_rejected) {
         integrator_.give_up(FailureReason::too_many_subdivisions);
         return Outcome::failed;
@@ -127,8 +127,8 @@ namespace {
 // The numbers of the statistics, in the order in which a checkpoint holds them.
 template <class Statistics, class Visit>
 void visit_statistics(Statistics& s, const Visit& visit) {
-  for (auto* n :
-       {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.redundant_steps, &s.stalled_steps})
+  for (auto* n : {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.set_fallbacks,
+                  &s.redundant_steps, &s.stalled_steps})
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
   for (auto* x :
@@ -198,6 +198,7 @@ void Simulation::record(const StepReport& report) {
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
   statistics_.impacts += report.impacts;
   statistics_.growth = std::max(statistics_.growth, report.growth);
+  statistics_.set_fallbacks += report.set_fallback ? 1 : 0;
   statistics_.redundant_steps += report.redundant ? 1 : 0;
   statistics_.largest_speed = std::max(statistics_.largest_speed, report.speed);
   statistics_.largest_rotation = std::max(statistics_.largest_rotation, report.rotation);

@@ -47,7 +47,7 @@ MixedSetup velocity_setup(const System& system, NewtonMethod method) {
 }
 
 SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
-                           MatrixProperties matrix, int index, Vector* scratch)
+                           MatrixProperties matrix, int index, Vector* scratch, ConstraintForm form)
     : system_(&system),
       length_(scales.length),
       mass_(scales.mass),
@@ -55,45 +55,52 @@ SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const New
       index_(index),
       iterations_(newton.method == NewtonMethod::modified ? patient_iterations : few_iterations),
       alpha_(rho_infinity),
+      form_(form),
       newton_(system, newton, {.name = "smooth", .matrix = matrix, .linear = system.linear(), .keep_old_matrix = true},
               scales, index, scratch) {
   if (newton_.saddle().iterative()) iterations_ = patient_iterations;
   for (Vector* x : {&a_star_, &a_n_, &vd_, &v_, &d_, &f_, &reaction_, &Mx_, &dv_}) x->assign(at(system.size()), 0.0);
   q_.assign(at(system.dofs().configuration_size()), 0.0);
+  row_.assign(at(system.rows()), 0.0);
 }
 
-bool SmoothMotion::initialise(State& state, double h, InitialAcceleration kind, SaddlePoint& mass,
-                              std::span<MixedNewton* const> solvers, StepReport& report) {
-  Vector vd(v_.size()), lambda(at(system_->bilateral()));
+bool start_motion(const System& system, const GeneralizedAlpha& alpha, double mass_scale, State& state, double h,
+                  InitialAcceleration kind, bool joints, SaddlePoint& mass, std::span<MixedNewton* const> solvers,
+                  StepReport& report) {
+  Vector vd(at(system.size())), lambda(at(system.bilateral()));
   // Whether joints are redundant is a matter of the rank of their rows. Pivots may hide it, by rounding.
-  std::vector<int> joints(lambda.size());
-  std::iota(joints.begin(), joints.end(), 0);
-  if (!joints.empty() && !row_rank(*system_, state.q, state.t, joints).redundant.empty()) mass.expect_redundant();
+  std::vector<int> rows(lambda.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  if (!rows.empty() && !row_rank(system, state.q, state.t, rows).redundant.empty()) mass.expect_redundant();
   const auto acceleration = [&](In q, In v, double t, Vector& a, double c_C, double c_K) {
-    return consistent_acceleration(*system_, mass, mass_, q, v, t, a, lambda, report, c_C, c_K);
+    return consistent_acceleration(system, mass, mass_scale, joints, q, v, t, a, lambda, report, c_C, c_K);
   };
   if (!acceleration(state.q, state.v, state.t, vd, 0, 0)) return false;
+  if (kind == InitialAcceleration::zero) {
+    set_zero(vd);
+    set_zero(lambda);
+  }
   // Rows redundant at a consistent configuration stay redundant; small errors of the joints can hide it later.
   if (mass.redundant())
     for (MixedNewton* solver : solvers) solver->saddle().expect_redundant();
   // Where the acceleration turns a node by a large angle within a step, as a moment on a tiny rotary inertia does, the
   // step does not resolve that motion: take the acceleration of the first iteration of the smooth motion.
-  if (h * h * system_->largest_angular_velocity(vd) > unresolved_turn &&
-      !acceleration(state.q, state.v, state.t, vd, 1 / alpha_.c_a(h), alpha_.c_q(h) / alpha_.c_a(h)))
+  if (h * h * system.largest_angular_velocity(vd) > unresolved_turn &&
+      !acceleration(state.q, state.v, state.t, vd, 1 / alpha.c_a(h), alpha.c_q(h) / alpha.c_a(h)))
     return false;
   state.acceleration = vd;
   copy(lambda, Out(state.lambda).first(lambda.size()));
   state.history = {{"a", vd}};
-  if (kind == InitialAcceleration::consistent) return true;
+  if (kind != InitialAcceleration::shifted) return true;
   // v' at t_0 + (alpha_m - alpha_f) h, from the state there to second order
-  const double tau = (alpha_.alpha_m - alpha_.alpha_f) * h;
+  const double tau = (alpha.alpha_m - alpha.alpha_f) * h;
   Vector q = state.q, v = state.v, d(v.size());
   combine(tau, state.v, 0.5 * tau * tau, vd, d);
-  system_->retract(state.q, d, q);
+  system.retract(state.q, d, q);
   axpy(tau, vd, v);
   if (!acceleration(q, v, state.t + tau, state.history[0].values, 0, 0)) return false;
-  if (h * h * system_->largest_angular_velocity(state.history[0].values) <= unresolved_turn) return true;
-  return acceleration(q, v, state.t + tau, state.history[0].values, 1 / alpha_.c_a(h), alpha_.c_q(h) / alpha_.c_a(h));
+  if (h * h * system.largest_angular_velocity(state.history[0].values) <= unresolved_turn) return true;
+  return acceleration(q, v, state.t + tau, state.history[0].values, 1 / alpha.c_a(h), alpha.c_q(h) / alpha.c_a(h));
 }
 
 bool SmoothMotion::solve(const ProblemScales& scales, const State& start, EnergyGuard& guard, StepReport& report) {
@@ -133,7 +140,28 @@ bool SmoothMotion::attempt(First first, const ProblemScales& scales, EnergyGuard
 }
 
 void SmoothMotion::rows(Out c) {
-  if (system_->bilateral() > 0) system_->rates(q_, v_, t_, bilateral_rows, c, &step_);
+  if (system_->bilateral() == 0) return;
+  if (form_.velocity_level()) {
+    system_->rates(q_, v_, t_, bilateral_rows, c, &step_);
+    return;
+  }
+  const double unit = row_unit();
+  const std::size_t n_b = at(system_->bilateral());
+  const Out sum = c.first(n_b);
+  set_zero(sum);
+  const auto add = [&](double weight) { axpy(weight / unit, In(row_).first(n_b), sum); };
+  if (form_.acceleration != 0) {
+    system_->accelerations(q_, v_, vd_, t_, bilateral_rows, row_, &step_);
+    add(form_.acceleration);
+  }
+  if (form_.velocity != 0) {
+    system_->rates(q_, v_, t_, bilateral_rows, row_, &step_);
+    add(form_.velocity);
+  }
+  if (form_.position != 0) {
+    system_->gaps(q_, t_, bilateral_rows, row_, &step_);
+    add(form_.position);
+  }
 }
 
 double SmoothMotion::residual(In s, Out r) {
@@ -152,7 +180,10 @@ double SmoothMotion::residual(In s, Out r) {
 void SmoothMotion::linearise(In, Linearisation& request) {
   request.c_M = alpha_.c_a(h_);
   request.c_C = 1;
-  request.c_K = request.c_s = request.c_rate = alpha_.c_q(h_);
+  request.c_K = request.c_s = alpha_.c_q(h_);
+  // h is quadratic in v, so that dh/dv is 2 D(G v); D(G v' + h) is left out, of the order h^2
+  request.c_rate = (2 * form_.acceleration + form_.velocity * request.c_K) / row_unit();
+  request.rows_through_T = form_.position != 0 && form_.velocity == 0;
   request.q_M = request.q = q_.data();
   request.v = v_.data();
   request.a = vd_.data();
@@ -200,18 +231,11 @@ void SmoothMotion::force_change(In q, In v, Vector& df, Vector& scratch) {
   axpy(-1.0, reaction_, df);
 }
 
-void SmoothMotion::write(State& end, const Vector& q, const Vector& v, const MixedNewton& position,
-                         const MixedNewton& velocity) const {
+void SmoothMotion::write(State& end) const {
   Vector& a = end.history[0].values;
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = a_star_[i] + alpha_.c_v() * vd_[i];
   copy(vd_, end.acceleration);
   copy(multipliers().first(at(system_->bilateral())), Out(end.lambda).first(at(system_->bilateral())));
-  copy(q, end.q);
-  copy(v, end.v);
-  copy(position.multipliers(), end.nu);
-  copy(velocity.multipliers(), end.impulse);
-  end.active = position.flags();
-  end.closed = velocity.flags();
 }
 
 }  // namespace carom

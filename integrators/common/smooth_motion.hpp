@@ -1,9 +1,11 @@
-// SmoothMotion: a step of the generalized-alpha method with constraints at velocity level (index 2).
+// SmoothMotion: a step of the generalized-alpha method with one equation for every bilateral constraint.
 //
-//   M(q~) v~' - f(q~, v~, t) - G_b(q~)^T lambda~ = 0,   G_b(q~) v~ + g_t = 0
+//   M(q~) v~' - f(q~, v~, t) - G_b(q~)^T lambda~ = 0,   A (G_b v~' + h) + V (G_b v~ + g_t) + P g_b = 0
 //   q~ = q_n o exp(d), d and v~ by the predictor and corrector of generalized_alpha.hpp
 //
-// The smooth sub-problem of the decoupled nonsmooth method [DS20], and by itself the classical method at index 2.
+// With constraints at velocity level, A = P = 0, the smooth sub-problem of the decoupled nonsmooth method [DS20]; by
+// itself the classical methods [PVA18] eq. 71: index 3 (P alone), index 2 (V), index 1 (A), and Baumgarte's
+// stabilisation A = 1, V = 2 alpha, P = beta^2.
 #pragma once
 
 #include "core/mechanics/state.hpp"
@@ -13,28 +15,40 @@
 
 namespace carom {
 
-enum class InitialAcceleration { consistent, shifted };  ///< a_0 = v'(t_0), or v' at t_0 + (alpha_m - alpha_f) h
+/// a_0 = v'(t_0), or v' at t_0 + (alpha_m - alpha_f) h; `zero`: a_0 = v'(t_0) = 0 without reactions, a disturbed start.
+enum class InitialAcceleration { consistent, shifted, zero };
+
+/// A, V (1/time) and P (1/time^2) of the equation of a bilateral constraint.
+struct ConstraintForm {
+  double acceleration = 0, velocity = 1, position = 0;
+  bool velocity_level() const { return acceleration == 0 && position == 0; }
+};
+
+/// The start of a run: v' and the multipliers of the joints from the equations of motion, and with them a_0. `mass` is
+/// analysed for M and G_b and forgets the matrix; all `solvers` learn of redundant joints. False with a report if the
+/// mass matrix with the joints is singular. Without `joints` their multipliers are zero.
+bool start_motion(const System& system, const GeneralizedAlpha& alpha, double mass_scale, State& state, double h,
+                  InitialAcceleration kind, bool joints, SaddlePoint& mass, std::span<MixedNewton* const> solvers,
+                  StepReport& report);
 
 class SmoothMotion final : public MixedProblem {
  public:
   /// `index`, `scratch`: see MixedNewton.
   SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
-               MatrixProperties matrix, int index, Vector* scratch);
+               MatrixProperties matrix, int index, Vector* scratch, ConstraintForm form = {});
 
-  /// The start of a run: v' and the multipliers of the joints from the equations of motion, and with them a_0 (see
-  /// InitialAcceleration). `mass` is analysed for M and G_b; all `solvers` learn of redundant joints. False with a
-  /// report if the mass matrix with the joints is singular.
+  /// start_motion() of this motion.
   bool initialise(State& state, double h, InitialAcceleration kind, SaddlePoint& mass,
-                  std::span<MixedNewton* const> solvers, StepReport& report);
+                  std::span<MixedNewton* const> solvers, StepReport& report) {
+    return start_motion(*system_, alpha_, mass_, state, h, kind, true, mass, solvers, report);
+  }
   /// From `start`, whose history begins with a_n. Where Newton's method fails from the acceleration and the matrix of
   /// the step before, or leads to a motion that the guard refuses, it tries again from d = 0, the configuration at the
   /// start, with a new matrix: the first iteration is then the step of a linearly implicit method. Few iterations are
   /// allowed for each attempt, because an iteration that wanders ends at a wrong root, if at all.
   bool solve(const ProblemScales& scales, const State& start, EnergyGuard& guard, StepReport& report);
-  /// The end of a nonsmooth step: v', a and lambda of this motion, corrected q and v, and multipliers and active sets
-  /// of position correction and velocity jump.
-  void write(State& end, const Vector& q, const Vector& v, const MixedNewton& position,
-             const MixedNewton& velocity) const;
+  /// v', a and lambda at the end of a step.
+  void write(State& end) const;
 
   MixedNewton& solver() { return newton_; }
   const Vector& q() const { return q_; }
@@ -54,6 +68,10 @@ class SmoothMotion final : public MixedProblem {
  private:
   enum class First { previous, zero, at_rest };  // v~' of the step before, v~' = 0, d = 0
   bool attempt(First first, const ProblemScales& scales, EnergyGuard& guard, StepReport& report);
+  /// dr/dx of a row over G: what the rows are divided by.
+  double row_unit() const {
+    return form_.acceleration * alpha_.c_a(h_) + form_.velocity + form_.position * alpha_.c_q(h_);
+  }
   bool evaluate();  // q~ and the forces there; false if they are not finite
   void evaluate_forces();
   void evaluate_constraint_forces();
@@ -63,13 +81,14 @@ class SmoothMotion final : public MixedProblem {
   Predictor predictor_;
   int index_, iterations_;  // of an attempt, at most
   GeneralizedAlpha alpha_;
+  ConstraintForm form_;
   MixedNewton newton_;
   const State* start_ = nullptr;
   StepStart step_;  // for rows that refer to the start
   double h_ = 0, t_ = 0;
   bool forces_known_ = false, constraint_forces_known_ = false;
   TangentOperators T_;
-  Vector a_star_, a_n_, vd_, v_, d_, q_, f_, reaction_, Mx_, dv_;
+  Vector a_star_, a_n_, vd_, v_, d_, q_, f_, reaction_, Mx_, dv_, row_;
 };
 
 /// The matrix of a method on M, C and K: conjugate gradients may take its symmetric part, as a quasi-Newton method.

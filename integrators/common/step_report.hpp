@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ enum class FailureReason {
   missed_contact,
   unexplained_energy,
   too_many_subdivisions,
+  accumulation,
   interrupted
 };
 
@@ -56,12 +58,14 @@ struct StepFigures {
   int failed = -1;      ///< index of the sub-problem that failed; -1: the step as a whole
   FailureReason reason = FailureReason::none;
   int worst_equation = -1, worst_row = -1;
+  bool retry = true;   ///< after a failure: shorter steps may succeed
   bool timed = false;  ///< SubproblemReport::seconds are known
 
   // at the accepted end of the step
   double position_residual = 0;  ///< largest |g| over bilateral and active rows
   double velocity_residual = 0;  ///< largest |residual| of velocity constraints and impact law
   double smallest_gap = 0;       ///< over all unilateral rows; +infinity without
+  bool set_fallback = false;     ///< active sets cycled, so that contacts took no part in the smooth motion (PVA)
   bool redundant = false;        ///< redundant rows were met: multipliers are those of least norm
   double speed = 0;              ///< largest speed at the start of the step, rotations times the length scale
   double rotation = 0;           ///< largest rotation of a frame in the step by its angular velocity at the start, rad
@@ -79,6 +83,24 @@ struct StepReport : StepFigures {
   const SubproblemReport* failed_subproblem() const {
     return failed >= 0 ? &subproblems[static_cast<std::size_t>(failed)] : nullptr;
   }
+};
+
+/// Adds the wall time of its life to a sub-problem, in steps that are timed.
+class PartTimer {
+ public:
+  PartTimer(const StepReport& report, SubproblemReport& part) : part_(report.timed ? &part : nullptr) {
+    if (part_ != nullptr) begin_ = Clock::now();
+  }
+  ~PartTimer() {
+    if (part_ != nullptr) part_->seconds += std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+  PartTimer(const PartTimer&) = delete;
+  PartTimer& operator=(const PartTimer&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  SubproblemReport* part_;
+  Clock::time_point begin_{};
 };
 
 /// A report without results for sub-problems of these names; keeps its memory.

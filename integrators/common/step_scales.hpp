@@ -50,6 +50,14 @@ struct StepScales {
     s.slack = 1e-3 * speed;
     return s;
   }
+  /// The same with rows (G v' + h)/c_a, constraints at acceleration level.
+  ProblemScales accelerated_motion(double penalty, double c_a) const {
+    ProblemScales s = motion(penalty);
+    const double acceleration = std::max(model.force / model.mass, speed * speed / model.length);
+    s.row_tolerance = std::min(s.row_tolerance,
+                               (constraint_tolerance * acceleration + 1e-14 * root_size * roundoff / model.mass) / c_a);
+    return s;
+  }
   /// r in mass times length, c in lengths: a correction of positions.
   ProblemScales positions(double penalty) const {
     ProblemScales s;

@@ -128,7 +128,13 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
   if (!smooth_.solve(scales.motion(options_.penalty), start, guard(), report)) return false;
   if (!correct_position(scales, start, report)) return false;
   if (!jump_velocity(scales, start, report)) return false;
-  smooth_.write(end, q_, v_, position_, velocity_);
+  smooth_.write(end);
+  copy(q_, end.q);
+  copy(v_, end.v);
+  copy(position_.multipliers(), end.nu);
+  copy(velocity_.multipliers(), end.impulse);
+  end.active = position_.flags();
+  end.closed = velocity_.flags();
   guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? velocity_.multipliers() : In(), smooth_.v());
   return true;
 }

@@ -233,6 +233,21 @@ class Builder {
     };
     check(model_->joints, "joints");
     check(model_->contacts, "contacts");
+    check_method();
+  }
+
+  // A method for smooth motion takes neither contacts nor stops.
+  void check_method() {
+    const json& integrator = root_["integrator"];
+    if (method_of(integrator).rows.covers(model_->system.row_kinds())) return;
+    std::vector<std::string> others;
+    for (const IntegratorType& type : integrator_types())
+      if (type.info.rows.covers(model_->system.row_kinds()) && type.info.dynamic) others.push_back(type.type);
+    const std::string first = model_->system.row_name(model_->system.bilateral());
+    error("/integrator/type",
+          fmt::format("expected a method that takes contacts and stops, of which the model has some (such as {}), got "
+                      "\"{}\", which is for smooth motion; methods that do: {}",
+                      first, text(integrator["type"]), fmt::join(others, ", ")));
   }
 
   // Joints and drivers that contradict each other: no motion meets them together.

@@ -174,6 +174,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
        {{"position", s.position_residual / scales.length}, {"velocity", s.velocity_residual / scales.speed}}},
       {"max_penetration", largest_penetration(s)},
       {"impacts", s.impacts},
+      {"set_fallbacks", s.set_fallbacks},
       {"redundant_steps", s.redundant_steps},
       {"stalled", {{"steps", s.stalled_steps}, {"residual", s.stalled_residual}}},
       {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
@@ -306,6 +307,8 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
     row("largest penetration", fmt::format("{:.2g}", largest_penetration(s)));
     row("impacts", fmt::format("{}", s.impacts));
   }
+  if (s.set_fallbacks > 0)
+    row("active sets", fmt::format("cycled in {} steps, whose smooth motion left contacts out", s.set_fallbacks));
   if (s.redundant_steps > 0)
     row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
   if (s.stalled_steps > 0)

@@ -87,6 +87,7 @@ const char* const pressed_beam = R"({
 
 ModelRun run_of(const char* model, const MethodCase& c, double h, double duration) {
   json j = json::parse(model);
+  if (!c.contacts) j.erase("contacts");
   j["integrator"] = json::parse(c.keys);
   j["integrator"]["step"] = h;
   j["integrator"]["duration"] = duration;
@@ -160,7 +161,7 @@ void check_levels(const MethodCase& c) {
       velocity = std::max(velocity, std::abs(rate[i] + e * before));
     }
   }) == RunStatus::completed);
-  CHECK(closed > 100);
+  if (c.contacts) CHECK(closed > 100);
   if (c.position_level) CHECK(position < 1e-9);
   if (c.velocity_level) CHECK(velocity < 1e-9);
 }
@@ -217,7 +218,7 @@ void check_steps_without_allocation(const MethodCase& c) {
   for (int k = 0; k < steps; ++k) converged = run.step(run.h()).converged && converged;
   const long n = count.value();
   CHECK(converged);
-  CHECK(n == 0);
+  if (!c.chooses_pivots) CHECK(n == 0);
 }
 
 void check_momentum(const MethodCase& c) {
@@ -234,7 +235,7 @@ void check_momentum(const MethodCase& c) {
       const Momenta now = view.system.momenta(view.state.q, view.state.v);
       change = std::max(change, (now.*momentum - start.*momentum).norm());
     }) == RunStatus::completed);
-    CHECK((run.statistics.impacts > 0) == (model == free_bodies));
+    CHECK((run.statistics.impacts > 0) == (c.contacts && model == free_bodies));
     if (c.keeps_energy && model != free_bodies) CHECK(std::abs(run.energy() - energy) < 1e-9 * energy);
     return change / (start.*momentum).norm();
   };

@@ -17,6 +17,8 @@ struct MethodCase {
   bool velocity_level = true;   ///< likewise G v + g_t = 0
   bool contacts_at_end = true;  ///< the impact law holds with the gradients at the end of the step
   bool keeps_matrices = false;  ///< of earlier steps, so that a rejected step changes the rounding of later ones
+  bool chooses_pivots = false;  ///< of matrices without structure, anew where they change: that allocates
+  bool contacts = true;         ///< false: the models are those without contacts
   bool keeps_energy = false;    ///< of free bodies without dampers, to rounding
 };
 

@@ -53,7 +53,10 @@ const std::vector<ObstacleType>& obstacle_types() {
 }
 
 const std::vector<IntegratorType>& integrator_types() {
-  static const std::vector<IntegratorType> kinds = {nsga_decoupled_type(), moreau_jean_type(), static_type()};
+  static const std::vector<IntegratorType> kinds =
+      joined<IntegratorType>({{nsga_decoupled_type()},
+                              coupled_nsga_types(),
+                              {generalized_alpha_type(), event_driven_type(), moreau_jean_type(), static_type()}});
   return kinds;
 }
 

@@ -14,6 +14,7 @@
 
 #include "contact/gap/obstacle.hpp"
 #include "elements/solid/solid.hpp"
+#include "integrators/common/smooth_motion.hpp"
 #include "io/model/build_context.hpp"
 #include "io/model/joint_parts.hpp"
 #include "io/model/reference_target.hpp"
@@ -199,6 +200,20 @@ void read_newton_keys(const nlohmann::json& newton, Options& options) {
   options.constraint_tolerance = newton["constraint_tolerance"].get<double>();
 }
 
+/// The keys of the generalized-alpha methods with time steps: spectral radius, initial acceleration, iteration.
+std::vector<spec::Key> generalized_alpha_keys();
+InitialAcceleration initial_acceleration_of(const nlohmann::json& integrator);
+NewtonOptions newton_options(const nlohmann::json& newton);
+/// Reads these keys into options with members of the same names.
+template <class Options>
+void read_generalized_alpha_keys(const nlohmann::json& integrator, Options& options) {
+  options.rho_infinity = integrator["rho_infinity"].get<double>();
+  options.initial_acceleration = initial_acceleration_of(integrator);
+  options.newton = newton_options(integrator["newton"]);
+}
+/// The key "penalty" of augmented multipliers.
+spec::Key penalty_key();
+
 struct IntegratorType {
   std::string type, help;
   MethodInfo info;  ///< of the method with its default options
@@ -207,6 +222,9 @@ struct IntegratorType {
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
 };
 IntegratorType nsga_decoupled_type();
+std::vector<IntegratorType> coupled_nsga_types();
+IntegratorType generalized_alpha_type();
+IntegratorType event_driven_type();
 IntegratorType moreau_jean_type();
 IntegratorType static_type();
 const std::vector<IntegratorType>& integrator_types();

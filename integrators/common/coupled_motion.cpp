@@ -1,0 +1,367 @@
+#include "integrators/common/coupled_motion.hpp"
+
+#include <algorithm>
+
+#include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
+#include "integrators/common/integrator.hpp"
+
+namespace carom {
+
+namespace {
+
+MixedSetup smooth_setup(const System& system, NewtonMethod method, RowSelection rows) {
+  return {.name = "smooth",
+          .rows = rows,
+          .matrix = tangent_properties(system, method),
+          .constant_matrix = system.linear() && contacts_linear(system)};
+}
+
+// M - D(G^T s)
+MixedSetup correction_setup(const char* name, const System& system, NewtonMethod method) {
+  const bool flat = contacts_linear(system), straight = system.bilateral() == 0 || system.linear();
+  return {.name = name,
+          .rows = position_rows,
+          .matrix = position_setup(system, method).matrix,
+          .constant_matrix = system.constant_mass() && flat && straight,
+          .curved_rows = !flat,
+          .solved_at_rest = true};
+}
+
+}  // namespace
+
+struct CoupledMotion::Smooth final : MixedProblem {
+  explicit Smooth(CoupledMotion& motion) : m(motion) {}
+  void rows(Out c) override {
+    if (m.system_->rows() == 0) return;
+    const RowSelection set = m.smooth_.setup().rows;
+    if (!m.setup_.acceleration_level) {
+      m.system_->rates(m.q_, m.v_smooth_, m.t_, set, c, &m.step_);
+      return;
+    }
+    if (m.setup_.free_motion) {
+      set_zero(c);
+      return;
+    }
+    m.system_->accelerations(m.q_, m.v_, m.vd_, m.t_, set, c, &m.step_);
+    for (double& x : c) x /= m.alpha_.c_a(m.h_);
+  }
+  double residual(In s, Out r) override {
+    m.system_->mass_times(m.q_, m.vd_, m.Mx_);
+    combine(1.0, m.Mx_, -1.0, m.forces(), r);
+    set_zero(m.reaction_);
+    m.system_->add_reactions(m.q_, m.t_, s, m.smooth_.setup().rows, m.reaction_, &m.step_);
+    axpy(-1.0, m.reaction_, r);
+    const double L = m.scales_.length;
+    return m.system_->force_norm(m.Mx_, L) + m.system_->force_norm(m.f_, L) + m.system_->force_norm(m.reaction_, L);
+  }
+  RowPoint row_point() override { return {m.q_}; }
+  void linearise(In, Linearisation& S) override {
+    S.c_M = m.alpha_.c_a(m.h_);
+    S.c_C = 1;
+    S.c_K = S.c_s = m.alpha_.c_q(m.h_);
+    S.c_rate = m.setup_.acceleration_level ? 2 / S.c_M : S.c_K;
+    S.q_M = S.q = m.q_.data();
+    S.v = m.v_.data();
+    S.a = m.vd_.data();
+    S.rows_apart = m.setup_.free_motion;
+    S.T = m.motion_tangent();
+  }
+  bool move(double share, In dv) override {
+    axpy(share * m.alpha_.c_a(m.h_), dv, m.vd_);
+    axpy(share, dv, m.v_smooth_);
+    axpy(share * m.alpha_.c_q(m.h_), dv, m.d_);
+    m.moved_[0] = true;
+    return m.monolithic_ || m.update();
+  }
+  CoupledMotion& m;
+};
+
+struct CoupledMotion::Position final : MixedProblem {
+  explicit Position(CoupledMotion& motion) : m(motion) {}
+  void rows(Out c) override { m.system_->gaps(m.q_, m.t_, position_rows, c, &m.step_); }
+  double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows, r); }
+  RowPoint row_point() override { return {m.q_, m.correction_tangent()}; }
+  void linearise(In, Linearisation& S) override {
+    S.c_M = S.c_s = 1;
+    S.q_M = S.q = m.q_.data();
+    S.rows_through_T = true;
+    S.T = m.correction_tangent();
+  }
+  bool move(double share, In dU) override {
+    axpy(share, dU, m.U_);
+    m.moved_[1] = true;
+    return m.monolithic_ || m.update();
+  }
+  CoupledMotion& m;
+};
+
+struct CoupledMotion::Velocity final : MixedProblem {
+  explicit Velocity(CoupledMotion& motion) : m(motion) {}
+  void rows(Out c) override {
+    if (m.system_->bilateral() > 0) m.system_->rates(m.q_, m.v_, m.t_, bilateral_rows, c, &m.step_);
+    const std::vector<std::uint8_t>& candidates = m.setup_.smooth_gap ? m.near_ : m.position_.flags();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const int row = m.system_->bilateral() + static_cast<int>(i);
+      if (candidates[i] != 0)
+        c[at(row)] = m.system_->row_rate(row, m.q_, m.v_, m.t_, &m.step_) +
+                     reflected_rate(*m.system_, row, m.start_->q, *m.start_);
+    }
+  }
+  double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | unilateral_rows, r); }
+  RowPoint row_point() override { return {m.q_}; }
+  void linearise(In, Linearisation& S) override {
+    S.c_M = 1;
+    S.q_M = S.q = m.q_.data();
+    S.v = m.v_.data();
+  }
+  bool move(double share, In dW) override {
+    axpy(share, dW, m.W_);
+    m.moved_[2] = true;
+    return m.monolithic_ || m.update();
+  }
+  CoupledMotion& m;
+};
+
+CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const NewtonOptions& newton,
+                             double rho_infinity, const CoupledSetup& setup)
+    : system_(&system),
+      scales_(scales),
+      setup_(setup),
+      alpha_(rho_infinity),
+      smooth_(system, newton, smooth_setup(system, newton.method, setup.smooth_rows), scales, 0,
+              setup.monolithic || setup.free_motion ? nullptr : &matrix_),
+      position_(system, newton, correction_setup("position", system, newton.method), scales, 1,
+                setup.monolithic ? nullptr : &matrix_),
+      velocity_(system, newton, correction_setup("velocity", system, newton.method), scales, 2,
+                setup.monolithic ? nullptr : &matrix_),
+      motion_(std::make_unique<Smooth>(*this)),
+      correction_(std::make_unique<Position>(*this)),
+      jump_(std::make_unique<Velocity>(*this)) {
+  if (setup.monolithic) monolithic_.emplace(system, solvers_);
+  for (Vector* x : {&a_star_, &a_n_, &vd_, &v_smooth_, &d_, &U_, &W_, &v_, &f_, &Mx_, &reaction_})
+    x->assign(at(system.size()), 0.0);
+  for (Vector* x : {&q_smooth_, &q_}) x->assign(at(system.dofs().configuration_size()), 0.0);
+  for (Vector* x : {&row_, &eta_, &eta_n_}) x->assign(at(system.rows()), 0.0);
+  for (Vector* x : {&nu_total_, &impulse_total_}) x->assign(at(system.conditional()), 0.0);
+  near_.assign(at(system.conditional()), 0);
+  no_contact_ = near_;
+}
+
+CoupledMotion::~CoupledMotion() = default;
+
+bool CoupledMotion::initialise(State& state, double h, InitialAcceleration kind, StepReport& report) {
+  if (!start_motion(*system_, alpha_, scales_.mass, state, h, kind, !setup_.free_motion, velocity_.saddle(), solvers_,
+                    report))
+    return false;
+  if (setup_.acceleration_level) state.history.push_back({"eta", state.lambda});
+  return true;
+}
+
+bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGuard& guard, StepReport& report,
+                          const std::vector<std::uint8_t>* candidates) {
+  start_ = &start;
+  candidates_ = candidates;
+  step_ = scales.start;
+  h_ = scales.h;
+  t_ = scales.t;
+  copy(start.history[0].values, a_n_);
+  if (start.last_h != h_) GeneralizedAlpha::rescale_a(start.last_h, h_, start.acceleration, a_n_);
+  alpha_.predict_a(start.acceleration, a_n_, a_star_);
+  if (setup_.acceleration_level) {
+    copy(start.history[1].values, eta_n_);
+    if (start.last_h != h_) GeneralizedAlpha::rescale_a(start.last_h, h_, start.lambda, eta_n_);
+  }
+
+  const bool contacts = setup_.smooth_rows.has(RowKind::unilateral);
+  bool solved = attempt(scales, start, contacts, report);
+  if (!solved && contacts && system_->conditional() > 0 && report.reason == FailureReason::no_convergence) {
+    forget_failure(report);
+    report.set_fallback = solved = attempt(scales, start, false, report);
+  }
+  if (!solved) return false;
+  // v~ alone has the forces of what contacts compress, without their impulses
+  const double work = guard.on() && moved_[2] ? impulse_work() : 0;
+  if (guard.explains(start, q_, v_, h_, smooth_.multipliers(), work, smooth_.terms())) {
+    guard.close(false, smooth_.multipliers(), {});
+    return true;
+  }
+  guard.blame(report, 0, start, q_, v_, t_);
+  return false;
+}
+
+// M (v - v_n) . (v_n + v)/2 is the change of the kinetic energy.
+double CoupledMotion::impulse_work() {
+  const In impulses = velocity_.multipliers();
+  set_zero(Mx_);
+  double work = 0;
+  for (int row = 0; row < system_->rows(); ++row) {
+    const double impulse = impulses[at(row)];
+    if (impulse == 0) continue;
+    const double rate_n = system_->row_rate(row, q_, start_->v, start_->t, &step_),
+                 rate = system_->row_rate(row, q_, v_, t_, &step_),
+                 at_rest = system_->row_rate(row, q_, Mx_, t_, &step_);
+    work += impulse * (0.5 * (rate_n + rate) - at_rest);
+  }
+  return work;
+}
+
+bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool contacts, StepReport& report) {
+  copy(start.acceleration, vd_);
+  alpha_.advance(h_, start.v, a_n_, a_star_, vd_, d_, v_smooth_);
+  set_zero(U_);
+  set_zero(W_);
+  std::fill(std::begin(moved_), std::end(moved_), false);
+  update();
+
+  const double p = setup_.penalty;
+  const ProblemScales motion =
+      setup_.acceleration_level ? scales.accelerated_motion(p, alpha_.c_a(h_)) : scales.motion(p);
+  const ProblemScales all[] = {motion, scales.positions(p), scales.momenta(p)};
+  const bool totals = setup_.smooth_rows.has(RowKind::unilateral);
+  smooth_.begin(
+      report,
+      {.multipliers = start.lambda, .held = &start.closed, .candidates = contacts ? &velocity_.flags() : &no_contact_});
+  position_.begin(report, {.held = &start.active, .candidates = candidates_, .offsets = totals ? &nu_total_ : nullptr});
+  velocity_.begin(report, {.held = &start.active,
+                           .candidates = setup_.smooth_gap ? &near_ : &position_.flags(),
+                           .offsets = totals ? &impulse_total_ : nullptr});
+  return monolithic_ ? monolithic_->solve(*this, all, report) : iterate(all, report);
+}
+
+// All sets and residuals first; then a correction of every part that is not solved or depends on one that has moved.
+bool CoupledMotion::iterate(std::span<const ProblemScales> scales, StepReport& report) {
+  for (;;) {
+    if (setup_.smooth_rows.has(RowKind::unilateral)) find_totals();
+    if (setup_.smooth_gap) find_smooth_gaps();
+    bool open[3] = {};
+    for (const int i : {1, 2, 0}) {  // S is a subset of B, and B one of A
+      if (i > 0 && system_->rows() == 0) continue;
+      const PartTimer timer(report, report.subproblems[at(i)]);
+      const MixedNewton::Test state = solvers_[i]->test(part(i), scales[at(i)], report);
+      if (state == MixedNewton::Test::failed) return false;
+      open[i] = state == MixedNewton::Test::open;
+    }
+    if (!open[0] && !open[1] && !open[2]) return true;
+    bool moved = false;
+    for (int i = 0; i < 3; ++i) {
+      if ((!open[i] && !moved) || (i > 0 && idle(i))) continue;
+      const PartTimer timer(report, report.subproblems[at(i)]);
+      if (moved) solvers_[i]->evaluate(part(i));
+      if (!solvers_[i]->correct(part(i), scales[at(i)], report)) return false;
+      moved = true;
+    }
+  }
+}
+
+bool CoupledMotion::idle(int i) const {
+  return system_->rows() == 0 || (!moved_[i] && system_->bilateral() == 0 && solvers_[i]->active_rows().empty());
+}
+
+MixedProblem& CoupledMotion::part(int i) {
+  if (i == 0) return *motion_;
+  return i == 1 ? static_cast<MixedProblem&>(*correction_) : *jump_;
+}
+
+// Derivatives by d = c_q x of the motion, by U and by W.
+bool CoupledMotion::couple(int i, int j, In, Linearisation& S) {
+  S.q = q_.data();
+  S.v = v_.data();
+  S.c_row = 0;
+  S.T = j == 0 ? motion_tangent() : correction_tangent();
+  S.rows_through_T = true;
+  const double by_place = j == 0 ? alpha_.c_q(h_) : 1;
+  if (j == 2) {  // forces of dampers
+    if (i == 1) return false;
+    S.c_C = 1;
+    return system_->velocity_dependent();
+  }
+  S.c_s = by_place;
+  if (i == 0) {
+    S.c_K = by_place;
+    S.a = vd_.data();
+  }
+  if (i == 1) S.c_row = by_place;
+  if (i != 1) S.c_rate = by_place;
+  if (i == 2 && j == 0) {
+    S.c_row = 1;
+    S.rows_through_T = false;  // G v~, and v~ changes with x itself
+  }
+  return true;
+}
+
+bool CoupledMotion::update() {
+  system_->retract(start_->q, d_, q_smooth_);
+  if (moved_[1])
+    system_->retract(q_smooth_, U_, q_);
+  else
+    copy(q_smooth_, q_);
+  combine(1.0, v_smooth_, 1.0, W_, v_);
+  forces_known_ = false;
+  return all_finite(forces());
+}
+
+const Vector& CoupledMotion::forces() {
+  if (!forces_known_) system_->forces(q_, v_, t_, force_all, f_);
+  forces_known_ = true;
+  return f_;
+}
+
+// M x - G^T s
+double CoupledMotion::momentum(In x, In s, RowSelection rows, Out r) {
+  system_->mass_times(q_, x, Mx_);
+  set_zero(reaction_);
+  system_->add_reactions(q_, t_, s, rows, reaction_, &step_);
+  combine(1.0, Mx_, -1.0, reaction_, r);
+  return system_->force_norm(Mx_, scales_.length) + system_->force_norm(reaction_, scales_.length);
+}
+
+const TangentOperators* CoupledMotion::motion_tangent() {
+  if (!system_->uses_tangent_operators()) return nullptr;
+  system_->tangent_operators(d_, U_, T_d_);
+  return &T_d_;
+}
+
+const TangentOperators* CoupledMotion::correction_tangent() {
+  if (!system_->uses_tangent_operators()) return nullptr;
+  system_->tangent_operators(U_, T_u_);
+  return &T_u_;
+}
+
+// What nu* and Lam* hold beside nu and Lam ([PVA18] eqs. 65m-o).
+void CoupledMotion::find_totals() {
+  alpha_.predict_a(start_->lambda, eta_n_, eta_);
+  axpy(alpha_.c_v(), smooth_.multipliers(), eta_);
+  const std::size_t n_b = at(system_->bilateral());
+  for (std::size_t i = 0; i < nu_total_.size(); ++i) {
+    const double eta_n = eta_n_[n_b + i], eta = eta_[n_b + i];
+    nu_total_[i] = std::max(0.0, h_ * h_ * ((0.5 - alpha_.beta) * eta_n + alpha_.beta * eta));
+    impulse_total_[i] = std::max(0.0, h_ * ((1 - alpha_.gamma) * eta_n + alpha_.gamma * eta));
+  }
+}
+
+void CoupledMotion::find_smooth_gaps() {
+  system_->gaps(q_smooth_, t_, unilateral_rows, row_, &step_);
+  for (std::size_t i = 0; i < near_.size(); ++i) near_[i] = row_[at(system_->bilateral()) + i] <= 0 ? 1 : 0;
+}
+
+void CoupledMotion::write(State& end) const {
+  Vector& a = end.history[0].values;
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = a_star_[i] + alpha_.c_v() * vd_[i];
+  copy(vd_, end.acceleration);
+  copy(smooth_.multipliers(), end.lambda);
+  copy(q_, end.q);
+  copy(v_, end.v);
+  copy(position_.multipliers(), end.nu);
+  copy(velocity_.multipliers(), end.impulse);
+  end.active = position_.flags();
+  end.closed = velocity_.flags();
+  if (!setup_.acceleration_level) return;
+  Vector& eta = end.history[1].values;
+  alpha_.predict_a(start_->lambda, eta_n_, eta);
+  axpy(alpha_.c_v(), smooth_.multipliers(), eta);
+  for (std::size_t i = 0; i < eta.size(); ++i)
+    end.impulse[i] += h_ * ((1 - alpha_.gamma) * eta_n_[i] + alpha_.gamma * eta[i]);
+}
+
+}  // namespace carom

@@ -1,0 +1,110 @@
+// CoupledMotion: smooth motion, position correction and velocity jump that depend on each other.
+//
+//   M v~' - G_S^T lambda~ = f(q, v, t)     [G v~ + g_t]_S = 0  (PVV, eq. 5a)   or  [G v~' + h]_S = 0  (PVA, eq. 65b)
+//   M U - G_A^T nu = 0                     g_A = 0
+//   M W - G_B^T Lam = 0                    [G v + g_t + E (G_n v_n + g_t,n)]_B = 0
+//   q = q_n o exp(d) o exp(U),  v = v~ + W
+//
+// with M, G, f, g, h at the total (q, v, t): the nonsmooth generalized-alpha methods before their decoupling
+// ([MONO] eqs. 5, 6; [PVA18] eq. 65). Sets:
+//
+//   A = { j: nu*_j - p_p g_j > 0 },   B = { j in A: Lam*_j - p_v [..]_j > 0 }  or  { j: g_j(q~) <= 0, ... },
+//   S = { j in B: lambda~_j - p_s (G v~' + h)_j > 0 }  or bilateral rows only
+//
+// where nu* = nu, Lam* = Lam without conditional rows in S, and otherwise include the time integrals of lambda~
+// ([PVA18] eqs. 65m-o) where these are positive: a negative one, which the memory of eta leaves for some steps, would
+// let an open contact penetrate. An iteration evaluates all sets and residuals once and corrects the three problems in
+// turn with the coupling terms left out ([PVA18] algorithm 1), or all together with these terms (MonolithicNewton).
+#pragma once
+
+#include <optional>
+
+#include "core/mechanics/state.hpp"
+#include "integrators/common/energy_guard.hpp"
+#include "integrators/common/generalized_alpha.hpp"
+#include "integrators/common/monolithic_newton.hpp"
+#include "integrators/common/smooth_motion.hpp"
+
+namespace carom {
+
+struct CoupledSetup {
+  bool acceleration_level = false;            ///< PVA; else PVV
+  RowSelection smooth_rows = bilateral_rows;  ///< with unilateral ones in PVA only: strategy 3
+  bool free_motion = false;                   ///< S is empty: strategy 1
+  bool smooth_gap = false;                    ///< B from the gaps of the smooth motion in place of A
+  bool monolithic = false;                    ///< PVV with bilateral rows in S
+  double penalty = 1;
+};
+
+class CoupledMotion final : public CoupledProblem {
+ public:
+  CoupledMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
+                const CoupledSetup& setup);
+  ~CoupledMotion() override;
+
+  /// The start of a run (start_motion), with eta_0 = lambda~_0.
+  bool initialise(State& state, double h, InitialAcceleration kind, StepReport& report);
+  /// From `start`, whose history is a_n and, of PVA, eta_n. Where the sets of strategy 3 cycle, contacts take no part
+  /// in S in a second attempt (StepFigures::set_fallback).
+  /// `candidates`: conditional rows that take part; null: all.
+  bool solve(const StepScales& scales, const State& start, EnergyGuard& guard, StepReport& report,
+             const std::vector<std::uint8_t>* candidates = nullptr);
+  /// All arrays of the end of the step; `impulse` holds Lam*.
+  void write(State& end) const;
+
+  const Vector& q() const { return q_; }
+  const Vector& v() const { return v_; }
+  const Vector& smooth_q() const { return q_smooth_; }
+  const Vector& smooth_v() const { return v_smooth_; }
+  bool corrected() const { return moved_[1]; }  ///< U is not zero
+  bool jumped() const { return moved_[2]; }     ///< W is not zero
+  const MixedNewton& solver(int i) const { return *solvers_[at(i)]; }
+  std::span<MixedNewton* const> solvers() const { return solvers_; }
+  MonolithicNewton* monolithic() { return monolithic_ ? &*monolithic_ : nullptr; }
+
+  MixedProblem& part(int i) override;
+  bool couple(int i, int j, In s, Linearisation& request) override;
+  bool update() override;
+
+ private:
+  struct Smooth;
+  struct Position;
+  struct Velocity;
+  bool attempt(const StepScales& scales, const State& start, bool contacts, StepReport& report);
+  bool iterate(std::span<const ProblemScales> scales, StepReport& report);
+  bool idle(int i) const;
+  void move_places();
+  const Vector& forces();
+  double momentum(In x, In s, RowSelection rows, Out r);
+  const TangentOperators* correction_tangent();
+  const TangentOperators* motion_tangent();
+  double impulse_work();
+  void find_totals();
+  void find_smooth_gaps();
+
+  const System* system_;
+  Scales scales_;
+  CoupledSetup setup_;
+  GeneralizedAlpha alpha_;
+  Vector matrix_;  // while a solver assembles it
+  MixedNewton smooth_, position_, velocity_;
+  MixedNewton* solvers_[3] = {&smooth_, &position_, &velocity_};
+  std::optional<MonolithicNewton> monolithic_;
+  std::unique_ptr<Smooth> motion_;
+  std::unique_ptr<Position> correction_;
+  std::unique_ptr<Velocity> jump_;
+
+  const State* start_ = nullptr;
+  const std::vector<std::uint8_t>* candidates_ = nullptr;
+  StepStart step_;
+  double h_ = 0, t_ = 0;
+  bool moved_[3] = {};  // x of the part is not zero
+  bool forces_known_ = false;
+  TangentOperators T_d_, T_u_;
+  Vector a_star_, a_n_, vd_, v_smooth_, d_, U_, W_, v_, f_, Mx_, reaction_, q_smooth_, q_;
+  Vector row_, eta_, eta_n_, nu_total_, impulse_total_;  // totals: of conditional rows
+  std::vector<std::uint8_t> near_;                       // gaps of the smooth motion are closed
+  std::vector<std::uint8_t> no_contact_;                 // zeros
+};
+
+}  // namespace carom

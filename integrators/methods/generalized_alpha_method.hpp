@@ -1,0 +1,43 @@
+// GeneralizedAlphaMethod: the classical generalized-alpha method for bilateral constraints at one level
+// (smooth_motion.hpp):
+//
+//   index 3  g = 0             index 1    G v' + h = 0
+//   index 2  G v + g_t = 0     Baumgarte  G v' + h + 2 alpha (G v + g_t) + beta^2 g = 0
+//
+// ([PVA18] eq. 71). The method takes no contacts. Constraints drift at the levels below the one that holds.
+#pragma once
+
+#include "integrators/common/integrator.hpp"
+#include "integrators/common/smooth_motion.hpp"
+
+namespace carom {
+
+struct GeneralizedAlphaOptions {
+  double rho_infinity = 0.8;
+  ConstraintForm form;
+  InitialAcceleration initial_acceleration = InitialAcceleration::consistent;
+  NewtonOptions newton;
+  Scales scales;
+};
+
+class GeneralizedAlphaMethod final : public Integrator {
+ public:
+  GeneralizedAlphaMethod(const System& system, const MethodInfo& info, const GeneralizedAlphaOptions& options);
+  /// `name`: of the formulation. Exact positions: constraints hold at position level.
+  static MethodInfo method_info(const char* name, bool exact_positions);
+  bool initialise(State& state, double h, StepReport& report) override;
+  std::span<const Stage> stages() override { return {&stage_, 1}; }
+  std::span<MixedNewton* const> solvers() override { return solvers_; }
+
+ private:
+  bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
+
+  GeneralizedAlphaOptions options_;
+  Vector matrix_;  // while the solver assembles it
+  SmoothMotion motion_;
+  MixedNewton* solvers_[1] = {&motion_.solver()};
+  Vector row_;
+  Stage stage_;
+};
+
+}  // namespace carom

@@ -1,0 +1,56 @@
+#include "integrators/methods/nsga_coupled.hpp"
+
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+MethodInfo NsgaCoupled::method_info(const char* name, bool contacts) {
+  MethodInfo info{.name = name, .subproblems = {"smooth", "position", "velocity"}};
+  if (!contacts) info.rows = bilateral_rows;
+  return info;
+}
+
+NsgaCoupled::NsgaCoupled(const System& system, const MethodInfo& info, const NsgaCoupledOptions& o)
+    : Integrator(system, info, o.scales, o.newton),
+      options_(o),
+      motion_(system, o.scales, o.newton, o.rho_infinity, o.setup) {
+  stages_.reserve(3);
+}
+
+bool NsgaCoupled::initialise(State& state, double h, StepReport& report) {
+  clear(state, h);
+  mark_touching(state);
+  return motion_.initialise(state, h, options_.initial_acceleration, report);
+}
+
+bool NsgaCoupled::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  h_ = scales.h;
+  t_ = scales.t;
+  if (!motion_.solve(scales, start, guard(), report)) return false;
+  motion_.write(end);
+  if (system().rows() == 0) return true;
+  report_gaps(motion_.solver(1), report);
+  report.velocity_residual = motion_.solver(2).largest_row();
+  return true;
+}
+
+double NsgaCoupled::row_force(const State& state, int row) const {
+  return options_.setup.acceleration_level ? state.impulse[at(row)] / state.last_h : Integrator::row_force(state, row);
+}
+
+std::span<const Stage> NsgaCoupled::stages() {
+  using Kind = Stage::Kind;
+  const Vector &q = motion_.smooth_q(), &v = motion_.smooth_v();
+  stages_.clear();
+  stages_.push_back({Kind::motion, start().t, t_, start().q, start().v, q, v, motion_.solver(0).multipliers(), h_});
+  if (motion_.corrected())
+    stages_.push_back({Kind::correction, t_, t_, q, v, motion_.q(), v, motion_.solver(1).multipliers()});
+  if (motion_.jumped())
+    stages_.push_back(
+        {Kind::jump, t_, t_, motion_.q(), v, motion_.q(), motion_.v(), motion_.solver(2).multipliers(), h_});
+  stages_.back().end = step_end();
+  stages_.back().closed = motion_.solver(2).flags();
+  return stages_;
+}
+
+}  // namespace carom

@@ -1,0 +1,73 @@
+// The classical generalized-alpha methods for bilateral constraints: keys and options.
+
+#include <optional>
+#include <utility>
+
+#include "integrators/methods/generalized_alpha_method.hpp"
+#include "integrators/methods/nsga_coupled.hpp"
+#include "io/model/types/registry.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+using namespace spec;
+
+namespace {
+
+Node generalized_alpha_spec() {
+  std::vector<Key> keys = generalized_alpha_keys();
+  keys.push_back(preset("formulation",
+                        choice({{"index_3", "joints hold at position level"},
+                                {"index_2", "at velocity level"},
+                                {"index_1", "at acceleration level"},
+                                {"baumgarte", "a combination of the three levels"},
+                                {"ggl_modified", "at position and velocity level, with a position correction over M"},
+                                {"pva", "at position, velocity and acceleration level"}}),
+                        "index_3", "the levels at which joints hold"));
+  keys.push_back(preset("baumgarte_alpha", number("1/time").at_least(0), 10,
+                        "of \"baumgarte\": G v' + h + 2 alpha (G v + g_t) + beta^2 g = 0"));
+  keys.push_back(preset("baumgarte_beta", number("1/time").at_least(0), 10, "the same"));
+  return object("integrator", std::move(keys));
+}
+
+// The equation of a constraint, where a formulation has one.
+std::optional<ConstraintForm> form_of(const json& in) {
+  const std::string word = text(in["formulation"]);
+  if (word == "index_3") return ConstraintForm{0, 0, 1};
+  if (word == "index_2") return ConstraintForm{0, 1, 0};
+  if (word == "index_1") return ConstraintForm{1, 0, 0};
+  if (word != "baumgarte") return {};
+  const double alpha = in["baumgarte_alpha"].get<double>(), beta = in["baumgarte_beta"].get<double>();
+  return ConstraintForm{1, 2 * alpha, beta * beta};
+}
+
+Model::MakeIntegrator build(const json& in, const Model& model) {
+  const std::string name = "generalized_alpha (" + text(in["formulation"]) + ")";
+  if (const auto form = form_of(in)) {
+    GeneralizedAlphaOptions options;
+    read_generalized_alpha_keys(in, options);
+    options.form = *form;
+    options.scales = model.scales;
+    const MethodInfo info = GeneralizedAlphaMethod::method_info(name.c_str(), in["formulation"] == "index_3");
+    return [options, info](const System& system) {
+      return std::make_unique<GeneralizedAlphaMethod>(system, info, options);
+    };
+  }
+  NsgaCoupledOptions options;
+  read_generalized_alpha_keys(in, options);
+  options.setup.acceleration_level = in["formulation"] == "pva";
+  options.scales = model.scales;
+  const MethodInfo info = NsgaCoupled::method_info(name.c_str(), false);
+  return [options, info](const System& system) { return std::make_unique<NsgaCoupled>(system, info, options); };
+}
+
+}  // namespace
+
+IntegratorType generalized_alpha_type() {
+  return {
+      "generalized_alpha",
+      "the classical generalized-alpha methods, for smooth motion: joints hold at the levels of choice; no contacts",
+      GeneralizedAlphaMethod::method_info("generalized_alpha", true), generalized_alpha_spec, build};
+}
+
+}  // namespace carom

@@ -1,0 +1,88 @@
+// The coupled nonsmooth generalized-alpha methods (PVV in turn and monolithic, PVA): keys and options.
+
+#include "integrators/methods/nsga_coupled.hpp"
+
+#include <utility>
+
+#include "io/model/types/registry.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+using namespace spec;
+
+namespace {
+
+Key activation_key() {
+  return preset("activation",
+                choice({{"multiplier", "contacts of the position correction, by the augmented multiplier"},
+                        {"smooth_gap", "contacts that the smooth motion penetrates"}}),
+                "multiplier", "which contacts may take part in the velocity jump");
+}
+
+Node coupled_spec() {
+  std::vector<Key> keys = generalized_alpha_keys();
+  keys.push_back(activation_key());
+  keys.push_back(penalty_key());
+  return object("integrator", std::move(keys));
+}
+
+Node pva_spec() {
+  std::vector<Key> keys = generalized_alpha_keys();
+  keys.push_back(preset("strategy", integer().at_least(1).at_most(3), 3,
+                        "constraints of the smooth motion: 1 none, 2 joints, 3 joints and closed contacts"));
+  keys.push_back(activation_key());
+  keys.push_back(penalty_key());
+  return object("integrator", std::move(keys));
+}
+
+NsgaCoupledOptions read(const json& in, const Model& model) {
+  NsgaCoupledOptions options;
+  read_generalized_alpha_keys(in, options);
+  options.setup.smooth_gap = text(in["activation"]) == "smooth_gap";
+  options.setup.penalty = in["penalty"].get<double>();
+  options.scales = model.scales;
+  return options;
+}
+
+Model::MakeIntegrator make(NsgaCoupledOptions options, const char* name) {
+  return [options, info = NsgaCoupled::method_info(name)](const System& system) {
+    return std::make_unique<NsgaCoupled>(system, info, options);
+  };
+}
+
+Model::MakeIntegrator build_coupled(const json& in, const Model& model) {
+  return make(read(in, model), "nsga_coupled");
+}
+
+Model::MakeIntegrator build_monolithic(const json& in, const Model& model) {
+  NsgaCoupledOptions options = read(in, model);
+  options.setup.monolithic = true;
+  return make(options, "nsga_monolithic");
+}
+
+Model::MakeIntegrator build_pva(const json& in, const Model& model) {
+  NsgaCoupledOptions options = read(in, model);
+  options.setup.acceleration_level = true;
+  if (in["strategy"] == 3) options.setup.smooth_rows = bilateral_rows | unilateral_rows;
+  options.setup.free_motion = in["strategy"] == 1;
+  return make(options, "nsga_pva");
+}
+
+}  // namespace
+
+std::vector<IntegratorType> coupled_nsga_types() {
+  return {
+      {"nsga_coupled",
+       "nonsmooth generalized-alpha with constraints at position and velocity level: smooth motion, position "
+       "correction "
+       "and velocity jump iterated in turn",
+       NsgaCoupled::method_info("nsga_coupled"), coupled_spec, build_coupled},
+      {"nsga_monolithic", "the equations of nsga_coupled, solved as one system",
+       NsgaCoupled::method_info("nsga_monolithic"), coupled_spec, build_monolithic},
+      {"nsga_pva", "nonsmooth generalized-alpha with constraints at position, velocity and acceleration level",
+       NsgaCoupled::method_info("nsga_pva"), pva_spec, build_pva},
+  };
+}
+
+}  // namespace carom
