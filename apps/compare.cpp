@@ -104,6 +104,7 @@ class Compare final : public StudyCommand {
         });
         out.method->keys.insert(out.method->keys.end(), more.keys.begin(), more.keys.end());
         out.method->step = more.step;
+        out.method->label = reference_;
       } else {
         out.method->step.reset();
       }
