@@ -42,6 +42,8 @@ std::size_t width_of_stderr();
 Command& run_command();
 Command& check_command();
 Command& converge_command();
+Command& compare_command();
+Command& cite_command();
 Command& schema_command();
 Command& completion_command();
 

@@ -16,6 +16,7 @@
 
 #include "apps/commands.hpp"
 #include "io/model/model_spec.hpp"
+#include "io/model/types/registry.hpp"
 
 namespace carom {
 
@@ -63,7 +64,7 @@ class Leaves {
 
 /// An option or argument of a command.
 struct Argument {
-  enum class Values { none, anything, words, models, directories, files, pointers, keys };
+  enum class Values { none, anything, words, models, directories, files, pointers, keys, methods };
   std::vector<std::string> names;  ///< "-o" and "--output"; none for an argument
   std::string name;
   Values values = Values::none;
@@ -94,12 +95,13 @@ Argument argument_of(const CLI::Option& option) {
     }
     return out;
   }
-  out.values = out.name == "model"      ? Values::models
-               : out.name == "output"   ? Values::directories
-               : out.name == "set"      ? Values::pointers
-               : out.name == "key"      ? Values::keys
-               : type.find("TEXT") == 0 ? Values::files
-                                        : Values::anything;
+  out.values = out.name == "model"                       ? Values::models
+               : out.name == "output"                    ? Values::directories
+               : out.name == "set" || out.name == "vary" ? Values::pointers
+               : out.name == "key"                       ? Values::keys
+               : out.name == "integrators"               ? Values::methods
+               : type.find("TEXT") == 0                  ? Values::files
+                                                         : Values::anything;
   return out;
 }
 
@@ -158,6 +160,38 @@ void add_overrides(const std::string& typed, Words& out) {
   if (sign == typed.npos) add_paths(pointers, typed, "=", out);
 }
 
+/// The last of the methods [LABEL=]TYPE[:KEY=VALUE]... in a list: types, keys of the type, words that a key can have.
+void add_methods(const std::string& typed, Words& out) {
+  const std::size_t begin = typed.rfind(',') + 1;  // 0 without a comma
+  const Words parts = split(typed.substr(begin), ':');
+  const std::string type = parts[0].substr(parts[0].find('=') + 1), last = parts.back();
+  const std::string before = typed.substr(0, typed.size() - (parts.size() == 1 ? type : last).size());
+  const auto add = [&](const std::string& word, const char* ending) {
+    if (word.starts_with(parts.size() == 1 ? type : last)) out.push_back(before + word + ending);
+  };
+  for (const IntegratorType& kind : integrator_types()) {
+    if (parts.size() == 1) {
+      if (kind.info.dynamic) add(kind.type, "");
+      continue;
+    }
+    if (kind.type != type) continue;
+    const std::function<void(const Node&)> visit = [&](const Node& node) {
+      for (const spec::Key& key : node.keys) {
+        if (!key.value.keys.empty()) {
+          visit(key.value);
+          continue;
+        }
+        if (last.find('=') == last.npos) add(key.name, "=");
+        for (const spec::Word& word : key.value.words)
+          if (last.find('=') != last.npos) add(key.name + "=" + word.word, "");
+        if (key.value.kind == Kind::boolean && last.find('=') != last.npos)
+          for (const char* word : {"=true", "=false"}) add(key.name + word, "");
+      }
+    };
+    visit(kind.keys());
+  }
+}
+
 /// Keys of `carom schema`: pointers without numbers.
 void add_keys(const std::string& typed, Words& out) {
   Words keys;
@@ -205,6 +239,8 @@ void add_values(const Argument& argument, const std::string& typed, Words& out) 
       return add_overrides(typed, out);
     case Values::keys:
       return add_keys(typed, out);
+    case Values::methods:
+      return add_methods(typed, out);
     case Values::words:
       return add_matching(argument.words, typed, out);
     case Values::anything:
@@ -251,15 +287,16 @@ Words continuations(const CLI::App& root, Words words) {
   return out;
 }
 
-/// bash parts words at '=': joins them, and leaves away again what comes before the part at the cursor.
+/// bash parts words at '=' and ':': joins them, and leaves away again what comes before the part at the cursor.
 Words continuations_of_line(const CLI::App& root, const std::string& line) {
   Words words;
   std::string before;
   for (const std::string& word : split(line, '\x1f')) {
-    const bool after_sign = !words.empty() && words.back().ends_with('=') && !before.empty();
+    const bool after_sign =
+        !words.empty() && (words.back().ends_with('=') || words.back().ends_with(':')) && !before.empty();
     before.clear();
-    if (word == "=" && !words.empty())
-      before = words.back() += "=";
+    if ((word == "=" || word == ":") && !words.empty())
+      before = words.back() += word;
     else if (after_sign)
       before = words.back(), words.back() += word;
     else

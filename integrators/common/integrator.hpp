@@ -34,6 +34,7 @@ struct MethodInfo {
   bool exact_positions = true;  ///< bilateral and active rows hold at position level at the end of a step
   bool judges_parts = false;    ///< a step has parts, each of which the method has the energy guard judge
   bool forces_at_end = true;    ///< forces at the end of a step are evaluated, so that inversion shows in most elements
+  bool accelerations = true;    ///< State::acceleration is v' at the end of a step, not a mean over the step
 };
 
 /// A part of an accepted step. Ledger and events are sums over the stages, whatever the method: a step may have any

@@ -21,7 +21,7 @@ MixedSetup setup_of(const System& system, NewtonMethod method) {
 }  // namespace
 
 MethodInfo MoreauJean::method_info() {
-  return {.name = "moreau_jean", .subproblems = {"impulse"}, .exact_positions = false};
+  return {.name = "moreau_jean", .subproblems = {"impulse"}, .exact_positions = false, .accelerations = false};
 }
 
 MoreauJean::MoreauJean(const System& system, const MoreauJeanOptions& options)

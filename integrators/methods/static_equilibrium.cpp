@@ -51,7 +51,7 @@ double stiffness_of(const System& system, const Scales& scales) {
 }  // namespace
 
 MethodInfo StaticEquilibrium::method_info() {
-  return {.name = "static", .subproblems = {"equilibrium"}, .dynamic = false};
+  return {.name = "static", .subproblems = {"equilibrium"}, .dynamic = false, .accelerations = false};
 }
 
 StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& options)

@@ -83,8 +83,9 @@ Samples read_samples(const std::filesystem::path& file) {
   samples.names.assign(names.begin() + 1, names.end());
   samples.columns.resize(samples.names.size());
   for (std::size_t number = 2; std::getline(in, line); ++number) {
-    if (line.empty() || line == "\r") continue;
-    const std::vector<std::string> cells = cells_of(line);
+    if (line.find_first_not_of(" \r") == std::string::npos) continue;
+    // rows of carom's own tables may begin with blanks (CsvFile)
+    const std::vector<std::string> cells = cells_of(line.substr(std::min(line.find_first_not_of(' '), line.size())));
     if (cells.size() != names.size())
       fail(number, "expected " + std::to_string(names.size()) + " cells, got " + std::to_string(cells.size()));
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -117,14 +118,20 @@ void Recorder::take(const StepView& view) {
   }
 }
 
-ProbeError compare(const Samples& run, const Samples& reference, const std::vector<std::string>& of) {
+ProbeError compare(const Samples& run, const Samples& reference, const std::vector<std::string>& of,
+                   const std::optional<TimeWindow>& window) {
   const double slack = run.t.size() > 1 ? 1e-6 * (run.t[1] - run.t[0]) : 0;
-  if (run.t.empty() || reference.t.empty() || reference.t.front() > run.t.front() + slack ||
-      reference.t.back() < run.t.back() - slack)
+  std::size_t first = 0, last = run.t.size();
+  if (window) {
+    while (first < last && !window->contains(run.t[first], slack)) ++first;
+    while (last > first && !window->contains(run.t[last - 1], slack)) --last;
+  }
+  if (first == last) throw std::invalid_argument("compare: the run has no steps there");
+  if (reference.t.empty() || reference.t.front() > run.t[first] + slack || reference.t.back() < run.t[last - 1] - slack)
     throw std::invalid_argument("compare: the reference does not cover the run");
   ProbeError error;
   double difference = 0, size = 0, largest_difference = 0, largest = 0;
-  for (std::size_t n = 0; n < run.t.size(); ++n) {
+  for (std::size_t n = first; n < last; ++n) {
     double d = 0, f = 0;
     bool interpolated = false;
     for (const std::string& name : of) {
@@ -144,7 +151,7 @@ ProbeError compare(const Samples& run, const Samples& reference, const std::vect
     error.end = d;
   }
   error.relative = largest > 0;
-  error.mean = difference / (error.relative ? size : static_cast<double>(run.t.size()));
+  error.mean = difference / (error.relative ? size : static_cast<double>(last - first));
   error.max = largest_difference / (error.relative ? largest : 1.0);
   return error;
 }

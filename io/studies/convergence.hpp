@@ -7,9 +7,9 @@
 //   end    |f_N - f(t_N)|
 //
 // with the Euclidean norm of vectors. If the reference is zero throughout, mean is the mean of |f_n| and max the
-// largest
-// f_n|: both are absolute then. If the reference has no value at a step, a cubic through four neighbouring values
-// interpolates; the interpolation is accurate only if the reference is smooth there.
+// largest |f_n|: both are absolute then. With a window of time only the steps in the window count, and N is the last of
+// them. If the reference has no value at a step, a cubic through four neighbouring values interpolates; the
+// interpolation is accurate only if the reference is smooth there.
 #pragma once
 
 #include <filesystem>
@@ -20,6 +20,7 @@
 #include "core/base/types.hpp"
 #include "integrators/common/observer.hpp"
 #include "io/results/probes.hpp"
+#include "io/studies/study_words.hpp"
 
 namespace carom {
 
@@ -58,8 +59,10 @@ struct ProbeError {
   long interpolated = 0;  ///< number of steps at which the reference was interpolated
 };
 
-/// Compares the columns `of`. Throws std::invalid_argument if the reference does not cover the time of the run.
-ProbeError compare(const Samples& run, const Samples& reference, const std::vector<std::string>& of);
+/// Compares the columns `of` at the steps in the window. Throws std::invalid_argument if there are none, or if the
+/// reference does not cover them.
+ProbeError compare(const Samples& run, const Samples& reference, const std::vector<std::string>& of,
+                   const std::optional<TimeWindow>& window = std::nullopt);
 
 /// log(e_1/e_2)/log(x_1/x_2); nullopt unless both errors are positive and finite and x_1 != x_2.
 std::optional<double> order_between(double x_1, double e_1, double x_2, double e_2);

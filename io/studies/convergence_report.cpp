@@ -19,37 +19,18 @@ using nlohmann::json;
 
 namespace {
 
-std::string optional_text(const std::optional<double>& x, const char* format) {
-  return x ? fmt::format(fmt::runtime(format), *x) : "-";
+/// The sub-problems of all runs: those of methods may differ, when the method varies.
+std::vector<std::string> subproblems_of(const Study& s) {
+  std::vector<std::string> names;
+  for (const StudyRun& r : s.runs)
+    for (const std::string& name : r.subproblems)
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
 }
 
-StudyOrders orders_of(const std::vector<StudyRun>& results, std::size_t q, int sign) {
-  StudyOrders out;
-  Vector x, mean, max, end;
-  const auto turned = [sign](std::optional<double> order) {
-    return order ? std::optional(sign * *order) : std::nullopt;
-  };
-  const StudyRun* before = nullptr;
-  for (const StudyRun& r : results) {
-    const bool both = before != nullptr && !r.errors.empty();
-    const auto order = [&](double ProbeError::*error) {
-      return both ? turned(order_between(before->value, before->errors[q].*error, r.value, r.errors[q].*error))
-                  : std::nullopt;
-    };
-    out.mean.push_back(order(&ProbeError::mean));
-    out.max.push_back(order(&ProbeError::max));
-    out.end.push_back(order(&ProbeError::end));
-    if (r.errors.empty()) continue;
-    before = &r;
-    x.push_back(r.value);
-    mean.push_back(r.errors[q].mean);
-    max.push_back(r.errors[q].max);
-    end.push_back(r.errors[q].end);
-  }
-  out.fitted_mean = turned(fitted_order(x, mean));
-  out.fitted_max = turned(fitted_order(x, max));
-  out.fitted_end = turned(fitted_order(x, end));
-  return out;
+std::optional<std::size_t> subproblem(const StudyRun& r, const std::string& name) {
+  const auto it = std::find(r.subproblems.begin(), r.subproblems.end(), name);
+  return it == r.subproblems.end() ? std::nullopt : std::optional(static_cast<std::size_t>(it - r.subproblems.begin()));
 }
 
 void write_csv(const Study& s, const std::filesystem::path& path) {
@@ -58,14 +39,15 @@ void write_csv(const Study& s, const std::filesystem::path& path) {
     for (const char* what : {"mean_error", "mean_order", "max_error", "max_order", "end_error", "end_order"})
       columns += "," + q.name + "." + what;
   columns += ",steps,subdivided_steps,rejected_steps";
-  for (const std::string& name : s.subproblems) columns += "," + name + ".iterations_mean," + name + ".iterations_max";
+  const std::vector<std::string> subproblems = subproblems_of(s);
+  for (const std::string& name : subproblems) columns += "," + name + ".iterations_mean," + name + ".iterations_max";
   columns += ",seconds,status";
   CsvFile file(path, columns);
   file.open();
   const auto cell = [&](const std::optional<double>& x) { x ? file.cell(*x) : file.empty_cell(); };
   for (std::size_t i = 0; i < s.runs.size(); ++i) {
     const StudyRun& r = s.runs[i];
-    file.cell(r.value);
+    s.numbers ? file.cell(r.value) : file.cell(r.word);
     for (std::size_t q = 0; q < s.quantities.size(); ++q) {
       const bool known = !r.errors.empty();
       const auto error = [&](double ProbeError::*e) { return known ? std::optional(r.errors[q].*e) : std::nullopt; };
@@ -78,8 +60,13 @@ void write_csv(const Study& s, const std::filesystem::path& path) {
     }
     for (const long n : {r.statistics.nominal_steps, r.statistics.subdivided_steps, r.statistics.rejected})
       file.cell(std::to_string(n));
-    for (std::size_t k = 0; k < s.subproblems.size(); ++k)
-      file.cell(r.statistics.mean_iterations(k)).cell(std::to_string(r.statistics.iterations[k].max));
+    for (const std::string& name : subproblems) {
+      const auto k = subproblem(r, name);
+      if (k)
+        file.cell(r.statistics.mean_iterations(*k)).cell(std::to_string(r.statistics.iterations[*k].max));
+      else
+        file.empty_cell().empty_cell();
+    }
     file.cell(r.seconds).cell(status_word(r.status));
     file.end_row();
   }
@@ -88,19 +75,21 @@ void write_csv(const Study& s, const std::filesystem::path& path) {
 
 std::string json_text(const Study& s) {
   const auto number = [](const std::optional<double>& x) { return x ? json(*x) : json(); };
+  const auto value = [&](const StudyRun& r) { return s.numbers ? json(r.value) : json(r.word); };
   json out = {{"model", s.file},
               {"status", status_word(s.status)},
               {"varied", s.pointer},
               {"versions", {{"carom", CAROM_VERSION}, {"format", 1}}}};
+  out["window"] = s.window ? json{s.window->from, s.window->to} : json();
   out["reference"] = s.reference.empty() ? json() : json(s.reference);
   out["runs"] = json::array();
   out["probes"] = json::array();
   for (const StudyRun& r : s.runs) {
     json iterations = json::object();
-    for (std::size_t k = 0; k < s.subproblems.size(); ++k)
-      iterations[s.subproblems[k]] = {{"mean", r.statistics.mean_iterations(k)},
+    for (std::size_t k = 0; k < r.subproblems.size(); ++k)
+      iterations[r.subproblems[k]] = {{"mean", r.statistics.mean_iterations(k)},
                                       {"max", r.statistics.iterations[k].max}};
-    json run = {{"value", r.value},
+    json run = {{"value", value(r)},
                 {"status", status_word(r.status)},
                 {"steps", r.statistics.nominal_steps},
                 {"subdivided_steps", r.statistics.subdivided_steps},
@@ -122,7 +111,7 @@ std::string json_text(const Study& s) {
       if (r.errors.empty()) continue;
       const ProbeError& e = r.errors[q];
       probe["errors"].push_back(
-          {{"value", r.value},
+          {{"value", value(r)},
            {"mean", e.mean},
            {"max", e.max},
            {"end", e.end},
@@ -138,14 +127,21 @@ std::string json_text(const Study& s) {
 std::string picture(const Study& s) {
   LogPlot plot;
   plot.title = "Convergence of " + s.model;
-  plot.subtitle = s.reference.empty() ? "no reference" : "against " + s.reference;
+  plot.subtitle =
+      s.reference.empty() ? "no reference" : "against " + s.reference + (s.window ? ", " + s.window->text() : "");
+  if (!s.numbers)
+    for (const StudyRun& r : s.runs) plot.categories.push_back(r.word);
   plot.x_label = s.label;
   plot.y_label = "mean error";
   for (std::size_t q = 0; q < s.quantities.size(); ++q) {
     const auto& order = s.orders[q].fitted_mean;
     LogPlot::Series series{s.quantities[q].name + (order ? fmt::format(", order {:.2f}", *order) : ""), {}, {}};
-    for (const StudyRun& r : s.runs)
-      if (!r.errors.empty()) series.x.push_back(r.value), series.y.push_back(r.errors[q].mean);
+    for (std::size_t i = 0; i < s.runs.size(); ++i) {
+      const StudyRun& r = s.runs[i];
+      if (r.errors.empty()) continue;
+      series.x.push_back(s.numbers ? r.value : static_cast<double>(i));
+      series.y.push_back(r.errors[q].mean);
+    }
     plot.series.push_back(std::move(series));
     // a dashed line for every whole order that occurs
     const int whole = order ? static_cast<int>(std::lround(*order)) : 0;
@@ -158,21 +154,56 @@ std::string picture(const Study& s) {
 
 }  // namespace
 
+StudyOrders orders_of(const std::vector<StudyRun>& runs, std::size_t q, int sign) {
+  StudyOrders out;
+  Vector x, mean, max, end;
+  const auto turned = [sign](std::optional<double> order) {
+    return order ? std::optional(sign * *order) : std::nullopt;
+  };
+  const StudyRun* before = nullptr;
+  for (const StudyRun& r : runs) {
+    const bool both = before != nullptr && !r.errors.empty();
+    const auto order = [&](double ProbeError::*error) {
+      return both ? turned(order_between(before->value, before->errors[q].*error, r.value, r.errors[q].*error))
+                  : std::nullopt;
+    };
+    out.mean.push_back(order(&ProbeError::mean));
+    out.max.push_back(order(&ProbeError::max));
+    out.end.push_back(order(&ProbeError::end));
+    if (r.errors.empty()) continue;
+    before = &r;
+    x.push_back(r.value);
+    mean.push_back(r.errors[q].mean);
+    max.push_back(r.errors[q].max);
+    end.push_back(r.errors[q].end);
+  }
+  out.fitted_mean = turned(fitted_order(x, mean));
+  out.fitted_max = turned(fitted_order(x, max));
+  out.fitted_end = turned(fitted_order(x, end));
+  return out;
+}
+
 void find_orders(Study& study) {
   study.orders.clear();
-  for (std::size_t q = 0; q < study.quantities.size(); ++q)
+  for (std::size_t q = 0; q < study.quantities.size(); ++q) {
     study.orders.push_back(orders_of(study.runs, q, study.finer_is_smaller ? 1 : -1));
+    if (study.numbers) continue;
+    StudyOrders& none = study.orders.back();
+    for (auto* orders : {&none.mean, &none.max, &none.end}) orders->assign(study.runs.size(), std::nullopt);
+    none.fitted_mean = none.fitted_max = none.fitted_end = std::nullopt;
+  }
 }
 
 std::string study_table(const Study& s) {
   std::string out;
   const std::string& label = s.label;
-  const std::size_t first = std::max<std::size_t>(12, label.size() + 2);
+  std::size_t first = std::max<std::size_t>(12, label.size() + 2);
+  for (const StudyRun& r : s.runs) first = std::max(first, r.word.size() + 2);
   const auto head = [&](const std::string& words) { out += fmt::format("\n{}\n", words); };
   if (s.reference.empty())
     out += "\nno errors: there is no reference\n";
   else
-    out += fmt::format("\nerrors against {}\n", s.reference);
+    out += fmt::format("\nerrors against {}{}\n", s.reference, s.window ? ", " + s.window->text() : "");
   for (std::size_t q = 0; q < s.quantities.size() && !s.reference.empty(); ++q) {
     bool relative = true;
     long interpolated = 0;
@@ -197,19 +228,24 @@ std::string study_table(const Study& s) {
                          optional_text(o.mean[i], "{:.2f}"), r.errors[q].max, optional_text(o.max[i], "{:.2f}"),
                          r.errors[q].end, optional_text(o.end[i], "{:.2f}"));
     }
-    out +=
-        fmt::format("  {:<{}}{:>20}{:>20}{:>20}\n", "fitted", first, optional_text(s.orders[q].fitted_mean, "{:.2f}"),
-                    optional_text(s.orders[q].fitted_max, "{:.2f}"), optional_text(s.orders[q].fitted_end, "{:.2f}"));
+    if (s.numbers)
+      out +=
+          fmt::format("  {:<{}}{:>20}{:>20}{:>20}\n", "fitted", first, optional_text(s.orders[q].fitted_mean, "{:.2f}"),
+                      optional_text(s.orders[q].fitted_max, "{:.2f}"), optional_text(s.orders[q].fitted_end, "{:.2f}"));
   }
   head("iterations per step, mean and max");
   out += fmt::format("  {:<{}}{:>10}", label, first, "steps");
-  for (const std::string& name : s.subproblems) out += fmt::format("{:>16}", name);
+  const std::vector<std::string> subproblems = subproblems_of(s);
+  for (const std::string& name : subproblems) out += fmt::format("{:>16}", name);
   out += fmt::format("{:>12}{:>14}\n", "subdivided", "time");
   for (const StudyRun& r : s.runs) {
     out += fmt::format("  {:<{}}{:>10}", r.word, first, r.statistics.nominal_steps);
-    for (std::size_t i = 0; i < s.subproblems.size(); ++i)
-      out += fmt::format("{:>16}",
-                         fmt::format("{:.2f}  {:>3}", r.statistics.mean_iterations(i), r.statistics.iterations[i].max));
+    for (const std::string& name : subproblems) {
+      const auto i = subproblem(r, name);
+      out += fmt::format(
+          "{:>16}",
+          i ? fmt::format("{:.2f}  {:>3}", r.statistics.mean_iterations(*i), r.statistics.iterations[*i].max) : "-");
+    }
     out += fmt::format("{:>12}{:>14}\n", r.statistics.subdivided_steps, fmt::format("{:.3g} s", r.seconds));
   }
   return out + "\n";
@@ -217,11 +253,11 @@ std::string study_table(const Study& s) {
 
 std::vector<std::string> study_files() { return {"convergence.csv", "convergence.json", "convergence.svg"}; }
 
-void prepare_study(const std::filesystem::path& directory) {
+void prepare_study(const std::filesystem::path& directory, const std::vector<std::string>& files) {
   std::error_code code;
   std::filesystem::create_directories(directory, code);
   if (code) throw FileError("cannot create " + directory.string() + ": " + code.message());
-  for (const std::string& name : study_files()) {
+  for (const std::string& name : files) {
     const std::filesystem::path file = directory / name;
     if (std::filesystem::exists(file, code) && ::access(file.c_str(), W_OK) != 0) fail_to_write(file, errno);
     if (std::filesystem::is_directory(file, code)) fail_to_write(file, EISDIR);

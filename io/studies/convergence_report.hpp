@@ -6,27 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "integrators/common/simulation.hpp"
 #include "io/studies/convergence.hpp"
+#include "io/studies/study_run.hpp"
 
 namespace carom {
-
-/// A probe and its columns.
-struct StudyQuantity {
-  std::string name;
-  std::vector<std::string> columns;
-};
-
-struct StudyRun {
-  std::string word;  ///< the value as given by the user
-  double value = 0;
-  RunStatus status = RunStatus::completed;
-  std::string failure;
-  Samples samples;
-  RunStatistics statistics;
-  double seconds = 0;
-  std::vector<ProbeError> errors;  ///< one per quantity; empty without a reference
-};
 
 /// Orders of a quantity: of each run relative to the preceding run, if both have errors, and fitted to all runs.
 struct StudyOrders {
@@ -36,9 +19,10 @@ struct StudyOrders {
 
 struct Study {
   std::string model, file;     ///< name and file of the model
-  std::string label, pointer;  ///< name and pointer of the varied number
+  std::string label, pointer;  ///< name and pointer of what varies
+  bool numbers = true;         ///< false: the values are no numbers, and there are no orders
   bool finer_is_smaller = true;
-  std::vector<std::string> subproblems;
+  std::optional<TimeWindow> window;  ///< of the errors
   std::vector<StudyQuantity> quantities;
   std::vector<StudyRun> runs;
   std::string reference;            ///< description of the reference; empty: no reference
@@ -46,14 +30,16 @@ struct Study {
   RunStatus status = RunStatus::completed;
 };
 
+/// The orders of a quantity over StudyRun::value; sign: 1 if errors of finer runs belong to smaller values, else -1.
+StudyOrders orders_of(const std::vector<StudyRun>& runs, std::size_t quantity, int sign);
 /// Computes the orders, which are positive if errors decrease in finer runs.
 void find_orders(Study& study);
 
 std::string study_table(const Study& study);
 /// The names of the three files.
 std::vector<std::string> study_files();
-/// Creates the directory. Throws FileError if files cannot be written there.
-void prepare_study(const std::filesystem::path& directory);
+/// Creates the directory. Throws FileError if files of these names cannot be written there.
+void prepare_study(const std::filesystem::path& directory, const std::vector<std::string>& files);
 /// Writes the files. Throws FileError.
 void write_study(const Study& study, const std::filesystem::path& directory);
 

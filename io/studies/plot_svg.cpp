@@ -19,12 +19,6 @@ constexpr double gap = 17;  // distance between lines of text
 constexpr std::array<const char*, 7> colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#e69f00", "#56b4e9", "#000000"};
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  return out;
-}
-
 /// An axis: low and high are logarithms to base 10.
 struct Axis {
   double low = 0, high = 1, from = 0, to = 1;  // from, to: positions on the sheet
@@ -62,7 +56,9 @@ class Sheet {
     for (const LogPlot::Series& s : plot.series) {
       std::vector<std::pair<double, double>> points;
       for (std::size_t i = 0; i < std::min(s.x.size(), s.y.size()); ++i)
-        if (s.x[i] > 0 && s.y[i] > 0 && std::isfinite(s.x[i]) && std::isfinite(s.y[i]))
+        if (!plot.categories.empty() && s.y[i] > 0 && std::isfinite(s.y[i]))
+          points.emplace_back(s.x[i], std::log10(s.y[i]));
+        else if (s.x[i] > 0 && s.y[i] > 0 && std::isfinite(s.x[i]) && std::isfinite(s.y[i]))
           points.emplace_back(std::log10(s.x[i]), std::log10(s.y[i]));
       std::sort(points.begin(), points.end());
       for (const auto& [a, b] : points) x.push_back(a), y.push_back(b);
@@ -71,10 +67,13 @@ class Sheet {
     for (const LogPlot::Series& s : plot.series)
       width_ = std::max(width_, right + 66 + 7.6 * static_cast<double>(s.name.size()));
     x_ = axis_over(x, left, right);
+    if (!plot.categories.empty()) x_ = {-0.5, static_cast<double>(plot.categories.size()) - 0.5, left, right};
     // space below for the lines of whole orders
     y_ = axis_over(y, bottom, top);
     if (!plot.slopes.empty()) y_.low -= 0.12 * y_.span();
   }
+
+  double width() const { return width_; }
 
   std::string text() {
     out_ = fmt::format(
@@ -91,7 +90,7 @@ class Sheet {
                         right - left, bottom - top);
     label(0.5 * (left + right), bottom + 50, "middle", plot_.x_label);
     out_ += fmt::format("<text transform='translate({},{}) rotate(-90)' text-anchor='middle'>{}</text>\n", 26,
-                        0.5 * (top + bottom), escaped(plot_.y_label));
+                        0.5 * (top + bottom), svg_escaped(plot_.y_label));
     legend();
     return out_ + "</svg>\n";
   }
@@ -100,7 +99,7 @@ class Sheet {
   void label(double x, double y, const char* anchor, const std::string& words, const char* style = "") {
     if (!words.empty())
       out_ += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='{}' {}>{}</text>\n", x, y, anchor, style,
-                          escaped(words));
+                          svg_escaped(words));
   }
   void line(double x1, double y1, double x2, double y2, const char* style) {
     out_ += fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' {}/>\n", x1, y1, x2, y2, style);
@@ -109,6 +108,14 @@ class Sheet {
   void grid() {
     for (const bool horizontal : {true, false}) {
       const Axis& axis = horizontal ? x_ : y_;
+      if (horizontal && !plot_.categories.empty()) {
+        for (std::size_t i = 0; i < plot_.categories.size(); ++i) {
+          const double place = axis.place(static_cast<double>(i));
+          line(place, top, place, bottom, "stroke='#cccccc'");
+          tick(true, place, svg_escaped(plot_.categories[i]));
+        }
+        continue;
+      }
       const int first = static_cast<int>(std::floor(axis.low)), last = static_cast<int>(std::ceil(axis.high));
       const int stride = std::max(1, (last - first) / 10);
       const auto rule = [&](double place, const char* style) {
@@ -172,7 +179,7 @@ class Sheet {
   }
 
   static std::string marker(std::size_t i, double x, double y) {
-    const char* const colour = colours[i % colours.size()];
+    const char* const colour = series_colour(i);
     const std::string style = fmt::format("fill='white' stroke='{}' stroke-width='1.8'", colour);
     switch (i % 4) {
       case 0:
@@ -191,8 +198,8 @@ class Sheet {
     for (const auto& [a, b] : points_[i])
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x_.place(a), y_.place(b));
     if (path.empty()) return;
-    out_ +=
-        fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='1.8'/>\n", path, colours[i % colours.size()]);
+    if (plot_.categories.empty())
+      out_ += fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='1.8'/>\n", path, series_colour(i));
     for (const auto& [a, b] : points_[i]) out_ += marker(i, x_.place(a), y_.place(b));
   }
 
@@ -203,7 +210,7 @@ class Sheet {
       const double x = right + 18;
       out_ +=
           fmt::format("<line x1='{0:.1f}' y1='{2:.1f}' x2='{1:.1f}' y2='{2:.1f}' stroke='{3}' stroke-width='1.8'/>\n",
-                      x, x + 26, y, colours[i % colours.size()]);
+                      x, x + 26, y, series_colour(i));
       out_ += marker(i, x + 13, y);
       label(x + 34, y + 4.5, "start", plot_.series[i].name);
     }
@@ -221,5 +228,29 @@ class Sheet {
 }  // namespace
 
 std::string svg_text(const LogPlot& plot) { return Sheet(plot).text(); }
+
+std::string svg_text(const std::vector<LogPlot>& plots) {
+  double width = 0;
+  std::string inner;
+  for (std::size_t i = 0; i < plots.size(); ++i) {
+    Sheet sheet(plots[i]);
+    width = std::max(width, sheet.width());
+    // an svg in an svg is placed by x and y
+    std::string text = sheet.text();
+    text.insert(4, fmt::format(" y='{}'", static_cast<double>(i) * height));
+    inner += text;
+  }
+  return fmt::format(
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1}' width='{0}' height='{1}'>\n{2}</svg>\n", width,
+      height * static_cast<double>(plots.size()), inner);
+}
+
+std::string svg_escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return out;
+}
+
+const char* series_colour(std::size_t i) { return colours[i % colours.size()]; }
 
 }  // namespace carom

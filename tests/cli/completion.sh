@@ -93,6 +93,17 @@ expect carom run ball.json --set /integrator/newton/method=f '=>' '/integrator/n
 expect carom run ball.json --set /output/vtu/enabled = t '=>' 'true '
 expect carom run ball.json --set /integrator/step = '' '=>' ''
 
+# methods of a comparison, as bash parts the words
+expect carom compare ball.json --integrators mor '=>' 'moreau_jean'
+expect carom compare ball.json --integrators nsga_decoupled,mor '=>' 'nsga_decoupled,moreau_jean'
+expect carom compare ball.json --integrators b = mor '=>' 'moreau_jean'
+expect carom compare ball.json --integrators moreau_jean : the '=>' 'theta='
+expect carom compare ball.json --integrators moreau_jean : '=>' 'step=' 'duration=' 'start_time=' 'max_subdivisions=' 'theta=' 'max_iterations=' 'tolerance=' 'constraint_tolerance='
+expect carom compare ball.json --integrators nsga_decoupled : force_corrections = t '=>' 'true'
+expect carom compare ball.json --integrators a = nsga_decoupled : test = paper,mo '=>' 'paper,moreau_jean'
+expect carom compare ball.json --integrators=moreau_jean:the '=>' '--integrators=moreau_jean:theta='
+expect carom converge ball.json --vary /integrator/force '=>' '/integrator/force_corrections='
+
 # keys, as the manual takes them: every one that completion leads to is known there
 expect carom schema /sect '=>' /sections/
 expect carom schema sect '=>' sections/

@@ -253,7 +253,8 @@ BodyType beam_type() {
           .fields = BeamBlock::fields,
           .takes_material = is_linear_elastic,
           .problems = section_problems,
-          .line_load_shares = line_load_shares};
+          .line_load_shares = line_load_shares,
+          .references = {"sonneville_2014", "bruels_cardona_arnold_2012"}};
 }
 
 }  // namespace carom

@@ -39,7 +39,10 @@ IntegratorType moreau_jean_type() {
   return {"moreau_jean",
           "time stepping on velocities and impulses: contacts and joints hold at velocity level and drift at position "
           "level",
-          MoreauJean::method_info(), moreau_jean_spec, build};
+          MoreauJean::method_info(),
+          moreau_jean_spec,
+          build,
+          {"moreau_1988", "jean_1999", "di_stasio_2019"}};
 }
 
 }  // namespace carom

@@ -36,7 +36,10 @@ IntegratorType nsga_decoupled_type() {
   return {"nsga_decoupled",
           "decoupled nonsmooth generalized-alpha: smooth motion, position correction and velocity jump one after the "
           "other",
-          NsgaDecoupled::method_info(), nsga_spec, build};
+          NsgaDecoupled::method_info(),
+          nsga_spec,
+          build,
+          {"cosimo_2020", "chung_hulbert_1993", "arnold_bruels_2007", "bruels_acary_cardona_2014"}};
 }
 
 }  // namespace carom

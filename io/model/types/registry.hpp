@@ -93,6 +93,10 @@ struct BodyType {
   /// What the points of a built body bear of a load along the body, in order; null: it takes no "line_force" or
   /// "line_torque".
   std::vector<LineShare> (*line_load_shares)(const BodyInfo& body) = nullptr;
+  /// Keys of the papers of its formulation: io/studies/bibliography.cpp.
+  std::vector<std::string> references{};
+  /// Those of what only some of its bodies use, by their resolved keys; null: none.
+  std::vector<std::string> (*option_references)(const nlohmann::json& body) = nullptr;
 };
 /// Keys that bodies share.
 spec::Key body_name();
@@ -220,6 +224,10 @@ struct IntegratorType {
   spec::Node (*keys)();
   /// Reads the options. Precondition: scales and weight of the model are known.
   Model::MakeIntegrator (*build)(const nlohmann::json& integrator, const Model& model);
+  /// Keys of the papers of the method: io/studies/bibliography.cpp.
+  std::vector<std::string> references{};
+  /// Those of what only some options use, by the resolved section; null: none.
+  std::vector<std::string> (*option_references)(const nlohmann::json& integrator) = nullptr;
 };
 IntegratorType nsga_decoupled_type();
 std::vector<IntegratorType> coupled_nsga_types();

@@ -325,7 +325,8 @@ BodyType rigid_type() {
           .one_node = true,
           .is_sphere =
               [](const json& body) { return body.contains("shape") && text_of(body["shape"], "type") == "sphere"; },
-          .sphere_words = "a rigid body with the shape of a sphere"};
+          .sphere_words = "a rigid body with the shape of a sphere",
+          .references = {"bruels_cardona_arnold_2012"}};
 }
 
 }  // namespace carom

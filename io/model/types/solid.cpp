@@ -271,7 +271,14 @@ BodyType solid_type() {
           .sets_in_joints = true,
           .fields = solid_fields,
           .takes_material = [](const MaterialType& type) { return type.law != nullptr; },
-          .problems = law_problems};
+          .problems = law_problems,
+          .option_references =
+              [](const json& body) {
+                std::vector<std::string> keys;
+                if (text(body["locking"]) == "incompatible_modes") keys.emplace_back("taylor_1976");
+                if (text(body["mesh"]["type"]) == "gmsh") keys.emplace_back("geuzaine_remacle_2009");
+                return keys;
+              }};
 }
 
 }  // namespace carom

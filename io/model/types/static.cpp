@@ -55,8 +55,15 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
 }  // namespace
 
 IntegratorType static_type() {
-  return {"static", "static equilibria along a path of loads, without inertia: nothing moves but by its loads",
-          StaticEquilibrium::method_info(), static_spec, build};
+  return {"static",
+          "static equilibria along a path of loads, without inertia: nothing moves but by its loads",
+          StaticEquilibrium::method_info(),
+          static_spec,
+          build,
+          {},
+          [](const json& in) {
+            return in["control"] == "arc_length" ? std::vector<std::string>{"riks_1979"} : std::vector<std::string>{};
+          }};
 }
 
 }  // namespace carom
