@@ -91,7 +91,7 @@ TEST_CASE("event driven: impacts that accumulate end the run, or end in contact 
 TEST_CASE("event driven: a contact opens when its force vanishes, which is located") {
   // The floor falls away with 20 t: the force m (g - 20 t) vanishes at 0.5; then the mass falls freely.
   json model = falling(0, 0, 0.3, {{"step", 0.013}, {"duration", 0.8}});
-  model["contacts"][0]["obstacle"]["motion"] = {{"position", {0, 0, "-10*t^3/3"}}};
+  model["contacts"][0]["obstacle"]["motion"] = {{"translation", {0, 0, "-10*t^3/3"}}};
   ModelRun run = ModelRun::of_text(model.dump());
   double release = 0;
   REQUIRE(run.run([&](const StepView& view) {
