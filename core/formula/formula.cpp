@@ -172,7 +172,9 @@ int Formula::degree_in(std::size_t n) const {
       case Op::negative:
         break;
       case Op::power_integer:
-        if (in.index == 2)
+        if (in.index == 0)
+          top = constant;
+        else if (in.index == 2)
           top = product(top, top);
         else if (in.index != 1 && top > others)
           top = any;

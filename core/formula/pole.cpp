@@ -14,20 +14,19 @@ constexpr double steep = 1;     // change by the rate at an end over the value t
 
 // f(s) gives a TimeValue.
 template <class F>
-bool grows_beyond_bounds(const F& f, double a, double b) {
+bool grows_beyond_bounds(const F& f, double a, double b, bool ends) {
   const TimeValue at_a = f(a), at_b = f(b);
   const double h = b - a;
   // rounding at a root of f is no measure of f, hence the changes by the rates
-  const auto size = [&](const TimeValue& x) { return std::max(std::abs(x.value), std::abs(x.rate) * h); };
+  const auto size = [&](const TimeValue& x) { return std::max(std::abs(x.value), std::abs(x.rate) * h / beyond); };
   const double bound = beyond * std::max(size(at_a), size(at_b));
   if (!std::isfinite(bound) || bound == 0) return false;
 
   // an end that lies on a pole but for rounding
   const auto on_pole = [&](const TimeValue& x, const TimeValue& other) {
-    return std::abs(x.value) > at_end * std::abs(other.value) && std::abs(x.rate) * h > at_end * std::abs(x.value) &&
-           std::abs(x.rate) > at_end * std::abs(other.rate);
+    return std::abs(x.value) > at_end * std::abs(other.value) && std::abs(x.rate) * h > at_end * std::abs(x.value);
   };
-  if (on_pole(at_b, at_a) || on_pole(at_a, at_b)) return true;
+  if (ends && (on_pole(at_b, at_a) || on_pole(at_a, at_b))) return true;
 
   // a change of sign: |f| falls to a root, stays at a jump, and grows at a pole
   if ((at_a.value < 0) != (at_b.value < 0)) {
@@ -59,7 +58,7 @@ bool grows_beyond_bounds(const F& f, double a, double b) {
 }  // namespace
 
 bool has_pole(const TimeFunction& f, double a, double b) {
-  return !f.is_constant() && grows_beyond_bounds([&](double t) { return f.evaluate(t); }, a, b);
+  return !f.is_constant() && grows_beyond_bounds([&](double t) { return f.evaluate(t); }, a, b, true);
 }
 
 bool has_pole(const Formula& f, std::span<const double> x_0, std::span<const double> x_1, std::span<double> x,
@@ -75,7 +74,7 @@ bool has_pole(const Formula& f, std::span<const double> x_0, std::span<const dou
         for (std::size_t i = 0; i < n; ++i) place[i] = s < 1 ? x_0[i] + s * rate[i] : x_1[i];
         return f.along(place, rate, zero);
       },
-      0, 1);
+      0, 1, false);
 }
 
 }  // namespace carom

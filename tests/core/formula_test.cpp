@@ -443,7 +443,7 @@ TEST_CASE("formula: a variable may be a rate with a mark") {
 
 TEST_CASE("formula: the degree is that of a polynomial with constant coefficients, or any") {
   const auto degree = [](const char* text) { return Formula(text, {"x", "y", "t"}, {{"k", 2.5}}).degree_in(2); };
-  for (const char* text : {"3", "k^2", "sin(t)", "t^3/2", "0*x", "x^0"}) {
+  for (const char* text : {"3", "k^2", "sin(t)", "t^3/2", "x^0"}) {
     CAPTURE(text);
     CHECK(degree(text) == 0);
   }
