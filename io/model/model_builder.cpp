@@ -288,7 +288,7 @@ class Builder {
   void check_path() {
     const json& integrator = root_["integrator"];
     if (!integrator.contains("control") || integrator["control"] != "arc_length") return;
-    if (root_["loads"].empty() && vec3(root_["gravity"]).isZero(0))
+    if (root_["loads"].empty() && vec3(root_["gravity"]).isZero(0) && !model_->system.has_forces(force_external))
       error("/integrator/control",
             "the length of the path is measured by the growth of the loads: with \"arc_length\" expected loads or "
             "gravity");

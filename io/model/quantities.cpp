@@ -461,7 +461,7 @@ std::vector<Quantity> make_table() {
       of_coordinate("coordinate_acceleration", "its second derivative, without the jumps", coordinate_acceleration),
       of_constraint(
           "constraint_multiplier",
-          "multiplier of a constraint of coordinates, \"pendulum.rod\", and of the impulse of the step over the "
+          "smooth multiplier of a constraint of coordinates, \"pendulum.rod\", plus the impulse of the step over the "
           "step's length; times dg/dq the force on the coordinates",
           multiplier),
       of_constraint("constraint_value", "the value g of its formula, which should be zero", constraint_value),

@@ -54,6 +54,7 @@ class ModelInspection {
       Inventory::Body body;
       body.name = info.name;
       body.type = info.type;
+      body.in_space = info.in_space;
       Vec3 first = Vec3::Zero(), sum = Vec3::Zero();
       for (const int node : info.nodes) {
         for (int c = 0; c < 6; ++c) body.equations += system_.dofs().equation(node, c) >= 0 ? 1 : 0;
