@@ -338,3 +338,23 @@ TEST_CASE("coordinates: a root of a force, a kink and a jump are no poles") {
     CHECK(run.run() == RunStatus::completed);
   }
 }
+
+TEST_CASE("coordinates: a body with x and y is a point of pictures, another body is not drawn") {
+  const auto body = [](const char* name, const char* first, const char* second) {
+    return std::string(R"json({"name": ")json") + name + R"json(", "type": "coordinates", "masses": [1, 1],
+        "coordinates": [{"name": ")json" +
+           first + R"json(", "position": 3, "velocity": -1}, {"name": ")json" + second +
+           R"json(", "position": 5}], "gaps": [{"name": "wall", "formula": ")json" + first + R"json( - 2"}]})json";
+  };
+  ModelRun drawn = ModelRun::of_text(model(body("a", "y", "x") + ", " + body("b", "y", "z"), 0.1, 1));
+  CHECK(drawn.model->output.vtu);
+  CHECK(drawn.model->bodies[0].has_place());
+  CHECK_FALSE(drawn.model->bodies[1].has_place());
+  const State& s = drawn.state();
+  const auto place = [&](int row) { return drawn.system().row_contact_place(row, s.q, s.v, s.t); };
+  CHECK(place(0).point == Vec3(5, 3, 0));
+  CHECK(place(0).normal == Vec3(0, 1, 0));
+  CHECK(place(1).point == Vec3(0, 0, 0));
+  CHECK(place(1).normal == Vec3(0, 0, 0));
+  CHECK_FALSE(ModelRun::of_text(model(body("b", "p", "r"), 0.1, 1)).model->output.vtu);
+}
