@@ -98,7 +98,7 @@ FormulaError::FormulaError(std::size_t offset, std::string message, std::string 
 Formula::Formula(std::string_view text, std::span<const std::string> variables, const Parameters& parameters)
     : text_(text.substr(0, max_length + 1)), variable_count_(variables.size()) {
   // check the names of variables and parameters
-  const auto check_name = [](const std::string& name, const char* kind) {
+  const auto check_name = [](std::string_view name, const char* kind) {
     if (!is_identifier(name))
       throw std::invalid_argument(quoted(name) + " cannot be the name of a " + kind +
                                   ": expected a letter, then letters, digits or underscores");
@@ -107,7 +107,7 @@ Formula::Formula(std::string_view text, std::span<const std::string> variables, 
                                   ": it is a constant or a function of formulas");
   };
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    check_name(variables[i], "variable");
+    check_name(without_rate_mark(variables[i]), "variable");
     if (std::find(variables.begin(), variables.begin() + static_cast<std::ptrdiff_t>(i), variables[i]) !=
         variables.begin() + static_cast<std::ptrdiff_t>(i))
       throw std::invalid_argument("the variable " + quoted(variables[i]) + " is given twice");
@@ -142,6 +142,63 @@ bool Formula::is_valid_name(std::string_view name) {
 bool Formula::is_constant() const { return used_.empty(); }
 
 bool Formula::depends_on(std::size_t i) const { return std::binary_search(used_.begin(), used_.end(), i); }
+
+int Formula::degree_in(std::size_t n) const {
+  if (used_.empty() || used_.front() >= n) return 0;
+  // what is known of a number on the stack: a function of the other variables alone, or the degree
+  constexpr int constant = 0, others = 1, affine = 2, quadratic = 3, any = 4;
+  std::array<int, max_depth> stack{};
+  std::size_t size = 0;
+  const auto product = [](int a, int b) {
+    if (a == constant || b == constant) return std::max(a, b);
+    if (a == others && b == others) return others;
+    return a == affine && b == affine ? quadratic : any;
+  };
+  for (const Instruction& in : code_) {
+    int& top = stack[size == 0 ? 0 : size - 1];
+    switch (in.op) {
+      case Op::number:
+        stack[size++] = constant;
+        break;
+      case Op::variable:
+        stack[size++] = used_[static_cast<std::size_t>(in.index)] < n ? affine : others;
+        break;
+      case Op::jump:
+      case Op::jump_if_zero:
+        return any_degree;
+      case Op::add_number:
+      case Op::multiply_number:
+      case Op::divide_number:
+      case Op::negative:
+        break;
+      case Op::power_integer:
+        if (in.index == 0)
+          top = constant;
+        else if (in.index == 2)
+          top = product(top, top);
+        else if (in.index != 1 && top > others)
+          top = any;
+        break;
+      case Op::plus:
+      case Op::minus:
+        --size;
+        stack[size - 1] = std::max(stack[size - 1], stack[size]);
+        break;
+      case Op::times:
+        --size;
+        stack[size - 1] = product(stack[size - 1], stack[size]);
+        break;
+      default: {
+        // other functions of other variables alone are such functions, too
+        const std::size_t operands = in.op < Op::plus ? 1 : in.op == Op::smoothstep ? 3 : 2;
+        int most = constant;
+        for (std::size_t k = 0; k < operands; ++k) most = std::max(most, stack[--size]);
+        stack[size++] = most > others ? any : most;
+      }
+    }
+  }
+  return stack[0] <= others ? 0 : stack[0] == any ? any_degree : stack[0] - others;
+}
 
 double Formula::value(std::span<const double> x) const {
   assert(x.size() == variable_count_);

@@ -19,6 +19,7 @@
 //   unary  -  +  !
 //   ^                              right associative: 2^3^2 = 2^9; -x^2 = -(x^2); 2^-x is allowed
 //   numbers (1, .5, 1e-3), names, (expression), function(arguments)
+// A variable may end with a mark, as in x', the rate of x. Parameters, constants and functions have no mark.
 //
 // Constants: pi, e. Functions: sin cos tan asin acos atan atan2(y,x) sinh cosh tanh exp log (natural) log10 sqrt cbrt
 // abs sign floor step(x) (0 for x < 0, else 1) min(a,b,...) max(a,b,...) pow(x,y) hypot(x,y) mod(x,y) (sign of y)
@@ -96,6 +97,11 @@ class Formula {
   bool is_constant() const;
   /// True if variable `i` occurs in the code (after folding of constants).
   bool depends_on(std::size_t i) const;
+  /// Degree of the formula as a polynomial of its first n variables, 0 to 2, if the coefficients of the highest powers
+  /// are constant and only the terms without these variables depend on other ones; any_degree in all other cases, and
+  /// where the structure of the formula does not show the degree.
+  int degree_in(std::size_t n) const;
+  static constexpr int any_degree = 3;
 
   /// f(x). x has variable_count() entries, here and in the functions below.
   double value(std::span<const double> x) const;

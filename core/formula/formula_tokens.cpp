@@ -86,6 +86,7 @@ void Tokens::next() {
   } else if (is_letter(c)) {
     token_.kind = Token::Kind::name;
     while (is_letter(peek()) || is_digit(peek())) ++position_;
+    if (peek() == rate_mark) ++position_;
   } else {
     token_.kind = Token::Kind::symbol;
     static constexpr std::array<std::string_view, 6> doubles{"<=", ">=", "==", "!=", "&&", "||"};

@@ -10,6 +10,12 @@ namespace carom::formula_detail {
 /// True for a letter or underscore, followed by letters, digits or underscores.
 bool is_identifier(std::string_view name);
 
+/// Ends the name of a rate, as in x'.
+inline constexpr char rate_mark = '\'';
+inline std::string_view without_rate_mark(std::string_view name) {
+  return name.ends_with(rate_mark) ? name.substr(0, name.size() - 1) : name;
+}
+
 /// `s` in quotes for a message: shortened, with unprintable bytes as \xNN.
 std::string quoted(std::string_view s);
 

@@ -24,6 +24,7 @@ struct ConstraintTraits {
   bool moving = false;                ///< g depends on t: g_t is not identically zero
   bool searching = false;             ///< find_candidates() may bind items to other nodes
   bool passable = false;              ///< gaps may be open at both ends of a motion through the contact
+  bool has_formulas = false;          ///< formulas of the model file give g: see undefined_formula
 };
 
 /// Data of a row's contact law; joints keep the defaults.
@@ -102,6 +103,13 @@ class ConstraintBlock {
   /// is open at both ends, or the bodies that overlap at the end and have no item; empty if there are none. Called only
   /// if `passable` is true.
   virtual std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
+    (void)start, (void)end;
+    return {};
+  }
+
+  /// The first formula without a finite value or derivative at the end of a step, or with a pole within; empty: none.
+  /// Called only if `has_formulas` is true.
+  virtual std::string undefined_formula(const ConstraintInput& start, const ConstraintInput& end) const {
     (void)start, (void)end;
     return {};
   }

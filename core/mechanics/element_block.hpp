@@ -40,12 +40,20 @@ struct BlockTraits {
   bool mixed_tangent = false;        ///< add_tangent reads ElementTangent::mixed_q; needs constant_mass
   bool may_invert =
       false;  ///< force stays finite for det F <= 0, so inversion must be tested separately: see inverted_item
+  bool has_formulas = false;  ///< formulas of the model file give forces or masses: see formula_fault
+};
+
+/// What a step must not end with. `where`: a formula without a finite value or derivative, or with a pole within the
+/// step, or if `mass` is set a coordinate at which the mass matrix is not positive semidefinite; empty: nothing.
+struct FormulaFault {
+  std::string where;
+  bool mass = false;
 };
 
 struct Energies {
   double kinetic = 0;
   double elastic = 0;
-  double potential = 0;  ///< potential of conservative loads; System adds gravity
+  double potential = 0;  ///< potential of conservative forces other than elastic ones; System adds gravity
 };
 
 /// The state that an evaluation may read.
@@ -108,6 +116,13 @@ class ElementBlock {
   virtual int inverted_item(Range range, const ElementInput& in) const {
     (void)range, (void)in;
     return -1;
+  }
+
+  /// The first fault of the block's formulas at the end of a step, or within. Local velocities are of all items. Called
+  /// only if `has_formulas` is true.
+  virtual FormulaFault formula_fault(const ElementInput& start, const ElementInput& end) const {
+    (void)start, (void)end;
+    return {};
   }
 
   /// What is wrong with the place of an element, as part of a sentence that names it; empty: nothing.

@@ -135,6 +135,7 @@ void System::finalize() {
     block.bind(dofs_);
     searching_ = searching_ || block.traits().searching;
     passable_ = passable_ || block.traits().passable;
+    has_formulas_ = has_formulas_ || block.traits().has_formulas;
     for (int row = 0; row < block.rows(); ++row) row_kinds_ = row_kinds_ | block.row_kind(row);
     first_row_.push_back(rows_);
     for (int item = 0; item < block.topology().items; ++item)
@@ -149,6 +150,7 @@ void System::finalize() {
   find_solid_nodes();
 
   // traits of the system
+  bool only_points = true;  // have unsymmetric elements
   for (const auto& block : elements_) {
     block->bind(dofs_);
     const BlockTraits& t = block->traits();
@@ -157,6 +159,10 @@ void System::finalize() {
     symmetric_ = symmetric_ && t.symmetric;
     velocity_dependent_ = velocity_dependent_ || t.velocity_dependent;
     constant_mass_ = constant_mass_ && t.constant_mass;
+    has_formulas_ = has_formulas_ || t.has_formulas;
+    only_points = only_points && (t.symmetric || std::ranges::none_of(block->topology().nodes, [&](int node) {
+                                    return node >= 0 && dofs_.kind(node) == NodeKind::scalar;
+                                  }));
   }
   for (const auto& block : constraints_)
     if ((block->traits().kind == RowKind::bilateral)) {
@@ -165,7 +171,7 @@ void System::finalize() {
       symmetrisable_ = symmetrisable_ && block->traits().linear;
     }
   symmetric_ = symmetric_ && symmetrisable_;
-  symmetrisable_ = symmetric_ || (symmetrisable_ && dofs_.frames() == 0);
+  symmetrisable_ = symmetric_ || (symmetrisable_ && only_points && dofs_.frames() == 0);
 
   // the saddle-point pattern: elements, geometric terms of every candidate constraint, bilateral rows, diagonal
   const int n = size();
@@ -458,6 +464,27 @@ std::string System::undefined_formula(double from, double to) const {
     if (!std::isfinite(x.value) || (w.with_rate && !std::isfinite(x.rate)) || has_pole(w.formula, from, to))
       return w.name;
   }
+  return {};
+}
+
+FormulaFault System::formula_fault(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1) const {
+  if (!has_formulas_) return {};
+  ThreadScratch& scratch = work_->thread_scratch[0];
+  for (std::size_t b = 0; b < elements_.size(); ++b) {
+    const ElementBlock& block = *elements_[b];
+    if (!block.traits().has_formulas) continue;
+    const Range all{0, block.topology().items};
+    gather(block.topology(), element_tables_[b]->equations, all, v_0.data(), scratch.v.data());
+    gather(block.topology(), element_tables_[b]->equations, all, v_1.data(), scratch.a.data());
+    FormulaFault fault = block.formula_fault({q_0.data(), scratch.v.data(), t_0}, {q_1.data(), scratch.a.data(), t_1});
+    if (!fault.where.empty()) return fault;
+  }
+  for (const auto& block : constraints_)
+    if (block->traits().has_formulas)
+      if (std::string formula =
+              block->undefined_formula({q_0.data(), nullptr, t_0, nullptr}, {q_1.data(), nullptr, t_1, nullptr});
+          !formula.empty())
+        return {std::move(formula), false};
   return {};
 }
 

@@ -157,6 +157,10 @@ class System {
   /// The name of a watched formula whose value (or rate, if a block uses the rate) is not finite at the end of a step,
   /// or that has a pole within; empty if all are finite.
   std::string undefined_formula(double from, double to) const;
+  /// True if formulas of coordinates give forces, masses, constraints or gaps.
+  bool has_formulas() const { return has_formulas_; }
+  /// The first fault of these formulas at the end of the step from (q_0, v_0, t_0) to (q_1, v_1, t_1), or within.
+  FormulaFault formula_fault(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1) const;
   /// The element that gains most energy from (q_0, v_0) to (q_1, v_1), with the remark that the element makes there;
   /// empty if none gains any.
   std::string element_of_largest_gain(In q_0, In v_0, In q_1, In v_1, double t) const;
@@ -279,7 +283,7 @@ class System {
        constant_mass_ = true, massless_ = false;
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
-  bool driven_ = false, searching_ = false, passable_ = false;
+  bool driven_ = false, searching_ = false, passable_ = false, has_formulas_ = false;
   long left_out_ = 0;
   RowSelection row_kinds_;
   bool parallel_ = false;

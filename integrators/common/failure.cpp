@@ -42,6 +42,8 @@ const char* text_of(FailureReason reason) {
       return "the state is not finite";
     case FailureReason::undefined_formula:
       return "a formula has no finite value";
+    case FailureReason::indefinite_mass:
+      return "a mass matrix is not positive definite";
     case FailureReason::inverted_element:
       return "an element is inverted";
     case FailureReason::missed_contact:

@@ -16,6 +16,10 @@ namespace {
 // cost as much as the step.
 constexpr int large_model = 2000, timed_step = 16;
 
+FailureReason reason_of(const FormulaFault& fault) {
+  return fault.mass ? FailureReason::indefinite_mass : FailureReason::undefined_formula;
+}
+
 bool same_sizes(const State& a, const State& b) {
   return a.q.size() == b.q.size() && a.v.size() == b.v.size() && a.lambda.size() == b.lambda.size() &&
          a.active.size() == b.active.size() && a.history.size() == b.history.size();
@@ -77,15 +81,41 @@ bool Integrator::guarded(State& state, double h) {
 
   guard_.begin(state);
   if (info_.judges_parts) kept_guard_ = guard_;
-  if (!advance(scales, state, other_, report_)) return false;
+  if (!advance(scales, state, other_, report_)) {
+    blame_formula(state, h);
+    return false;
+  }
   other_.t = state.t + h;
   other_.last_h = h;
   other_.step = state.step;
+  if (FormulaFault fault = system_->formula_fault(state.q, state.v, state.t, other_.q, other_.v, other_.t);
+      !fault.where.empty())
+    return refuse(reason_of(fault), std::move(fault.where));
   if (std::string element = system_->inverted_element(other_.q, other_.t, info_.forces_at_end); !element.empty())
     return refuse(FailureReason::inverted_element, std::move(element));
   if (std::string item = system_->missed_contact(state.q, state.t, other_.q, other_.t); !item.empty())
     return refuse(FailureReason::missed_contact, std::move(item));
   return true;
+}
+
+// Where numbers became infinite, a formula of coordinates may be the cause: one without a value where the iteration
+// ended, or where the bodies would be if they kept their velocities.
+void Integrator::blame_formula(const State& state, double h) {
+  if (!system_->has_formulas() || report_.reason != FailureReason::not_finite) return;
+  const auto finite = [](const Vector& x) { return std::isfinite(norm(x)); };
+  FormulaFault fault;
+  if (finite(other_.q) && finite(other_.v))
+    fault = system_->formula_fault(state.q, state.v, state.t, other_.q, other_.v, state.t + h);
+  if (fault.where.empty()) {
+    other_.v = state.v;
+    Vector& d = other_.acceleration;
+    for (std::size_t i = 0; i < d.size(); ++i) d[i] = h * state.v[i];
+    system_->retract(state.q, d, other_.q);
+    fault = system_->formula_fault(state.q, state.v, state.t, other_.q, other_.v, state.t + h);
+  }
+  if (fault.where.empty()) return;
+  report_.reason = reason_of(fault);
+  report_.failed_item = std::move(fault.where);
 }
 
 bool Integrator::refuse(FailureReason reason, std::string item) {

@@ -150,6 +150,7 @@ class Integrator {
  private:
   bool guarded(State& state, double h);
   bool refuse(FailureReason reason, std::string item = {});
+  void blame_formula(const State& state, double h);
   void count_events(const State& before, const State& after);
   std::size_t failed_solver() const { return report_.failed >= 0 ? at(report_.failed) : 0; }
 

@@ -19,6 +19,7 @@ enum class FailureReason {
   nothing_holds_the_loads,
   state_not_finite,
   undefined_formula,
+  indefinite_mass,
   inverted_element,
   missed_contact,
   unexplained_energy,

@@ -40,6 +40,10 @@ int BuildContext::add_node(NodeKind kind, std::span<const double> configuration,
   return model.system.add_node(kind, configuration, name);
 }
 
+int BuildContext::add_coordinate(double value, const std::string& name, double rate) {
+  return add_node(NodeKind::scalar, {&value, 1}, name, Vec3(rate, 0, 0));
+}
+
 TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs) {
   const double start = time_settings(root()["integrator"]).start;
   try {

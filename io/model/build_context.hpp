@@ -46,6 +46,19 @@ class BuildContext {
   std::array<TimeFunction, 3> time_functions(const nlohmann::json& value, const std::string& pointer,
                                              Needs needs = Needs::value);
 
+  /// Adds a scalar coordinate with its initial value and rate.
+  int add_coordinate(double value, const std::string& name, double rate);
+  /// False for a scalar coordinate.
+  bool in_space(int node) const { return model.system.dofs().kind(node) != NodeKind::scalar; }
+
+  /// A constraint or gap of coordinates, which becomes a RowGroup of the model once rows are numbered.
+  struct FormulaRow {
+    std::string name, pointer;
+    const ConstraintBlock* block;
+    int item;
+  };
+  std::vector<FormulaRow> formula_rows;
+
   /// The point of a reference; an unknown point is an error at the pointer.
   AttachedPoint point(const nlohmann::json& reference, const std::string& pointer);
   /// The set of points of a reference such as "block.top"; null if there is no such set.
@@ -64,7 +77,8 @@ class BuildContext {
   const nlohmann::json& section(const std::string& name) const;
 
   double total_mass = 0;
-  double size = 0;  ///< size of the largest body
+  double size = 0;          ///< size of the largest body; of coordinates the largest value
+  double acceleration = 0;  ///< the largest acceleration that forces of coordinates give at the start
 
  private:
   std::vector<std::pair<Vec3, Vec3>> velocities_;  // one entry per node

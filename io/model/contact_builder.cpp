@@ -50,7 +50,7 @@ void ContactBuilder::read() {
 std::vector<RowGroup> ContactBuilder::groups() const {
   std::vector<RowGroup> groups;
   for (const Contact& contact : contacts_) {
-    RowGroup group{contact.name, {}, true, {}};
+    RowGroup group{contact.name, {}, true, {}, contact.pointer};
     for (const ConstraintBlock* block : contact.blocks)
       for (int row = 0, first = context_.first_row(*block); row < block->topology().items * block->rows(); ++row)
         group.rows.push_back(first + row);
@@ -232,6 +232,7 @@ std::shared_ptr<const PrescribedMotion> ContactBuilder::read_motion(const json& 
 double ContactBuilder::picture_size(double distance) const {
   Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
   for (int node = 0; node < context_.model.system.dofs().nodes(); ++node) {
+    if (!context_.in_space(node)) continue;
     const Vec3 x = context_.initial_place({node, Vec3::Zero()});
     low = low.cwiseMin(x);
     high = high.cwiseMax(x);

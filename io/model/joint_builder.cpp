@@ -142,8 +142,9 @@ void JointBuilder::collect() const {
     for (const auto& [name, handle] : item.parts.stops()) {
       const int row = rows_of(handle).front();
       joint.stops.push_back(row);
-      model.stops.push_back({name, {row}, true, joint.point});
+      model.stops.push_back({name, {row}, true, joint.point, ""});
     }
+    joint.pointer = "/joints/" + std::to_string(model.joints.size());
     model.joints.push_back(std::move(joint));
   }
 }

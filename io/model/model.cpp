@@ -21,7 +21,16 @@ const BodyInfo* Model::find_body(const std::string& name) const {
   return nullptr;
 }
 
+int Model::find_coordinate(const std::string& reference) const {
+  const BodyInfo* body = find_body(reference.substr(0, reference.find('.')));
+  if (body == nullptr || body->in_space) return -1;
+  for (const int node : body->nodes)
+    if (system.node_name(node) == reference) return node;
+  return -1;
+}
+
 std::optional<AttachedPoint> BodyInfo::find_point(const std::string& point) const {
+  if (!in_space) return std::nullopt;
   if (point.empty() && nodes.size() == 1) return AttachedPoint{nodes[0]};
   if (const auto it = points.find(point); it != points.end()) return it->second;
   if (!point.starts_with("node.")) return std::nullopt;
@@ -77,10 +86,11 @@ std::string Model::pointer_of_row(int row) const {
   const auto has = [row](const std::vector<int>& rows) {
     return std::find(rows.begin(), rows.end(), row) != rows.end();
   };
-  for (std::size_t i = 0; i < joints.size(); ++i)
-    if (has(joints[i].rows) || has(joints[i].stops)) return "/joints/" + std::to_string(i);
-  for (std::size_t i = 0; i < contacts.size(); ++i)
-    if (has(contacts[i].rows)) return "/contacts/" + std::to_string(i);
+  for (const JointInfo& joint : joints)
+    if (has(joint.rows) || has(joint.stops)) return joint.pointer;
+  for (const auto* groups : {&contacts, &constraints})
+    for (const RowGroup& group : *groups)
+      if (has(group.rows)) return group.pointer;
   return "";
 }
 

@@ -62,6 +62,11 @@ struct BodyInfo {
   std::vector<BodyElements> elements;  ///< of a flexible body, numbered through: "element.K"
   /// Faces of the surface by group: 3 or 4 nodes each (-1: no fourth node), counter-clockwise seen from outside.
   std::map<std::string, std::vector<std::array<int, 4>>> faces;
+  /// False for a body of coordinates, whose nodes are scalar and no points in space.
+  bool in_space = true;
+  /// Of such a body: the nodes of its coordinates x, y and z, which place it as a point in pictures; -1: no such node.
+  std::array<int, 3> axes{-1, -1, -1};
+  bool has_place() const { return in_space || axes[0] >= 0; }
 
   /// A named point or "node.K"; "" is the position of a single node. nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& point) const;
@@ -71,12 +76,13 @@ struct BodyInfo {
   void add_node_set(std::vector<double> shares);
 };
 
-/// The rows of a contact, joint or stop.
+/// The rows of a contact, joint, stop, or constraint of coordinates.
 struct RowGroup {
   std::string name;
   std::vector<int> rows;
   bool unilateral = false;
-  AttachedPoint point;  ///< for joints: the second point
+  AttachedPoint point;    ///< for joints: the second point
+  std::string pointer{};  ///< in the model file
 };
 
 /// A joint: its constraints, its free coordinates, and the drivers, springs and stops along them.
@@ -146,13 +152,16 @@ struct Model {
   std::vector<BodyInfo> bodies;
   std::vector<RowGroup> contacts;
   std::vector<JointInfo> joints;
-  std::vector<RowGroup> stops;  ///< stops of joints: "hinge.upper"
+  std::vector<RowGroup> stops;        ///< stops of joints: "hinge.upper"
+  std::vector<RowGroup> constraints;  ///< constraints of coordinates: "pendulum.rod"; their gaps are contacts
   std::vector<std::pair<AttachedPoint, AttachedPoint>> springs;
   double total_mass = 0;
   std::vector<ObstacleInfo> obstacles;
   std::vector<std::string> warnings;  ///< remarks about a valid model: initial penetrations, open joints
 
   const BodyInfo* find_body(const std::string& name) const;
+  /// The node of a coordinate, "pendulum.x"; -1 if there is no such coordinate.
+  int find_coordinate(const std::string& reference) const;
   /// The point of "body", "body.point" or "ground"; nullopt if there is no such point.
   std::optional<AttachedPoint> find_point(const std::string& reference) const;
   Vec3 place(const AttachedPoint& point, In q) const;

@@ -62,6 +62,7 @@ class Builder {
     model_->state_at_start = model_->state;
     joints_.collect();
     model_->contacts = contacts_.groups();
+    collect_formula_rows();
     check_rows();
     if (issues_.empty()) check_demands();
     if (!issues_.empty()) return nullptr;
@@ -205,7 +206,7 @@ class Builder {
         const double* x = q.data() + system.dofs().configuration_offset(node);
         const auto& [v, Omega] = context_.velocities()[static_cast<std::size_t>(node)];
         double sum = v.squaredNorm() + Omega.squaredNorm();
-        for (int k = 0; k < 3; ++k) sum += x[k] * x[k];
+        for (int k = 0; k < (context_.in_space(node) ? 3 : 1); ++k) sum += x[k] * x[k];
         if (system.dofs().kind(node) == NodeKind::frame) {
           const double norm = x[3] * x[3] + x[4] * x[4] + x[5] * x[5] + x[6] * x[6];
           finite = finite && std::abs(norm - 1) < 1e-9;
@@ -216,23 +217,39 @@ class Builder {
     }
   }
 
+  // Constraints and gaps of coordinates.
+  void collect_formula_rows() {
+    for (const BuildContext::FormulaRow& formula : context_.formula_rows) {
+      const bool unilateral = formula.block->traits().kind != RowKind::bilateral;
+      const int row = context_.first_row(*formula.block) + formula.item;
+      (unilateral ? model_->contacts : model_->constraints)
+          .push_back({formula.name, {row}, unilateral, {}, formula.pointer});
+    }
+  }
+
   void check_rows() {
     const System& system = model_->system;
     const State& state = model_->state;
+    // a projection may have moved coordinates to places without values
+    if (const FormulaFault fault = system.formula_fault(state.q, state.v, state.t, state.q, state.v, state.t);
+        !fault.where.empty())
+      error("", fault.mass ? "the mass matrix is not positive definite at " + fault.where + " at the start"
+                           : fault.where + " has no finite value or derivative at the start");
     Vector gaps(static_cast<std::size_t>(system.rows())), rates(gaps);
     system.gaps(state.q, state.t, all_rows, gaps);
     system.rates(state.q, state.v, state.t, all_rows, rates);
-    const auto check = [&](const auto& groups, const std::string& list) {
-      for (std::size_t i = 0; i < groups.size(); ++i) {
-        const bool finite = std::all_of(groups[i].rows.begin(), groups[i].rows.end(), [&](int row) {
+    const auto check = [&](const auto& groups) {
+      for (const RowGroup& group : groups) {
+        const bool finite = std::all_of(group.rows.begin(), group.rows.end(), [&](int row) {
           const auto k = static_cast<std::size_t>(row);
           return std::isfinite(gaps[k]) && std::isfinite(rates[k]);
         });
-        if (!finite) not_finite("/" + list + "/" + std::to_string(i), "its gap or the rate of the gap");
+        if (!finite) not_finite(group.pointer, "its gap or the rate of the gap");
       }
     };
-    check(model_->joints, "joints");
-    check(model_->contacts, "contacts");
+    check(model_->joints);
+    check(model_->contacts);
+    check(model_->constraints);
     check_method();
   }
 
@@ -286,7 +303,7 @@ class Builder {
   void check_path() {
     const json& integrator = root_["integrator"];
     if (!integrator.contains("control") || integrator["control"] != "arc_length") return;
-    if (root_["loads"].empty() && vec3(root_["gravity"]).isZero(0))
+    if (root_["loads"].empty() && vec3(root_["gravity"]).isZero(0) && !model_->system.has_forces(force_external))
       error("/integrator/control",
             "the length of the path is measured by the growth of the loads: with \"arc_length\" expected loads or "
             "gravity");
@@ -346,7 +363,10 @@ class Builder {
     model_->make_integrator = find_type(integrator_types(), in).build(in, *model_);
 
     const json& output = root_["output"];
-    model_->output.vtu = output["vtu"]["enabled"].get<bool>();
+    // coordinates without a place in space are not drawn
+    const bool drawn = !model_->springs.empty() || !model_->obstacles.empty() ||
+                       std::ranges::any_of(model_->bodies, [](const BodyInfo& body) { return body.has_place(); });
+    model_->output.vtu = drawn && output["vtu"]["enabled"].get<bool>();
     if (output["vtu"].contains("every")) model_->output.vtu_every = output["vtu"]["every"].get<long>();
     if (output["vtu"].contains("interval")) model_->output.vtu_interval = output["vtu"]["interval"].get<double>();
     OutputSettings& settings = model_->output;
@@ -397,12 +417,13 @@ class Builder {
     double length = context_.size;
     Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
     for (int node = 0; node < system.dofs().nodes(); ++node) {
+      if (!context_.in_space(node)) continue;
       const Vec3 x = context_.initial_place({node, Vec3::Zero()});
       low = low.cwiseMin(x);
       high = high.cwiseMax(x);
     }
     // nodes at one place may differ by rounding, after a projection for instance
-    const double extent = (high - low).norm();
+    const double extent = low[0] <= high[0] ? (high - low).norm() : 0;
     if (extent > 1e-14 * std::max(low.norm(), high.norm())) length = std::max(length, extent);
     if (system.conditional() > 0) {
       Vector gaps(static_cast<std::size_t>(system.rows()));
@@ -416,7 +437,7 @@ class Builder {
     scales.length = take("length", length > 0 ? length : 1.0);
 
     // speed: initial speed, or speed of a fall through the length
-    const double g = system.gravity().norm();
+    const double g = std::max(system.gravity().norm(), context_.acceleration);
     double speed = std::max(system.speed(state.v, scales.length), std::sqrt(g * scales.length));
     if (!(speed > 0)) speed = scales.length / std::max(model_->simulation.duration, model_->simulation.step);
     scales.speed = take("speed", speed);
@@ -444,6 +465,12 @@ class Builder {
     if (!method_of(root_["integrator"]).dynamic && max_abs(state.v) > 0)
       model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
     for (std::string& remark : piece_remarks(*model_)) model_->warnings.push_back(std::move(remark));
+    const auto scalar = std::ranges::find_if(model_->bodies, [](const BodyInfo& body) { return !body.in_space; });
+    if (scalar != model_->bodies.end() && system.gravity().norm() > 0)
+      model_->warnings.push_back(
+          fmt::format("gravity does not act on coordinates, such as those of {}: their forces and potentials are "
+                      "formulas",
+                      scalar->name));
     // contacts that penetrate at the start
     for (const RowGroup& contact : model_->contacts) {
       double deepest = 0;

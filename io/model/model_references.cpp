@@ -69,6 +69,11 @@ class References {
     for (std::size_t i = 0; i < bodies.size(); ++i)
       if (text_of(bodies[i], "name") == "ground")
         complain("/bodies/" + std::to_string(i) + "/name", "\"ground\" is the inertial frame; choose another name");
+    // probes know gaps of coordinates and stops of joints by names of one form
+    const std::vector<std::string> stops = stop_names();
+    for (const std::string& gap : formula_names(&FormulaNames::gaps))
+      if (std::find(stops.begin(), stops.end(), gap) != stops.end())
+        complain("/bodies", "the gap " + in_quotes(gap) + " of a body has the name of a stop of a joint");
   }
 
   /// What depends on a body's section and material, and files that must be there.
@@ -352,7 +357,9 @@ class References {
                                        &References::check_probed_element,
                                        &References::check_probed_point,
                                        &References::check_probed_contact,
-                                       &References::check_probed_joint};
+                                       &References::check_probed_joint,
+                                       &References::check_probed_coordinate,
+                                       &References::check_probed_constraint};
     (this->*checks[static_cast<std::size_t>(quantity.of)])(quantity, pointer, of);
   }
   void check_probed_point(const Quantity&, const std::string& pointer, const std::string& of) {
@@ -380,7 +387,34 @@ class References {
         (!of.ends_with(']') || !is_number_word(std::string_view(of).substr(bracket + 1, of.size() - bracket - 2))))
       return complain(
           pointer, "expected the name of a contact, or of one of its points as in \"floor[3]\", got " + in_quotes(of));
-    check_member(pointer, of.substr(0, bracket), "contact", "contacts", stop_names());
+    std::vector<std::string> more = stop_names();
+    for (std::string& name : formula_names(&FormulaNames::gaps)) more.push_back(std::move(name));
+    check_member(pointer, of.substr(0, bracket), "contact", "contacts", more);
+  }
+  void check_probed_coordinate(const Quantity& quantity, const std::string& pointer, const std::string& of) {
+    check_formula_name(quantity, pointer, of, "coordinate", &FormulaNames::coordinates);
+  }
+  void check_probed_constraint(const Quantity& quantity, const std::string& pointer, const std::string& of) {
+    check_formula_name(quantity, pointer, of, "constraint", &FormulaNames::constraints);
+  }
+  /// "body.name" of a body with formulas.
+  void check_formula_name(const Quantity& quantity, const std::string& pointer, const std::string& of,
+                          const std::string& noun, std::vector<std::string> FormulaNames::*list) {
+    const std::vector<std::string> names = formula_names(list);
+    if (std::find(names.begin(), names.end(), of) != names.end() || is_broken("/bodies")) return;
+    complain(pointer, in_quotes(quantity.name) + " needs a " + noun + " of a body, \"BODY." +
+                          (noun == "constraint" ? "NAME" : "COORDINATE") + "\", got " + in_quotes(of) +
+                          (names.empty() ? "; no body has " + noun + "s" : suggest(of, names)));
+  }
+  /// Names such as "pendulum.rod" of one kind in all bodies.
+  std::vector<std::string> formula_names(std::vector<std::string> FormulaNames::*list) const {
+    std::vector<std::string> names;
+    for (const auto& [name, body] : bodies_)
+      if (const BodyType* kind = kind_of(*body); kind != nullptr && kind->formula_names != nullptr) {
+        const FormulaNames own = kind->formula_names(*body);
+        for (const std::string& word : own.*list) names.push_back(name + "." + word);
+      }
+    return names;
   }
 
   /// Names such as "hinge.upper" of the stops of all joints.

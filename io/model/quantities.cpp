@@ -296,6 +296,47 @@ Evaluate joint_angle_rate(const JointInfo& joint) { return coordinate_or_rate(jo
 Evaluate joint_displacement(const JointInfo& joint) { return coordinate_or_rate(joint.displacement, false); }
 Evaluate joint_displacement_rate(const JointInfo& joint) { return coordinate_or_rate(joint.displacement, true); }
 
+// ---- coordinates and their constraints
+
+Quantity of_coordinate(std::string name, std::string help, double (*value)(const StepView&, int node)) {
+  return {std::move(name),
+          1,
+          Of::coordinate,
+          "",
+          std::move(help),
+          [value](const Model& model, const std::string& of, std::string& error) -> Evaluate {
+            const int node = model.find_coordinate(of);
+            if (node < 0) {
+              error = "no coordinate named " + in_quotes(of);
+              return {};
+            }
+            return [value, node](const StepView& v, double* values) { *values = value(v, node); };
+          }};
+}
+
+double coordinate(const StepView& v, int node) { return v.state.q[at(v.system.dofs().configuration_offset(node))]; }
+double coordinate_rate(const StepView& v, int node) { return local(v.system, node, v.state.v)[0]; }
+double coordinate_acceleration(const StepView& v, int node) { return local(v.system, node, v.state.acceleration)[0]; }
+
+Quantity of_constraint(std::string name, std::string help, double (*value)(const StepView&, int row)) {
+  return {std::move(name),
+          1,
+          Of::constraint,
+          "",
+          std::move(help),
+          [value](const Model& model, const std::string& of, std::string& error) -> Evaluate {
+            const auto found = std::ranges::find(model.constraints, of, &RowGroup::name);
+            if (found == model.constraints.end()) {
+              error = "no constraint named " + in_quotes(of);
+              return {};
+            }
+            return [value, row = found->rows.front()](const StepView& v, double* values) { *values = value(v, row); };
+          }};
+}
+
+double multiplier(const StepView& v, int row) { return v.integrator.row_force(v.state, row); }
+double constraint_value(const StepView& v, int row) { return v.system.row_gap(row, v.state.q, v.state.t); }
+
 // ---- fields of elements
 
 // Where a field can be read: elements of blocks, and for nodal fields the slot of a node.
@@ -415,13 +456,22 @@ std::vector<Quantity> make_table() {
           "displacement of the second point along the axis of a prismatic or cylindrical joint; length of a distance",
           "displacement", joint_displacement),
       of_joint("joint_displacement_rate", 1, "m/s", "its rate", "displacement", joint_displacement_rate),
+      of_coordinate("coordinate", "value of a coordinate, \"pendulum.x\"", coordinate),
+      of_coordinate("coordinate_rate", "its rate", coordinate_rate),
+      of_coordinate("coordinate_acceleration", "its second derivative, without the jumps", coordinate_acceleration),
+      of_constraint(
+          "constraint_multiplier",
+          "smooth multiplier of a constraint of coordinates, \"pendulum.rod\", plus the impulse of the step over the "
+          "step's length; times dg/dq the force on the coordinates",
+          multiplier),
+      of_constraint("constraint_value", "the value g of its formula, which should be zero", constraint_value),
       of_model("load_factor", 1, "", "factor of gravity and loads in a static run",
                [](const StepView& v) { return v.integrator.load_factor(v.state); }),
       of_model("energy.kinetic", 1, "J", "kinetic energy of the model",
                [](const StepView& v) { return energies(v).kinetic; }),
       of_model("energy.elastic", 1, "J", "elastic energy of the model",
                [](const StepView& v) { return energies(v).elastic; }),
-      of_model("energy.potential", 1, "J", "energy in the field of gravity",
+      of_model("energy.potential", 1, "J", "energy in the field of gravity, and the potentials of coordinates",
                [](const StepView& v) { return energies(v).potential; }),
       of_model("energy.total", 1, "J", "their sum",
                [](const StepView& v) {
@@ -478,6 +528,8 @@ const QuantityOwner& owner_of(Quantity::Of of) {
       {"a node of a solid", "point or body"},
       {"a contact", "contact"},
       {"a joint", "joint"},
+      {"a coordinate", "coordinate"},
+      {"a constraint of coordinates", "constraint"},
   };
   return owners[static_cast<std::size_t>(of)];
 }

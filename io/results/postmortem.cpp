@@ -214,6 +214,22 @@ void PostMortem::find_hints(const StepView& view) {
     return;
   }
 
+  if (reason == FailureReason::indefinite_mass) {
+    hints_.emplace_back(fmt::format(
+        "the mass matrix is not positive definite at {} at t = {:.9g}: its formulas need values that masses "
+        "can have in all places that the motion reaches",
+        last.failed_item, last.t + last.h));
+    return;
+  }
+
+  if (reason == FailureReason::accumulation) {
+    hints_.emplace_back(fmt::format(
+        "impacts of {} follow each other in ever shorter times, which no event-driven method passes: let them end in "
+        "contact by /integrator/rest_speed, or take a method with time steps, such as nsga_decoupled",
+        last.failed_item));
+    return;
+  }
+
   // hints about the step
   const double rotation = last.rotation / last.h * view.nominal_step, travel = last.speed * view.nominal_step;
   const bool far = std::isfinite(travel) && travel > 0.1 * model.scales.length, large_step = rotation > 0.3 || far;
@@ -331,9 +347,9 @@ void PostMortem::write_picture(const StepView& view) const {
     for (int c = 0; c < 6 && nodes[p] >= 0; ++c)
       if (const int e = system.dofs().equation(nodes[p], c); e >= 0)
         piece.point_fields[c < 3 ? force : moment].values[3 * p + at(c % 3)] = r[at(e)];
-  const std::size_t first = nodes.size() - at(system.conditional());
-  for (int i = 0; i < system.conditional(); ++i)
-    piece.point_fields[rows].values[first + at(i)] = g[at(system.bilateral() + i)];
+  const std::vector<int>& contacts = picture.contact_rows();
+  const std::size_t first = nodes.size() - contacts.size();
+  for (std::size_t i = 0; i < contacts.size(); ++i) piece.point_fields[rows].values[first + i] = g[at(contacts[i])];
   VtuSeries series(folder_, "residual");
   series.write(view.state.t, piece);
   series.close();

@@ -27,6 +27,21 @@ void add_arms(const BodyInfo& body, SurfaceMesh& mesh) {
   }
 }
 
+// The body whose scalar coordinates a row contains; null for rows between points.
+const BodyInfo* body_of_coordinates(const Model& model, int row) {
+  const int node = model.system.row_block(row).topology().node(model.system.row_place(row).item, 0);
+  if (node < 0 || model.system.dofs().kind(node) != NodeKind::scalar) return nullptr;
+  const auto body = std::ranges::find_if(model.bodies, [node](const BodyInfo& b) {
+    return !b.in_space && std::ranges::find(b.nodes, node) != b.nodes.end();
+  });
+  return body == model.bodies.end() ? nullptr : &*body;
+}
+
+bool has_place(const Model& model, int row) {
+  const BodyInfo* const body = body_of_coordinates(model, row);
+  return body == nullptr || body->has_place();
+}
+
 }  // namespace
 
 VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory, const std::string& name)
@@ -54,6 +69,7 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   };
   for (std::size_t b = 0; b < model.bodies.size(); ++b) {
     const BodyInfo& body = model.bodies[b];
+    if (!body.has_place()) continue;
     Part part;
     part.body = &body;
     part.mesh = body.mesh;
@@ -84,7 +100,11 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   SurfaceMesh vertex;
   vertex.points = {Vec3::Zero()};
   vertex.add_cell(CellType::vertex, {0});
-  for (int row = 0; row < model.system.conditional(); ++row) piece_.append(vertex);
+  for (int i = 0; i < model.system.conditional(); ++i)
+    if (has_place(model, model.system.bilateral() + i)) {
+      contact_rows_.push_back(model.system.bilateral() + i);
+      piece_.append(vertex);
+    }
   mark_cells(2, -1);
 
   piece_.add_point_field("displacement", 3);
@@ -177,7 +197,7 @@ void VtuOutput::write(const StepView& view) {
 std::vector<int> VtuOutput::point_nodes() const {
   std::vector<int> nodes(piece_.point_count(), -1);
   for (const Part& part : parts_) {
-    if (part.body == nullptr) continue;
+    if (part.body == nullptr || !part.body->in_space) continue;
     for (std::size_t i = 0; i < part.mesh.points.size(); ++i) nodes[part.first_point + i] = part.node(i);
   }
   return nodes;
@@ -222,6 +242,7 @@ void VtuOutput::fill_moving_obstacle(const StepView& view, const Part& part) {
 }
 
 void VtuOutput::fill_body(const StepView& view, const Part& part) {
+  if (!part.body->in_space) return fill_point(part.first_point, coordinate_point(view, *part.body));
   for (std::size_t i = 0; i < part.mesh.points.size(); ++i)
     fill_point(part.first_point + i, material_point(view, part.node(i), part.mesh.points[i]));
 }
@@ -283,11 +304,26 @@ VtuOutput::MaterialPoint VtuOutput::material_point(const StepView& view, int nod
   return {now.x, now.x - start.x, point_velocity(now, offset, local.data())};
 }
 
+// The point whose coordinates x, y and z are coordinates of a body.
+VtuOutput::MaterialPoint VtuOutput::coordinate_point(const StepView& view, const BodyInfo& body) {
+  const System& system = view.system;
+  MaterialPoint p{Vec3::Zero(), Vec3::Zero(), Vec3::Zero()};
+  for (int c = 0; c < 3; ++c) {
+    const int node = body.axes[at(c)];
+    if (node < 0) continue;
+    const std::size_t entry = at(system.dofs().configuration_offset(node));
+    p.x[c] = view.state.q[entry];
+    p.displacement[c] = p.x[c] - system.initial_configuration()[entry];
+    p.velocity[c] = view.state.v[at(system.dofs().equation(node, 0))];
+  }
+  return p;
+}
+
 void VtuOutput::fill_contacts(const StepView& view) {
   const System& system = view.system;
-  for (int i = 0; i < system.conditional(); ++i) {
-    const int row = system.bilateral() + i;
-    const std::size_t point = first_contact_point_ + at(i);
+  for (std::size_t i = 0; i < contact_rows_.size(); ++i) {
+    const int row = contact_rows_[i];
+    const std::size_t point = first_contact_point_ + i;
     const ConstraintBlock::Place place = system.row_contact_place(row, view.state.q, view.state.v, view.state.t);
     const double force = view.integrator.row_force(view.state, row);
     // the body's contact point
@@ -297,12 +333,13 @@ void VtuOutput::fill_contacts(const StepView& view) {
     int node = topology.node(row_place.item, 0);
     if (node < 0 && topology.slots.size() > 1) node = topology.node(row_place.item, 1);
     Vec3 offset = place.point;
-    if (node >= 0) {
+    const BodyInfo* const body = body_of_coordinates(model_, row);
+    if (body == nullptr && node >= 0) {
       const double* q = view.state.q.data() + system.dofs().configuration_offset(node);
       const PointState center = point_state(q, system.dofs().kind(node), Vec3::Zero());
       offset = center.R.transpose() * (place.point - center.x);
     }
-    fill_point(point, material_point(view, node, offset));
+    fill_point(point, body != nullptr ? coordinate_point(view, *body) : material_point(view, node, offset));
     for (int c = 0; c < 3; ++c) piece_.point_fields[contact_force].values[3 * point + at(c)] = force * place.normal[c];
     piece_.point_fields[gap].values[point] = system.row_gap(row, view.state.q, view.state.t);
   }

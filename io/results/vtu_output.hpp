@@ -35,10 +35,12 @@ class VtuOutput final : public Observer {
   /// Writes a picture of this state, even if no picture is due.
   void write(const StepView& view);
 
-  /// The grid with its fields at this state. The points of contacts come last, one per unilateral row.
+  /// The grid with its fields at this state. The points of contacts come last, one per entry of contact_rows().
   const VtuPiece& fill(const StepView& view);
   /// The node to which each point belongs; -1 for none. Points of contacts have none.
   std::vector<int> point_nodes() const;
+  /// The unilateral rows that are drawn: all but gaps of coordinates without place.
+  const std::vector<int>& contact_rows() const { return contact_rows_; }
 
  private:
   struct Part {
@@ -70,6 +72,7 @@ class VtuOutput final : public Observer {
   void fill_element_fields(const StepView& view, const Part& part);
   void fill_point(std::size_t point, const MaterialPoint& p);
   void fill_contacts(const StepView& view);
+  static MaterialPoint coordinate_point(const StepView& view, const BodyInfo& body);
   MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
 
   const Model& model_;
@@ -82,6 +85,7 @@ class VtuOutput final : public Observer {
   Vector element_values_, velocities_,
       node_sums_;  // sums of one field per node, then the number of contributions
   std::size_t first_contact_point_ = 0;
+  std::vector<int> contact_rows_;  // drawn: all but those of coordinates without place
   long every_ = 0;
   bool given_stride_ = false;
   double interval_ = 0, next_ = 0;

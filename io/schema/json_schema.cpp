@@ -116,6 +116,7 @@ json schema_of(const Node& node) {
     case Kind::reference:
       return {{"type", "string"}};
     case Kind::name:
+      if (node.is_variable) return {{"type", "string"}, {"pattern", "^[A-Za-z_][A-Za-z0-9_]*$"}, {"maxLength", 100}};
       return {{"$ref", "#/$defs/name"}};
     case Kind::choice: {
       json words = json::array();
@@ -131,6 +132,8 @@ json schema_of(const Node& node) {
       return tagged_schema(node);
     case Kind::time_function:
       return {{"$ref", "#/$defs/time_function"}};
+    case Kind::formula:
+      return {{"type", {"number", "string"}}};
     case Kind::parameters:
       return {{"type", "object"},
               {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]*$"}}},

@@ -50,8 +50,13 @@ std::vector<Entry> descend(const Entry& from, const std::string& segment) {
   const Node* node = inner(from.node);
   const std::string path = from.path + "/" + segment;
   if (const Key* key = node->find(segment)) return {{path, &key->value, key}};
-  if (const Variant* variant = node->find_variant(segment)) return {{path, &variant->object, nullptr, variant}};
   std::vector<Entry> found;
+  if (const Variant* variant = node->find_variant(segment)) {
+    found.push_back({path, &variant->object, nullptr, variant});
+    // a type may have a key of its own name
+    if (const Key* key = variant->object.find(segment)) found.push_back({path + "/" + segment, &key->value, key});
+    return found;
+  }
   for (const Variant& variant : node->variants)
     if (const Key* key = variant.object.find(segment))
       found.push_back({from.path + "/" + variant.type + "/" + segment, &key->value, key});

@@ -28,6 +28,7 @@ std::string presence(const Key& key) {
 std::string value_text(const Node& node) {
   const Node& n = inner(node);
   if (n.kind == Kind::name) return "a name";
+  if (n.kind == Kind::formula) return node.item.empty() ? "a number or formula" : "numbers or formulas";
   if (n.kind == Kind::time_function)
     return node.item.empty() ? "a function of time" : std::to_string(node.counts.front()) + " functions of time";
   if (node.item.empty() && (!n.keys.empty() || !n.variants.empty())) return "an object";

@@ -41,6 +41,17 @@ Node boolean() { return make(Kind::boolean, "boolean"); }
 Node string(std::string what) { return make(Kind::string, std::move(what)); }
 Node name() { return make(Kind::name, "name"); }
 Node time_function(std::string quantity) { return make(Kind::time_function, std::move(quantity)); }
+Node variable_name(std::string what) {
+  Node node = make(Kind::name, std::move(what));
+  node.is_variable = true;
+  return node;
+}
+bool is_variable_name(std::string_view text) { return Formula::is_valid_name(text) && text != "t"; }
+Node formula(std::string what, Variables variables) {
+  Node node = make(Kind::formula, std::move(what));
+  node.variables = std::move(variables);
+  return node;
+}
 Node parameters() { return make(Kind::parameters, "parameters"); }
 
 Node integer(std::string what) {
@@ -298,6 +309,7 @@ std::string describe(const Node& node) {
     case Kind::string:
       return with_article(node.what);
     case Kind::name:
+      if (node.is_variable) return "a name of letters, digits and _ that formulas can use";
       return "a name (letters, digits, _ and -, beginning with a letter or _)";
     case Kind::choice: {
       std::vector<std::string> words;
@@ -323,6 +335,8 @@ std::string describe(const Node& node) {
       return "an object with the keys of " + with_article(node.what);
     case Kind::time_function:
       return with_article(node.what) + " (a number, a formula of t in a string, or an object with times and values)";
+    case Kind::formula:
+      return with_article(node.what) + " (a number, or a formula in a string)";
     case Kind::reference:
       return "the name of " + with_article(node.what);
     case Kind::parameters:

@@ -38,6 +38,7 @@ enum class Kind {
   object,
   tagged,
   time_function,
+  formula,
   reference,
   parameters
 };
@@ -61,6 +62,10 @@ struct KeyRule {
 /// pointer below the value ("/normal"). Called only for values without other errors.
 using Check = std::function<std::string(const nlohmann::json& value, std::string& where)>;
 
+/// The variables of a formula, from the innermost tagged object around the formula, whose keys may be missing or wrong;
+/// nullopt if they cannot be read, for which another message gives the reason.
+using Variables = std::function<std::optional<std::vector<std::string>>(const nlohmann::json& owner)>;
+
 /// A value of a document.
 struct Node {
   Kind kind = Kind::string;
@@ -77,6 +82,8 @@ struct Node {
   std::vector<KeyRule> rules;       // object
   std::vector<Variant> variants;    // tagged
   int target = 0;                   // reference: see reference()
+  Variables variables;              // formula
+  bool is_variable = false;         // name: of a variable of formulas
   Check check_value;
 
   // Ranges.
@@ -131,6 +138,12 @@ Node nonzero_vector3(const std::string& quantity);
 Node object(std::string what, std::vector<Key> keys);
 Node tagged(std::string what, std::vector<Variant> variants);
 Node time_function(std::string quantity);
+/// A number, or a formula of the variables and of parameters in a string.
+Node formula(std::string what, Variables variables);
+/// The name of a variable of formulas: neither reserved nor that of a parameter.
+Node variable_name(std::string what);
+/// Whether a text may be such a name, but for parameters.
+bool is_variable_name(std::string_view text);
 /// A string that names an object. target: a number of the caller for the kind of object. resolve() returns the
 /// reference with this number, and the caller checks the reference.
 Node reference(std::string what, int target);
@@ -175,7 +188,7 @@ struct Outcome {
   std::vector<Problem> problems;
   std::vector<FoundReference> references;
   std::set<std::string> used_parameters;  ///< parameters in any formula
-  std::set<std::string> time_parameters;  ///< parameters in formulas of t
+  std::set<std::string> time_parameters;  ///< parameters in formulas of t or of other variables
 };
 
 /// Checks and completes `document`. parameters: values for formulas. Formulas with a `broken` parameter are skipped,

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/formula/formula_names.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/schema/spec.hpp"
 
@@ -72,6 +73,7 @@ class Walk {
       case Kind::string:
         return in.is_string() ? in : mismatch(node, in, pointer);
       case Kind::name:
+        if (node.is_variable) return visit_variable_name(node, in, pointer);
         if (in.is_string() && is_name(in.get_ref<const std::string&>())) {
           if (in.get_ref<const std::string&>().size() > longest_name)
             complain(pointer,
@@ -90,6 +92,8 @@ class Walk {
         return visit_tagged(node, in, pointer);
       case Kind::time_function:
         return visit_time_function(node, in, pointer);
+      case Kind::formula:
+        return visit_formula(node, in, pointer);
       case Kind::reference:
         if (!in.is_string()) return mismatch(node, in, pointer);
         outcome_.references.push_back({pointer, in.get<std::string>(), node.target});
@@ -116,7 +120,7 @@ class Walk {
 
   /// The formula with only the parameters that it names, because Formula checks all given parameters; if the formula is
   /// wrong, with all parameters for the message. Throws FormulaError.
-  Formula make_formula(std::string_view text, std::initializer_list<std::string> variables) const {
+  Formula make_formula(std::string_view text, const std::vector<std::string>& variables) const {
     Formula::Parameters named;
     for (const std::string& name : names_in_formula(text, parameters_)) named.emplace(name, parameters_.at(name));
     try {
@@ -182,6 +186,45 @@ class Walk {
     }
     if (node.kind == Kind::integer && !value.is_number_integer()) return static_cast<std::int64_t>(x);
     return value;
+  }
+
+  json visit_formula(const Node& node, const json& in, const std::string& pointer) {
+    if (in.is_number()) return visit_number(number(node.what), in, pointer);
+    if (!in.is_string()) return mismatch(node, in, pointer);
+    const auto& text = in.get_ref<const std::string&>();
+    if (text.starts_with('=')) return visit_number(number(node.what), in, pointer);
+
+    const bool readable = note_names(text, true);
+    const auto variables = owner_ == nullptr ? std::nullopt : node.variables(*owner_);
+    const auto is_taken = [&](const std::string& name) { return parameters_.contains(name) || broken_.contains(name); };
+    if (!variables || std::any_of(variables->begin(), variables->end(), is_taken)) {
+      ++passed_over_;
+      return in;
+    }
+    if (!readable) return in;
+    try {
+      make_formula(text, *variables);
+    } catch (const FormulaError& error) {
+      complain(pointer, formula_message(text, error.offset(), error));
+    }
+    return in;
+  }
+
+  json visit_variable_name(const Node& node, const json& in, const std::string& pointer) {
+    if (!in.is_string()) return mismatch(node, in, pointer);
+    const auto& name = in.get_ref<const std::string&>();
+    if (name == "t" || formula_detail::find_function(name) != nullptr ||
+        formula_detail::find_constant(name) != nullptr) {
+      complain(pointer, "expected another name than " + brief(in) + ", which formulas know as " +
+                            (name == "t"                                      ? "the time"
+                             : formula_detail::find_function(name) != nullptr ? "a function"
+                                                                              : "a constant"));
+    } else if (!is_variable_name(name) || name.size() > longest_name) {
+      return mismatch(node, in, pointer);
+    } else if (parameters_.contains(name) || broken_.contains(name)) {
+      complain(pointer, "expected another name than " + brief(in) + ", which is a parameter");
+    }
+    return in;
   }
 
   json visit_time_function(const Node& node, const json& in, const std::string& pointer) {
@@ -269,7 +312,9 @@ class Walk {
       return in;
     }
     const std::size_t before = failures();
+    const json* const outer = std::exchange(owner_, &in);
     json out = visit_object(variant->object, in, pointer, variant->type);
+    owner_ = outer;
     if (failures() == before) check_rule(variant->object, out, pointer);
     return out;
   }
@@ -356,7 +401,8 @@ class Walk {
   const Formula::Parameters& parameters_;
   const Formula::Parameters& broken_;
   Outcome& outcome_;
-  std::size_t passed_over_ = 0;  // number of formulas with broken parameters
+  const json* owner_ = nullptr;  // the innermost tagged object
+  std::size_t passed_over_ = 0;  // number of formulas with broken parameters or unknown variables
 };
 
 }  // namespace

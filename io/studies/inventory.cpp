@@ -54,13 +54,16 @@ class ModelInspection {
       Inventory::Body body;
       body.name = info.name;
       body.type = info.type;
+      body.in_space = info.in_space;
       Vec3 first = Vec3::Zero(), sum = Vec3::Zero();
       for (const int node : info.nodes) {
+        for (int c = 0; c < 6; ++c) body.equations += system_.dofs().equation(node, c) >= 0 ? 1 : 0;
+        // masses of coordinates are no masses of bodies in space
+        if (!info.in_space) continue;
         const double m = nodal[at(node)].largest();
         body.mass += m;
         first += m * place(node);
         sum += place(node);
-        for (int c = 0; c < 6; ++c) body.equations += system_.dofs().equation(node, c) >= 0 ? 1 : 0;
       }
       body.center = body.mass > 0 ? Vec3(first / body.mass) : Vec3(sum / static_cast<double>(info.nodes.size()));
       if (info.nodes.size() == 1 && system_.dofs().kind(info.nodes[0]) == NodeKind::frame)
@@ -116,10 +119,14 @@ class ModelInspection {
     gaps_ = std::move(g);
     rates_ = std::move(rate);
 
-    // rank in the order of the model
-    std::vector<std::size_t> joint_of;
+    // rank in the order of the model; constraints of coordinates count as joints
+    std::vector<std::pair<const RowGroup*, std::string>> groups;
     for (std::size_t j = 0; j < model_.joints.size(); ++j)
-      for (const int row : model_.joints[j].rows) {
+      groups.emplace_back(&model_.joints[j], text(root_["joints"][j]["type"]));
+    for (const RowGroup& constraint : model_.constraints) groups.emplace_back(&constraint, "constraint");
+    std::vector<std::size_t> joint_of;
+    for (std::size_t j = 0; j < groups.size(); ++j)
+      for (const int row : groups[j].first->rows) {
         rows_.push_back(row);
         joint_of.push_back(j);
       }
@@ -128,11 +135,11 @@ class ModelInspection {
     inventory_.rank = rank.rank;
     inventory_.freedom = system_.size() - rank.rank;
 
-    for (std::size_t j = 0; j < model_.joints.size(); ++j) {
-      const RowGroup& group = model_.joints[j];
+    for (const auto& [found, type] : groups) {
+      const RowGroup& group = *found;
       Inventory::Joint joint;
       joint.name = group.name;
-      joint.type = text(root_["joints"][j]["type"]);
+      joint.type = type;
       joint.rows = static_cast<int>(group.rows.size());
       joint.gap = largest(group.rows, gaps_, model_.scales.length);
       joint.rate = largest(group.rows, rates_, model_.scales.speed);
@@ -291,7 +298,7 @@ class ModelInspection {
     std::string names;
     int count = 0;
     for (const BodyInfo& body : model_.bodies)
-      if (!tied[at(body.nodes.front())] && ++count <= 5) names += (count > 1 ? ", " : "") + body.name;
+      if (body.in_space && !tied[at(body.nodes.front())] && ++count <= 5) names += (count > 1 ? ", " : "") + body.name;
     if (count > 5) names += fmt::format(" and {} more", count - 5);
     if (count > 0)
       inventory_.remarks.push_back(names + (count > 1 ? " fall" : " falls") +

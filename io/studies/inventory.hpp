@@ -23,6 +23,7 @@ struct Inventory {
     Vec3 center = Vec3::Zero();    ///< centre of mass; centre of the nodes for a body without mass
     std::optional<Vec3> inertia;   ///< principal moments about the centre, ascending; for rigid bodies
     std::optional<double> length;  ///< for bars and beams
+    bool in_space = true;          ///< false for coordinates: no mass and no centre
     int equations = 0;
   };
   struct Count {

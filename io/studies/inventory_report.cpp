@@ -103,7 +103,8 @@ std::string masses_text(const Inventory& s) {
   const auto places = shown(s.bodies.size(), [](std::size_t) { return false; });
   for (const std::size_t i : places) {
     const Inventory::Body& b = s.bodies[i];
-    std::vector<std::string> row = {b.name, b.type, number(b.mass), vector_text(b.center)};
+    std::vector<std::string> row = {b.name, b.type, b.in_space ? number(b.mass) : "",
+                                    b.in_space ? vector_text(b.center) : ""};
     if (turning) row.push_back(b.inertia ? vector_text(*b.inertia) : "");
     if (lines) row.push_back(b.length ? number(*b.length) : "");
     table.add(std::move(row));
@@ -239,11 +240,9 @@ json to_json(bool asked, const ProjectionReport& r) {
 json bodies_json(const Inventory& s) {
   json out = json::array();
   for (const Inventory::Body& b : s.bodies) {
-    json body = {{"name", b.name},
-                 {"type", b.type},
-                 {"mass", b.mass},
-                 {"center", to_json(b.center)},
-                 {"equations", b.equations}};
+    json body = {{"name", b.name}, {"type", b.type}, {"equations", b.equations}};
+    if (b.in_space) body["mass"] = b.mass;
+    if (b.in_space) body["center"] = to_json(b.center);
     if (b.inertia) body["principal_inertias"] = to_json(*b.inertia);
     if (b.length) body["length"] = *b.length;
     out.push_back(std::move(body));

@@ -25,8 +25,7 @@ class Measurement final : public Observer {
 
   void start(const StepView& view) override {
     const auto n = static_cast<std::size_t>(view.system.size()), rows = static_cast<std::size_t>(view.system.rows());
-    zero_.assign(n, 0.0);
-    for (Vector* x : {&rows_, &drive_, &bias_}) x->assign(rows, 0.0);
+    rows_.assign(rows, 0.0);
     first_ = view.system.energies(view.state.q, view.state.v, view.state.t);
     sample(view);
   }
@@ -63,20 +62,17 @@ class Measurement final : public Observer {
                       std::abs(last_.kinetic) + std::abs(last_.elastic) + std::abs(last_.potential - first_.potential));
   }
 
-  // G v' + h, where G v' is the rate that v' would have as a velocity, less that of the velocity zero
   void measure_acceleration(const StepView& view) {
     const State& s = view.state;
-    view.system.rates(s.q, s.acceleration, s.t, bilateral_rows, rows_);
-    view.system.rates(s.q, zero_, s.t, bilateral_rows, drive_);
-    view.system.biases(s.q, s.v, s.t, bilateral_rows, bias_);
+    view.system.accelerations(s.q, s.v, s.acceleration, s.t, bilateral_rows, rows_);
     double largest = acceleration.value_or(0);
     for (std::size_t i = 0; i < static_cast<std::size_t>(view.system.bilateral()); ++i)
-      largest = std::max(largest, std::abs(rows_[i] - drive_[i] + bias_[i]));
+      largest = std::max(largest, std::abs(rows_[i]));
     acceleration = largest;
   }
 
   long every_;
-  Vector zero_, rows_, drive_, bias_;
+  Vector rows_;
   Energies first_, last_;
   double scale_ = 0;
 };

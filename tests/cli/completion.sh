@@ -160,7 +160,7 @@ for shell in zsh fish; do
 carom_ru run
 carom_run_--outp --output
 carom_run_bal ball.json
-carom_run_ball.json_--set_/bodies/3/mas /bodies/3/mass=
+carom_run_ball.json_--set_/bodies/3/rad /bodies/3/radius=
 carom_run_ball.json_--set_/integrator/newton/method=f /integrator/newton/method=full
 carom_schema_/integrator/ste /integrator/step
 END

@@ -127,6 +127,26 @@ TEST_CASE("post-mortem: a formula that loses its value in the run is named, and 
   const std::string rising = "-1e-3 * sqrt(0.3 - t)";
   fails("cantilever_on_obstacle", "/contacts/0/obstacle/motion/translation/2", rising,
         "/contacts/0/obstacle/motion={\"translation\": [0, 0, \"" + rising + "\"]}");
+  // of coordinates: at the end of a step, and a pole within
+  at("pendulum_bouncing", "/bodies/0/forces/1", "-m*g + 1e-3*sqrt(y + 0.2)");
+  at("pendulum_bouncing", "/bodies/0/forces/0", "1e-9/(y + 0.2)");
+  at("pendulum_bouncing", "/bodies/0/constraints/1/formula", "y - L*sin(theta) + 0*log(y + 0.2)");
+  at("pendulum_bouncing", "/bodies/0/gaps/0/formula", "x - x_min + 0*(y + 0.2)^1.5");
+  at("pendulum_dae", "/bodies/0/potential", "m*g*y + 1e-3*sqrt(y + 0.2)");
+  at("pendulum_dae", "/bodies/0/masses/0", "m + 1e-3*sqrt(y + 0.2)");
+}
+
+TEST_CASE("post-mortem: a mass matrix that loses its sign in the run is named") {
+  const TemporaryDirectory directory;
+  write(directory / "model.json", R"({"format": 1,
+    "bodies": [{"name": "q", "type": "coordinates",
+                "coordinates": [{"name": "x", "position": 1, "velocity": -1}, {"name": "y"}],
+                "masses": [1, "0.5 + x"]}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 3}})");
+  const Outcome outcome = run_carom(directory, {"run", "model.json", "-q", "-o", "r"});
+  CHECK(outcome.code == 4);
+  CHECK(contains(outcome.err, "(a mass matrix is not positive definite, worst: q.y)"));
+  CHECK(contains(outcome.err, "hint: the mass matrix is not positive definite at q.y at t = 1.5"));
 }
 
 TEST_CASE("post-mortem: what a driver runs into is named") {

@@ -7,6 +7,7 @@
 #include "contact/gap/obstacle.hpp"
 #include "contact/gap/point_contact.hpp"
 #include "contact/gap/sphere_contact.hpp"
+#include "elements/bodies/coordinates.hpp"
 #include "elements/joints/joint.hpp"
 #include "elements/joints/joint_coordinate.hpp"
 #include "tests/contract/constraint_contract.hpp"
@@ -168,6 +169,15 @@ ConstraintCase point_contact(const Obstruction& o, const NamedMotion& motion, No
   return c;
 }
 
+// Formulas of the coordinates x, y, z and of t.
+void formula_rows(System& s, const std::vector<std::string>& formulas, RowKind kind) {
+  const CoordinateNames names = coordinate_names(s, 3);
+  std::vector<FormulaRow> rows;
+  for (const std::string& formula : formulas)
+    rows.push_back({formula, {{formula, names.q_t}, formula}, kind == RowKind::bilateral ? 0 : 0.4});
+  s.add(std::make_unique<FormulaRowBlock>("body", names.nodes, rows, kind, std::array<int, 3>{0, 1, 2}));
+}
+
 void sphere_pairs(System& s, NodeKind a, NodeKind b) {
   std::vector<SpherePair> pairs;
   for (int i = 0; i < 2; ++i)
@@ -221,6 +231,32 @@ std::vector<ConstraintCase> constraints() {
        none, near_start},
       {"parallel frames", [](System& s) { parallels(s, false); }, Reaction::none},
       {"parallel frames, one of them ground", [](System& s) { parallels(s, true); }, Reaction::none},
+      {"formulas",
+       [](System& s) {
+         formula_rows(s, {"(x^2 + y^2 - 2)/2", "x*sin(y) + z^3"}, RowKind::bilateral);
+       },
+       none},
+      {"formulas of t",
+       [](System& s) {
+         formula_rows(s, {"x*sin(t) - y*cos(2*t) + t^2", "z - exp(x*t)/3"}, RowKind::bilateral);
+       },
+       none},
+      {"linear formulas",
+       [](System& s) {
+         formula_rows(s, {"2*x - (y - z)/3 + 1", "z"}, RowKind::bilateral);
+       },
+       none},
+      {"linear formulas of t", [](System& s) { formula_rows(s, {"2*x - y + sin(t)"}, RowKind::bilateral); }, none},
+      {"gaps by formulas of t",
+       [](System& s) {
+         formula_rows(s, {"x^2 - y*t + 1", "cos(x*y*z)"}, RowKind::unilateral);
+       },
+       none},
+      {"linear gaps by formulas",
+       [](System& s) {
+         formula_rows(s, {"y + 1", "2 - x"}, RowKind::unilateral);
+       },
+       none},
       {"spheres, frame against frame", [](System& s) { sphere_pairs(s, F, F); }, contact, {}, true},
       {"spheres, frame against point", [](System& s) { sphere_pairs(s, F, P); }, contact, {}, true},
       {"spheres, point against frame", [](System& s) { sphere_pairs(s, P, F); }, contact, {}, true},

@@ -17,6 +17,7 @@ struct ElementCase {
   bool free = false;  ///< not attached to a fixed point: internal forces follow a rigid motion
   /// Moves the nodes of a random state to positions that are valid for the element; empty if all positions are valid.
   std::function<void(const System&, Random&, Motion&)> place = {};
+  bool potential = false;  ///< internal forces have a potential of any sign, which is no elastic energy
 };
 
 void check_stiffness_is_derivative(const ElementCase& c);

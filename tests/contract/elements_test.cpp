@@ -6,6 +6,7 @@
 
 #include "elements/beam/bar.hpp"
 #include "elements/beam/beam.hpp"
+#include "elements/bodies/coordinates.hpp"
 #include "elements/bodies/point_mass.hpp"
 #include "elements/bodies/rigid_body.hpp"
 #include "elements/joints/joint_coordinate.hpp"
@@ -37,6 +38,24 @@ void point_masses(System& s) {
   std::vector<PointMass> masses;
   for (double m : {2.0, 0.0, 0.3}) masses.push_back({.node = point(s), .mass = m});
   s.add(std::make_unique<PointMassBlock>("masses", masses));
+}
+
+// Coordinates x, y, z (as many as the matrix has rows) with formulas of masses, lower triangle, and of a potential.
+void coordinate_masses(System& s, const std::vector<std::vector<std::string>>& masses, const std::string& potential) {
+  const CoordinateNames names = coordinate_names(s, masses.size());
+  CoordinateMasses body{"body", names.nodes, names.q, {}, {}, 0};
+  for (const auto& row : masses) {
+    body.rows.emplace_back();
+    for (const std::string& mass : row) body.rows.back().push_back({{mass, names.q}, mass});
+  }
+  if (!potential.empty()) body.potential.push_back({{potential, names.q}, potential});
+  s.add(std::make_unique<CoordinateMassBlock>(std::move(body)));
+}
+void coordinate_forces(System& s, const std::vector<std::string>& forces) {
+  const CoordinateNames names = coordinate_names(s, forces.size());
+  CoordinateForces body{"body", names.nodes, {}};
+  for (const std::string& force : forces) body.forces.push_back({{force, names.q_v_t}, force});
+  s.add(std::make_unique<CoordinateForceBlock>(std::move(body)));
 }
 
 void polar_masses(System& s) {
@@ -219,6 +238,35 @@ std::vector<ElementCase> elements() {
       {"rigid bodies, isotropic inertia", [](System& s) { rigid_bodies(s, true); }, true},
       {"point masses, one of them zero", [](System& s) { point_masses(s); }, true},
       {"particles in polar coordinates, M(q)", [](System& s) { polar_masses(s); }},
+      {"coordinates, constant masses",
+       [](System& s) {
+         coordinate_masses(s, {{"2"}, {"-0.4", "0.7"}}, "3*x^2/2 - x*y + 2*(y - 0.3)^2 - 1");
+       },
+       false,
+       {},
+       true},
+      {"coordinates, M(q)",
+       [](System& s) {
+         coordinate_masses(
+             s, {{"2 + x^2"}, {"0.4*cos(x - y)", "1.5 + 0.2*(y*z)^2"}, {"0.2*sin(x*z)", "0.3*exp(-z^2)", "1"}},
+             "sin(x)*y + exp(0.3*z)*x^2");
+       },
+       false,
+       {},
+       true},
+      {"a coordinate, M(q)", [](System& s) { coordinate_masses(s, {{"1 + x^2"}}, ""); }},
+      {"linear forces of coordinates",
+       [](System& s) {
+         coordinate_forces(s, {"-3*x - 0.2*x' + sin(t)", "t^2 - 2*(y - 1)/3"});
+       }},
+      {"coupled linear forces of coordinates",
+       [](System& s) {
+         coordinate_forces(s, {"y - y'", "x*2 - 4*x'"});
+       }},
+      {"forces of coordinates",
+       [](System& s) {
+         coordinate_forces(s, {"(1 - x^2)*x' - x", "t*y*z - y'*x'", "cos(x*y') + z'^3"});
+       }},
       {"linear bars along x, consistent mass", [](System& s) { linear_bars(s, 0, consistent); }},
       {"linear bars along y, consistent mass", [](System& s) { linear_bars(s, 1, consistent); }},
       {"linear bars along z, consistent mass", [](System& s) { linear_bars(s, 2, consistent); }},

@@ -2,6 +2,7 @@
 // states.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "elements/joints/joint_coordinate.hpp"
@@ -18,6 +19,24 @@ inline int point(System& s) {
   return s.add_node(NodeKind::point, q, "point");
 }
 inline int node(System& s, NodeKind kind) { return kind == NodeKind::frame ? frame(s) : point(s); }
+
+/// New scalar nodes, and the names of their coordinates x, y, z in formulas.
+struct CoordinateNames {
+  std::vector<int> nodes;
+  std::vector<std::string> q, q_t, q_v_t;
+};
+inline CoordinateNames coordinate_names(System& s, std::size_t count) {
+  CoordinateNames names;
+  const double start[1] = {0};
+  for (std::size_t i = 0; i < count; ++i) {
+    names.q.emplace_back(1, static_cast<char>('x' + i));
+    names.nodes.push_back(s.add_node(NodeKind::scalar, start, names.q.back()));
+  }
+  names.q_t = names.q_v_t = names.q;
+  for (const std::string& name : names.q) names.q_v_t.push_back(name + "'");
+  for (auto* list : {&names.q_t, &names.q_v_t}) list->emplace_back("t");
+  return names;
+}
 
 inline constexpr NodeKind F = NodeKind::frame, P = NodeKind::point;
 inline const Vec3 arm_a(0.2, -0.15, 0.1), arm_b(-0.1, 0.05, 0.25);

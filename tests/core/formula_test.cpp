@@ -426,3 +426,38 @@ TEST_CASE("formula: a copy outlives the original and its text") {
   CHECK(copy.value(3.0) == 7.0);
   CHECK(copy.text() == "a*t + 1");
 }
+
+TEST_CASE("formula: a variable may be a rate with a mark") {
+  const Formula f("m*x'^2/2 - x*x'", {"x", "x'"}, {{"m", 3.0}});
+  const double q[2] = {0.5, 2.0};
+  double gradient[2];
+  CHECK(f.gradient(q, gradient) == 5.0);
+  CHECK(gradient[0] == -2.0);
+  CHECK(gradient[1] == 5.5);
+  CHECK_THROWS_AS(Formula("x'", {"x"}), FormulaError);
+  CHECK_THROWS_AS(Formula("x", {"'"}), std::invalid_argument);
+  CHECK_THROWS_AS(Formula("x", {"x''"}), std::invalid_argument);
+  CHECK_THROWS_AS(Formula("sin'", {"sin'"}), std::invalid_argument);
+  CHECK_FALSE(Formula::is_valid_name("x'"));
+}
+
+TEST_CASE("formula: the degree is that of a polynomial with constant coefficients, or any") {
+  const auto degree = [](const char* text) { return Formula(text, {"x", "y", "t"}, {{"k", 2.5}}).degree_in(2); };
+  for (const char* text : {"3", "k^2", "sin(t)", "t^3/2", "x^0"}) {
+    CAPTURE(text);
+    CHECK(degree(text) == 0);
+  }
+  for (const char* text : {"x", "-k*x/3 + y - 1", "x + sin(t)", "2*(x - (y + t^2))", "x^1", "sin(k)*x"}) {
+    CAPTURE(text);
+    CHECK(degree(text) == 1);
+  }
+  for (const char* text : {"x^2", "x*y", "k*(x - y)^2/2 + t", "x*(3 - y) + 2*y", "x*x"}) {
+    CAPTURE(text);
+    CHECK(degree(text) == 2);
+  }
+  for (const char* text : {"x*t", "x^3", "x*y*x", "sin(x)", "1/x", "x/t", "x^2*t", "x > 0 ? x : 0", "abs(x)",
+                           "max(x, 0)", "x^0.5", "(x^2)^2", "hypot(x, y)", "smoothstep(0, 1, x)", "x && y"}) {
+    CAPTURE(text);
+    CHECK(degree(text) == Formula::any_degree);
+  }
+}

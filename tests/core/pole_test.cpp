@@ -40,3 +40,22 @@ TEST_CASE("pole: steep, oscillating and jumping formulas have none") {
       CHECK_FALSE(found(formula, h));
     }
 }
+
+TEST_CASE("pole: found along a segment of several variables, but not at roots, kinks and jumps") {
+  const auto found = [](const char* text, double x_0, double y_0, double x_1, double y_1) {
+    const Formula f(text, {"x", "y"});
+    const double start[2] = {x_0, y_0}, end[2] = {x_1, y_1};
+    double work[4], rate[2];
+    return has_pole(f, start, end, work, rate);
+  };
+  CHECK(found("1/x", -0.3, 1, 0.7, 1));
+  CHECK(found("1/(x - y)^2", 0, 0.3, 1, 0.31));
+  CHECK(found("y/(x*y - 1)", 0.9, 1, 1.3, 1.1));
+  CHECK_FALSE(found("1/x", 0.3, 1, 0.7, 1));
+  CHECK_FALSE(found("x*y", -1, -1, 1, 1.5));
+  CHECK_FALSE(found("x > 0 ? 1 : -1", -1, 0, 1, 0));
+  CHECK_FALSE(found("abs(x)*x", -1, 0, 1, 0));
+  // a circle's chord: the formula is zero but for rounding at both ends
+  CHECK_FALSE(found("x^2 + y^2 - 1", 0.6, 0.8, 0.8, 0.6));
+  CHECK_FALSE(found("(x^2 + y^2 - 1)/2", std::cos(0.3), std::sin(0.3), std::cos(0.301), std::sin(0.301)));
+}

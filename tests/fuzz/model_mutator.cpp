@@ -211,6 +211,8 @@ json ModelMutator::generate(const Node& node, int depth) {
     case Kind::time_function:
       if (once_in(3)) return generate_table();
       return once_in(2) ? json(number()) : json(formula(0));
+    case Kind::formula:
+      return once_in(2) ? json(number()) : json(formula(0));
     case Kind::reference:
       return generate_reference();
     case Kind::parameters: {

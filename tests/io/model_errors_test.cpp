@@ -101,7 +101,7 @@ const std::vector<WrongValue> wrong_values = {
 {R"_(/bodies)_", R"_([])_",
  R"_(/bodies: expected a list of bodies, not empty, got [])_"},
 {R"_(/bodies/0/type)_", R"_("beem")_",
- R"_(/bodies/0/type: expected one of "rigid", "point_mass", "bar", "beam" or "solid", got "beem"; did you mean "beam"?)_"},
+ R"_(/bodies/0/type: expected one of "rigid", "point_mass", "bar", "beam", "solid" or "coordinates", got "beem"; did you mean "beam"?)_"},
 {R"_(/bodies/0/elements)_", R"_(0)_",
  R"_(/bodies/0/elements: expected an integer in [1, 1000000], got 0)_"},
 {R"_(/bodies/0/elements)_", R"_(2.5)_",

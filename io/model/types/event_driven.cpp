@@ -40,7 +40,10 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
 IntegratorType event_driven_type() {
   return {"event_driven",
           "generalized-alpha between impacts and releases, which are located in time: order 2 through impacts",
-          EventDriven::method_info(), event_driven_spec, build};
+          EventDriven::method_info(),
+          event_driven_spec,
+          build,
+          {"chung_hulbert_1993", "bruels_acary_cardona_2018", "patil_bruels"}};
 }
 
 }  // namespace carom

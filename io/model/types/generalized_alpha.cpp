@@ -67,7 +67,10 @@ IntegratorType generalized_alpha_type() {
   return {
       "generalized_alpha",
       "the classical generalized-alpha methods, for smooth motion: joints hold at the levels of choice; no contacts",
-      GeneralizedAlphaMethod::method_info("generalized_alpha", true), generalized_alpha_spec, build};
+      GeneralizedAlphaMethod::method_info("generalized_alpha", true),
+      generalized_alpha_spec,
+      build,
+      {"chung_hulbert_1993", "arnold_bruels_2007", "bruels_acary_cardona_2018"}};
 }
 
 }  // namespace carom

@@ -77,11 +77,22 @@ std::vector<IntegratorType> coupled_nsga_types() {
        "nonsmooth generalized-alpha with constraints at position and velocity level: smooth motion, position "
        "correction "
        "and velocity jump iterated in turn",
-       NsgaCoupled::method_info("nsga_coupled"), coupled_spec, build_coupled},
-      {"nsga_monolithic", "the equations of nsga_coupled, solved as one system",
-       NsgaCoupled::method_info("nsga_monolithic"), coupled_spec, build_monolithic},
-      {"nsga_pva", "nonsmooth generalized-alpha with constraints at position, velocity and acceleration level",
-       NsgaCoupled::method_info("nsga_pva"), pva_spec, build_pva},
+       NsgaCoupled::method_info("nsga_coupled"),
+       coupled_spec,
+       build_coupled,
+       {"bruels_acary_cardona_2014", "chung_hulbert_1993", "arnold_bruels_2007"}},
+      {"nsga_monolithic",
+       "the equations of nsga_coupled, solved as one system",
+       NsgaCoupled::method_info("nsga_monolithic"),
+       coupled_spec,
+       build_monolithic,
+       {"bruels_acary_cardona_2014", "chung_hulbert_1993", "arnold_bruels_2007"}},
+      {"nsga_pva",
+       "nonsmooth generalized-alpha with constraints at position, velocity and acceleration level",
+       NsgaCoupled::method_info("nsga_pva"),
+       pva_spec,
+       build_pva,
+       {"bruels_acary_cardona_2018", "bruels_acary_cardona_2014", "chung_hulbert_1993"}},
   };
 }
 

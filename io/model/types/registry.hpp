@@ -62,6 +62,11 @@ struct LineShare {
   Mat3 axes = Mat3::Identity();  ///< from the axes of the section there to those of the node
 };
 
+/// Names within a body that has formulas of coordinates.
+struct FormulaNames {
+  std::vector<std::string> coordinates, constraints, gaps;
+};
+
 struct BodyType {
   std::string type, help;
   bool rotates;  ///< the body's nodes are frames
@@ -90,6 +95,8 @@ struct BodyType {
   /// `material` are null where the body names none or the one named has errors.
   std::vector<spec::Problem> (*problems)(const nlohmann::json& body, const nlohmann::json* section,
                                          const nlohmann::json* material) = nullptr;
+  /// Names of the coordinates, constraints and gaps; null: it has none. The body's keys may be missing or wrong.
+  FormulaNames (*formula_names)(const nlohmann::json& body) = nullptr;
   /// What the points of a built body bear of a load along the body, in order; null: it takes no "line_force" or
   /// "line_torque".
   std::vector<LineShare> (*line_load_shares)(const BodyInfo& body) = nullptr;
@@ -118,6 +125,7 @@ BodyType point_mass_type();
 BodyType bar_type();
 BodyType beam_type();
 BodyType solid_type();
+BodyType coordinates_type();
 const std::vector<BodyType>& body_types();
 /// Null if there is no such type.
 const BodyType* find_body_type(const std::string& type);
