@@ -174,10 +174,12 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   }
 
   const bool contacts = setup_.smooth_rows.has(RowKind::unilateral);
+  fallback_ = false;
   bool solved = attempt(scales, start, contacts, report);
   if (!solved && contacts && system_->conditional() > 0 && report.reason == FailureReason::no_convergence) {
     forget_failure(report);
-    report.set_fallback = solved = attempt(scales, start, false, report);
+    report.set_fallback = fallback_ = true;
+    solved = attempt(scales, start, false, report);
   }
   if (!solved) return false;
   // v~ alone has the forces of what contacts compress, without their impulses

@@ -58,6 +58,7 @@ class CoupledMotion final : public CoupledProblem {
   const Vector& smooth_v() const { return v_smooth_; }
   bool corrected() const { return moved_[1]; }  ///< U is not zero
   bool jumped() const { return moved_[2]; }     ///< W is not zero
+  bool fell_back() const { return fallback_; }  ///< the last solve left contacts out of S
   const MixedNewton& solver(int i) const { return *solvers_[at(i)]; }
   std::span<MixedNewton* const> solvers() const { return solvers_; }
   MonolithicNewton* monolithic() { return monolithic_ ? &*monolithic_ : nullptr; }
@@ -99,7 +100,7 @@ class CoupledMotion final : public CoupledProblem {
   StepStart step_;
   double h_ = 0, t_ = 0;
   bool moved_[3] = {};  // x of the part is not zero
-  bool forces_known_ = false;
+  bool forces_known_ = false, fallback_ = false;
   TangentOperators T_d_, T_u_;
   Vector a_star_, a_n_, vd_, v_smooth_, d_, U_, W_, v_, f_, Mx_, reaction_, q_smooth_, q_;
   Vector row_, eta_, eta_n_, nu_total_, impulse_total_;  // totals: of conditional rows

@@ -11,7 +11,8 @@ namespace carom {
 
 namespace {
 
-constexpr int most_trials = 80;         // of a part of the step, in which one event is located
+constexpr int most_trials = 80;  // of a part of the step, in which one event is located
+constexpr int most_fast_events = 10;
 constexpr int cubic_parts = 16;         // of a cubic in which a fall is looked for
 constexpr double least_share = 0.05;    // of a bracket by which a trial stays away from its ends
 constexpr double resting_rate = 1e-10;  // of the speeds of the model: a contact that moves apart no faster stays closed
@@ -180,6 +181,7 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
       !restart(scales, from_, report))
     return false;
 
+  int fast = 0;
   for (int events = 0;; ++events) {
     const double t = from_.t;
     const End reached = move(scales, t_end - t, report);
@@ -189,16 +191,20 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
     to_.t = last ? t_end : t + now_.tau;
     to_.last_h = now_.tau;
     axpy(1.0, to_.impulse, impulses_);
-    add_part(Stage::Kind::motion, from_, to_, motion_.solver(0).multipliers()).closed = to_.closed;
+    for (std::size_t i = 0; i < closed_.size(); ++i)
+      if (opened(i)) closed_[i] = 0;
+    to_.active = to_.closed = closed_;
+    add_part(Stage::Kind::motion, from_, to_, motion_.solver(0).multipliers()).closed = closed_;
     if (!guard().accept(from_, to_)) {
       guard().blame(report, -1, from_, to_.q, to_.v, to_.t);
       return false;
     }
-    closed_ = to_.closed;
     if (reached == End::event && (!strike(scales, report) || !restart(scales, to_, report))) return false;
     from_.swap(to_);
     if (last) break;
-    if (events >= options_.most_events) {
+    // impacts that follow each other faster than their times are located
+    fast = reached == End::event && now_.tau <= 2 * smallest ? fast + 1 : 0;
+    if (events >= options_.most_events || fast >= most_fast_events) {
       mark_failed(report, -1, FailureReason::accumulation);
       report.retry = false;
       for (std::size_t i = 0; i < striking_.size(); ++i)
@@ -231,12 +237,17 @@ void EventDriven::measure(const State& state, double tau, Gaps& gaps) const {
   }
 }
 
+// The force of a contact that was closed has vanished.
+bool EventDriven::opened(std::size_t contact) const {
+  // without contacts in the smooth motion only the impulse of the whole part tells
+  const MixedNewton& solver = motion_.solver(motion_.fell_back() ? 2 : 0);
+  return closed_[contact] != 0 && solver.flags()[contact] == 0;
+}
+
 // A gap that may penetrate has done so, or a contact that was closed has opened.
 bool EventDriven::beyond(const Gaps& now) const {
-  const std::vector<std::uint8_t>& flags = motion_.solver(2).flags();
-  for (std::size_t i = 0; i < closed_.size(); ++i) {
-    if (closed_[i] != 0 ? flags[i] == 0 : now.gap[i] < 0 && now.gap[i] < low_.gap[i]) return true;
-  }
+  for (std::size_t i = 0; i < closed_.size(); ++i)
+    if (closed_[i] != 0 ? opened(i) : now.gap[i] < 0 && now.gap[i] < low_.gap[i]) return true;
   return false;
 }
 
@@ -326,7 +337,8 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
   const StepStart step{to_.q.data(), from_.v.data(), to_.t};
   for (std::size_t i = 0; i < closed_.size(); ++i) {
     const int row = s.bilateral() + static_cast<int>(i);
-    closed_[i] = striking_[i] != 0 && s.row_rate(row, to_.q, to_.v, to_.t, &step) <= rest ? 1 : 0;
+    const bool separates = reflected_[at(row)] != 0 || s.row_rate(row, to_.q, to_.v, to_.t, &step) > rest;
+    closed_[i] = striking_[i] != 0 && !separates ? 1 : 0;
   }
   return true;
 }

@@ -60,6 +60,7 @@ class EventDriven final : public Integrator {
 
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   End move(const StepScales& scales, double longest, StepReport& report);
+  bool opened(std::size_t contact) const;
   bool beyond(const Gaps& now) const;
   double first_fall(const Gaps& low, const Gaps& high) const;
   void measure(const State& state, double tau, Gaps& gaps) const;

@@ -253,9 +253,11 @@ class Builder {
     check_method();
   }
 
-  // A method for smooth motion takes neither contacts nor stops.
+  // Keys of the method that do not fit each other; a method for smooth motion takes neither contacts nor stops.
   void check_method() {
     const json& integrator = root_["integrator"];
+    if (const IntegratorType& type = find_type(integrator_types(), integrator); type.problems != nullptr)
+      for (const spec::Problem& p : type.problems(integrator)) error("/integrator" + p.pointer, p.message);
     if (method_of(integrator).rows.covers(model_->system.row_kinds())) return;
     std::vector<std::string> others;
     for (const IntegratorType& type : integrator_types())

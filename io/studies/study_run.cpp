@@ -24,8 +24,7 @@ class Measurement final : public Observer {
       : every_(std::max(1L, std::lround(options.duration / options.step / 1000))) {}
 
   void start(const StepView& view) override {
-    const auto n = static_cast<std::size_t>(view.system.size()), rows = static_cast<std::size_t>(view.system.rows());
-    rows_.assign(rows, 0.0);
+    rows_.assign(static_cast<std::size_t>(view.system.rows()), 0.0);
     first_ = view.system.energies(view.state.q, view.state.v, view.state.t);
     sample(view);
   }

@@ -16,6 +16,7 @@ struct MethodCase {
   bool position_level = true;   ///< bilateral and closed unilateral rows hold at the end of a step: g = 0
   bool velocity_level = true;   ///< likewise G v + g_t = 0
   bool contacts_at_end = true;  ///< the impact law holds with the gradients at the end of the step
+  bool law_at_impact = false;   ///< the law reflects the rate at the impact, not that at the start of the step
   bool keeps_matrices = false;  ///< of earlier steps, so that a rejected step changes the rounding of later ones
   bool chooses_pivots = false;  ///< of matrices without structure, anew where they change: that allocates
   bool contacts = true;         ///< false: the models are those without contacts

@@ -95,7 +95,8 @@ TEST_CASE("classical methods: the smooth pendulum of [PVA18] ends at the angle o
 TEST_CASE("classical methods: the pendulum's joint drifts, or holds, at the levels of the formulation") {
   const Swing p = swing(formulation("index_3")), v = swing(formulation("index_2")),
               g = swing(formulation("ggl_modified")), a = swing(formulation("pva")),
-              one = swing(formulation("index_1")), b = swing(formulation("baumgarte"));
+              one = swing(formulation("index_1")),
+              b = swing(formulation("baumgarte", R"(, "baumgarte": {"alpha": 10, "beta": 10})"));
   CHECK(v.position == doctest::Approx(1.3737e-4).epsilon(1e-4));
   for (const Swing* x : {&p, &g, &a}) CHECK(x->position < 1e-13);
   for (const Swing* x : {&v, &g, &a}) CHECK(x->velocity < 1e-10);
@@ -115,8 +116,7 @@ TEST_CASE("classical methods: a disturbed start excites the accelerations of all
   for (const char* name : {"index_3", "index_2", "ggl_modified"}) {
     CAPTURE(name);
     const double a = swing(formulation(name, zero), 2e-3, 0.1).first_acceleration;
-    CHECK(a > 80);
-    CHECK(a < 110);
+    CHECK(a == doctest::Approx(86).epsilon(0.01));
   }
   CHECK(swing(formulation("pva", zero), 2e-3, 0.1).acceleration < 2e-9);
 }

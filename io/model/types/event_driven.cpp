@@ -20,7 +20,7 @@ Node event_driven_spec() {
   keys.push_back(preset("max_events", integer().at_least(1), 1000,
                         "events of a step after which impacts count as an accumulation, which ends the run"));
   keys.push_back(
-      preset("rest_speed", number("speed").at_least(0), 0,
+      preset("rest_speed", number("velocity").at_least(0), 0,
              "impacts with a slower approach have no restitution, so that accumulating ones end in contact"));
   return object("integrator", std::move(keys));
 }

@@ -24,9 +24,11 @@ Node generalized_alpha_spec() {
                                 {"ggl_modified", "at position and velocity level, with a position correction over M"},
                                 {"pva", "at position, velocity and acceleration level"}}),
                         "index_3", "the levels at which joints hold"));
-  keys.push_back(preset("baumgarte_alpha", number("1/time").at_least(0), 10,
-                        "of \"baumgarte\": G v' + h + 2 alpha (G v + g_t) + beta^2 g = 0"));
-  keys.push_back(preset("baumgarte_beta", number("1/time").at_least(0), 10, "the same"));
+  keys.push_back(optional(
+      "baumgarte",
+      object("Baumgarte's stabilisation", {required("alpha", number("rate").at_least(0), "of the velocities"),
+                                           required("beta", number("rate").at_least(0), "of the positions")}),
+      "the combination G v' + h + 2 alpha (G v + g_t) + beta^2 g = 0 of this formulation"));
   return object("integrator", std::move(keys));
 }
 
@@ -37,8 +39,16 @@ std::optional<ConstraintForm> form_of(const json& in) {
   if (word == "index_2") return ConstraintForm{0, 1, 0};
   if (word == "index_1") return ConstraintForm{1, 0, 0};
   if (word != "baumgarte") return {};
-  const double alpha = in["baumgarte_alpha"].get<double>(), beta = in["baumgarte_beta"].get<double>();
+  const double alpha = in["baumgarte"]["alpha"].get<double>(), beta = in["baumgarte"]["beta"].get<double>();
   return ConstraintForm{1, 2 * alpha, beta * beta};
+}
+
+std::vector<Problem> problems(const json& in) {
+  const bool wanted = in["formulation"] == "baumgarte", given = in.contains("baumgarte");
+  if (wanted && !given) return {{"", "the formulation \"baumgarte\" needs the key \"baumgarte\" with alpha and beta"}};
+  if (!wanted && given)
+    return {{"/baumgarte", "expected no such key beside the formulation \"" + text(in["formulation"]) + "\""}};
+  return {};
 }
 
 Model::MakeIntegrator build(const json& in, const Model& model) {
@@ -70,7 +80,11 @@ IntegratorType generalized_alpha_type() {
       GeneralizedAlphaMethod::method_info("generalized_alpha", true),
       generalized_alpha_spec,
       build,
-      {"chung_hulbert_1993", "arnold_bruels_2007", "bruels_acary_cardona_2018"}};
+      {"chung_hulbert_1993", "arnold_bruels_2007", "bruels_acary_cardona_2018"},
+      [](const json& in) {
+        return in["formulation"] == "ggl_modified" ? std::vector<std::string>{"gear_1985"} : std::vector<std::string>{};
+      },
+      problems};
 }
 
 }  // namespace carom

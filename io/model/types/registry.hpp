@@ -236,6 +236,8 @@ struct IntegratorType {
   std::vector<std::string> references{};
   /// Those of what only some options use, by the resolved section; null: none.
   std::vector<std::string> (*option_references)(const nlohmann::json& integrator) = nullptr;
+  /// Complaints about keys that do not fit each other, pointers counted from the section; null: none.
+  std::vector<spec::Problem> (*problems)(const nlohmann::json& integrator) = nullptr;
 };
 IntegratorType nsga_decoupled_type();
 std::vector<IntegratorType> coupled_nsga_types();
