@@ -80,7 +80,7 @@ expect carom walk '' '=>' ''
 
 # pointers, level by level, with the typed number
 expect carom run ball.json --set /int '=>' /integrator/
-expect carom run ball.json --set /integrator/st '=>' /integrator/step= /integrator/start_time=
+expect carom run ball.json --set /integrator/st '=>' /integrator/step= /integrator/start_time= /integrator/strategy=
 expect carom run ball.json --set = /integrator/ste '=>' /integrator/step=
 expect carom check ball.json --set /bodies/12/mat '=>' /bodies/12/material=
 expect carom check ball.json --set /bodies/12 '=>' /bodies/12/

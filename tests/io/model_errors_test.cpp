@@ -257,7 +257,7 @@ const std::vector<WrongValue> wrong_values = {
 {R"_(/integrator/newton)_", R"_({"tolerence":1})_",
  R"_(/integrator/newton/tolerence: unknown key "tolerence"; did you mean "tolerance"?)_"},
 {R"_(/integrator)_", R"_({"type":"nsga"})_",
- R"_(/integrator/type: expected one of "nsga_decoupled", "moreau_jean" or "static", got "nsga"; did you mean "nsga_decoupled"?)_"},
+ R"_(/integrator/type: expected one of "nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "generalized_alpha", "event_driven", "moreau_jean" or "static", got "nsga"; did you mean "nsga_decoupled"?)_"},
 {R"_(/output/vtu)_", R"_({"every":1,"interval":1})_",
  R"_(/output/vtu: expected at most one of the keys "every" and "interval", got "every" and "interval")_"},
 {R"_(/output/vtu)_", R"_({"every":0})_",

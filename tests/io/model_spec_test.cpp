@@ -386,7 +386,7 @@ TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong
                          "  length of a step\n"
                          "  a time > 0 [s]; required\n"
                          "\n"
-                         "/integrator/moreau_jean/step\n"));
+                         "/integrator/nsga_coupled/step\n"));
   // the key "type" alone: a line for each type, no other key
   const std::string types = manual("bodies/type");
   CHECK(types.starts_with("/bodies/type\n"));
@@ -394,7 +394,7 @@ TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong
   CHECK(types.find("mass:") == std::string::npos);
   CHECK(manual("bodies/type/bar/elements") == manual("bodies/bar/elements"));
   CHECK(manual("bodies/bar/elements") == manual("/bodies/0/bar/elements"));
-  CHECK(manual("integrator/newton/method") ==
+  CHECK(manual("integrator/nsga_decoupled/newton/method") ==
         "/integrator/nsga_decoupled/newton/method\n"
         "  when the matrix is computed and factorised\n"
         "  one of \"automatic\", \"full\" or \"modified\"; default \"automatic\"\n"

@@ -24,11 +24,11 @@ Node generalized_alpha_spec() {
                                 {"ggl_modified", "at position and velocity level, with a position correction over M"},
                                 {"pva", "at position, velocity and acceleration level"}}),
                         "index_3", "the levels at which joints hold"));
-  keys.push_back(optional(
-      "baumgarte",
-      object("Baumgarte's stabilisation", {required("alpha", number("rate").at_least(0), "of the velocities"),
-                                           required("beta", number("rate").at_least(0), "of the positions")}),
-      "the combination G v' + h + 2 alpha (G v + g_t) + beta^2 g = 0 of this formulation"));
+  keys.push_back(
+      optional("baumgarte",
+               object("Baumgarte's stabilisation", {required("alpha", number("rate").at_least(0), "of the velocities"),
+                                                    required("beta", number("rate").at_least(0), "of the positions")}),
+               "the combination G v' + h + 2 alpha (G v + g_t) + beta^2 g = 0 of this formulation"));
   return object("integrator", std::move(keys));
 }
 
