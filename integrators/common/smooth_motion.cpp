@@ -126,6 +126,7 @@ bool SmoothMotion::attempt(First first, const ProblemScales& scales, EnergyGuard
   else
     alpha_.accelerate(h_, start_->v, a_n_, a_star_, vd_);
   alpha_.advance(h_, start_->v, a_n_, a_star_, vd_, d_, v_);
+  if (increment_ != nullptr) axpy(1.0, *increment_, d_);
   // a predicted motion to where forces are not finite is halved
   bool finite = evaluate();
   if (!finite) scale_into(1 / alpha_.c_q(h_), d_, dv_);

@@ -47,6 +47,10 @@ class SmoothMotion final : public MixedProblem {
   /// start, with a new matrix: the first iteration is then the step of a linearly implicit method. Few iterations are
   /// allowed for each attempt, because an iteration that wanders ends at a wrong root, if at all.
   bool solve(const ProblemScales& scales, const State& start, EnergyGuard& guard, StepReport& report);
+  /// The next solves add an increment to d (GGL); null: none.
+  void displace(const Vector* increment) { increment_ = increment; }
+  /// d of the last solve, with this increment.
+  const Vector& increment() const { return d_; }
   /// v', a and lambda at the end of a step.
   void write(State& end) const;
 
@@ -84,6 +88,7 @@ class SmoothMotion final : public MixedProblem {
   ConstraintForm form_;
   MixedNewton newton_;
   const State* start_ = nullptr;
+  const Vector* increment_ = nullptr;
   StepStart step_;  // for rows that refer to the start
   double h_ = 0, t_ = 0;
   bool forces_known_ = false, constraint_forces_known_ = false;

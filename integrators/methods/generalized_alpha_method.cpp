@@ -1,8 +1,28 @@
 #include "integrators/methods/generalized_alpha_method.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
 
 namespace carom {
+
+namespace {
+
+constexpr double redundancy_shift = 1e-9;  // of the largest diagonal entry
+
+void add(double factor, const SparseRow& row, Out x) {
+  for (std::size_t k = 0; k < row.equation.size(); ++k) x[at(row.equation[k])] += factor * row.value[k];
+}
+
+double product(const SparseRow& row, In x) {
+  double sum = 0;
+  for (std::size_t k = 0; k < row.equation.size(); ++k) sum += row.value[k] * x[at(row.equation[k])];
+  return sum;
+}
+
+}  // namespace
 
 MethodInfo GeneralizedAlphaMethod::method_info(const char* name, bool exact_positions) {
   return {.name = name, .subproblems = {"smooth"}, .rows = bilateral_rows, .exact_positions = exact_positions};
@@ -14,14 +34,22 @@ GeneralizedAlphaMethod::GeneralizedAlphaMethod(const System& system, const Metho
       options_(o),
       motion_(system, o.scales, o.newton, o.rho_infinity, tangent_properties(system, o.newton.method), 0, &matrix_,
               o.form),
-      row_(at(system.rows()), 0.0) {}
+      row_(at(system.rows()), 0.0) {
+  if (!o.ggl) return;
+  const std::size_t n_b = at(system.bilateral());
+  nu_.assign(at(system.rows()), 0.0);
+  for (Vector* x : {&U_, &column_}) x->assign(at(system.size()), 0.0);
+  delassus_.assign(n_b * n_b, 0.0);
+  for (auto* rows : {&G_n_, &G_}) rows->resize(n_b);
+  lu_.reserve(static_cast<int>(n_b));
+}
 
 bool GeneralizedAlphaMethod::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
   return motion_.initialise(state, h, options_.initial_acceleration, motion_.solver().saddle(), solvers_, report);
 }
 
-bool GeneralizedAlphaMethod::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
+ProblemScales GeneralizedAlphaMethod::motion_scales(const StepScales& scales) const {
   const GeneralizedAlpha alpha(options_.rho_infinity);
   const ConstraintForm& form = options_.form;
   const double c_a = alpha.c_a(scales.h), c_q = alpha.c_q(scales.h);
@@ -29,10 +57,33 @@ bool GeneralizedAlphaMethod::advance(const StepScales& scales, const State& star
   // g is rounded with the places, which its equation divides by c_q
   motion.row_tolerance += 8 * StepScales::epsilon * scales.place * form.position /
                           (form.acceleration * c_a + form.velocity + form.position * c_q);
-  if (!motion_.solve(motion, start, guard(), report)) return false;
+  return motion;
+}
+
+bool GeneralizedAlphaMethod::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  const ProblemScales motion = motion_scales(scales);
+  if (options_.ggl) {
+    set_zero(U_);
+    set_zero(nu_);
+    for (std::size_t i = 0; i < G_n_.size(); ++i)
+      system().row_gradient(static_cast<int>(i), start.q, start.t, nullptr, G_n_[i], &motion.start);
+    motion_.displace(&U_);
+  }
+  for (int k = 0; k == 0 || options_.ggl; ++k) {
+    if (!motion_.solve(motion, start, guard(), report)) return false;
+    if (!options_.ggl) break;
+    system().gaps(motion_.q(), scales.t, bilateral_rows, row_, &motion.start);
+    if (max_abs(row_) <= scales.positions(1).row_tolerance) break;
+    if (k >= options_.newton.max_iterations) {
+      mark_failed(report, 0, FailureReason::no_convergence);
+      return false;
+    }
+    if (!correct_positions(motion, report)) return false;
+  }
   motion_.write(end);
   copy(motion_.q(), end.q);
   copy(motion_.v(), end.v);
+  if (options_.ggl) copy(nu_, end.nu);
   guard().close(false, motion_.multipliers(), {});
   stage_ = {Stage::Kind::motion,   start.t, scales.t, start.q, start.v, motion_.q(), motion_.v(),
             motion_.multipliers(), scales.h};
@@ -42,6 +93,33 @@ bool GeneralizedAlphaMethod::advance(const StepScales& scales, const State& star
   report.position_residual = max_abs(row_);
   system().rates(end.q, end.v, scales.t, bilateral_rows, row_, &motion.start);
   report.velocity_residual = max_abs(row_);
+  return true;
+}
+
+// G(q) T(d) G(q_n)^T dnu = -g, U += G(q_n)^T dnu. A small shift lets redundant rows share their multipliers; what it
+// leaves of g is left to the next correction.
+bool GeneralizedAlphaMethod::correct_positions(const ProblemScales& scales, StepReport& report) {
+  const std::size_t n_b = G_n_.size();
+  const bool turns = system().uses_tangent_operators();
+  if (turns) system().tangent_operators(motion_.increment(), T_);
+  for (std::size_t i = 0; i < n_b; ++i)
+    system().row_gradient(static_cast<int>(i), motion_.q(), scales.t, turns ? &T_ : nullptr, G_[i], &scales.start);
+  double largest = 0;
+  for (std::size_t j = 0; j < n_b; ++j) {
+    set_zero(column_);
+    add(1, G_n_[j], column_);
+    for (std::size_t i = 0; i < n_b; ++i) delassus_[i * n_b + j] = product(G_[i], column_);
+    largest = std::max(largest, std::abs(delassus_[j * n_b + j]));
+  }
+  if (!(lu_.factorise(delassus_, static_cast<int>(n_b), redundancy_shift * largest) > 0)) {
+    mark_failed(report, 0, FailureReason::singular_matrix);
+    return false;
+  }
+  lu_.solve(std::span(row_).first(n_b));
+  for (std::size_t j = 0; j < n_b; ++j) {
+    nu_[j] -= row_[j];
+    add(-row_[j], G_n_[j], U_);
+  }
   return true;
 }
 

@@ -4,9 +4,16 @@
 //   index 3  g = 0             index 1    G v' + h = 0
 //   index 2  G v + g_t = 0     Baumgarte  G v' + h + 2 alpha (G v + g_t) + beta^2 g = 0
 //
-// ([PVA18] eq. 71). The method takes no contacts. Constraints drift at the levels below the one that holds.
+// ([PVA18] eq. 71). The method takes no contacts. Constraints drift at the levels below the one that holds, unless the
+// formulation of Gear, Gupta and Leimkuhler adds the positions to index 2 ([PVA18] eq. 73):
+//
+//   q = q_n o exp(d + U),   U = G(q_n)^T nu,   g(q) = 0
+//
+// U has no mass matrix, so that its directions depend on the units of lengths and angles. Motion and U are solved in
+// turn until the positions hold.
 #pragma once
 
+#include "core/linear/dense_lu.hpp"
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/smooth_motion.hpp"
 
@@ -15,6 +22,7 @@ namespace carom {
 struct GeneralizedAlphaOptions {
   double rho_infinity = 0.8;
   ConstraintForm form;
+  bool ggl = false;  ///< with U; the form is that of velocities
   InitialAcceleration initial_acceleration = InitialAcceleration::consistent;
   NewtonOptions newton;
   Scales scales;
@@ -31,12 +39,17 @@ class GeneralizedAlphaMethod final : public Integrator {
 
  private:
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
+  ProblemScales motion_scales(const StepScales& scales) const;
+  bool correct_positions(const ProblemScales& scales, StepReport& report);
 
   GeneralizedAlphaOptions options_;
   Vector matrix_;  // while the solver assembles it
   SmoothMotion motion_;
   MixedNewton* solvers_[1] = {&motion_.solver()};
-  Vector row_;
+  Vector row_, nu_, U_, column_, delassus_;
+  std::vector<SparseRow> G_n_, G_;
+  TangentOperators T_;
+  DenseLu lu_;
   Stage stage_;
 };
 

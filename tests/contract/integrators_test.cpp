@@ -43,6 +43,7 @@ std::vector<MethodCase> methods() {
        .position_level = false,
        .velocity_level = false,
        .contacts = false},
+      {.name = "GGL with G_n", .keys = R"({"type": "generalized_alpha", "formulation": "ggl"})", .contacts = false},
       {.name = "GGL", .keys = R"({"type": "generalized_alpha", "formulation": "ggl_modified"})", .contacts = false},
       {.name = "smooth PVA", .keys = R"({"type": "generalized_alpha", "formulation": "pva"})", .contacts = false},
       {.name = "Moreau-Jean",

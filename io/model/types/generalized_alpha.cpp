@@ -21,6 +21,7 @@ Node generalized_alpha_spec() {
                                 {"index_2", "at velocity level"},
                                 {"index_1", "at acceleration level"},
                                 {"baumgarte", "a combination of the three levels"},
+                                {"ggl", "at position and velocity level, with a position correction along G_n"},
                                 {"ggl_modified", "at position and velocity level, with a position correction over M"},
                                 {"pva", "at position, velocity and acceleration level"}}),
                         "index_3", "the levels at which joints hold"));
@@ -36,7 +37,7 @@ Node generalized_alpha_spec() {
 std::optional<ConstraintForm> form_of(const json& in) {
   const std::string word = text(in["formulation"]);
   if (word == "index_3") return ConstraintForm{0, 0, 1};
-  if (word == "index_2") return ConstraintForm{0, 1, 0};
+  if (word == "index_2" || word == "ggl") return ConstraintForm{0, 1, 0};
   if (word == "index_1") return ConstraintForm{1, 0, 0};
   if (word != "baumgarte") return {};
   const double alpha = in["baumgarte"]["alpha"].get<double>(), beta = in["baumgarte"]["beta"].get<double>();
@@ -57,8 +58,10 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
     GeneralizedAlphaOptions options;
     read_generalized_alpha_keys(in, options);
     options.form = *form;
+    options.ggl = in["formulation"] == "ggl";
     options.scales = model.scales;
-    const MethodInfo info = GeneralizedAlphaMethod::method_info(name.c_str(), in["formulation"] == "index_3");
+    const MethodInfo info =
+        GeneralizedAlphaMethod::method_info(name.c_str(), options.ggl || in["formulation"] == "index_3");
     return [options, info](const System& system) {
       return std::make_unique<GeneralizedAlphaMethod>(system, info, options);
     };
@@ -82,7 +85,8 @@ IntegratorType generalized_alpha_type() {
       build,
       {"chung_hulbert_1993", "arnold_bruels_2007", "bruels_acary_cardona_2018"},
       [](const json& in) {
-        return in["formulation"] == "ggl_modified" ? std::vector<std::string>{"gear_1985"} : std::vector<std::string>{};
+        return text(in["formulation"]).starts_with("ggl") ? std::vector<std::string>{"gear_1985"}
+                                                          : std::vector<std::string>{};
       },
       problems};
 }
