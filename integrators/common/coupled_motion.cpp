@@ -10,6 +10,8 @@ namespace carom {
 
 namespace {
 
+constexpr double settling_steps = 5;
+
 MixedSetup smooth_setup(const System& system, NewtonMethod method, RowSelection rows) {
   return {.name = "smooth",
           .rows = rows,
@@ -128,6 +130,7 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
     : system_(&system),
       scales_(scales),
       setup_(setup),
+      predictor_(newton.predictor),
       alpha_(rho_infinity),
       smooth_(system, newton, smooth_setup(system, newton.method, setup.smooth_rows), scales, 0,
               setup.monolithic || setup.free_motion ? nullptr : &matrix_),
@@ -176,8 +179,9 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   const bool contacts = setup_.smooth_rows.has(RowKind::unilateral);
   fallback_ = false;
   bool solved = attempt(scales, start, contacts, report);
-  if (!solved && contacts && system_->conditional() > 0 && report.reason == FailureReason::no_convergence) {
-    forget_failure(report);
+  const bool cycles = !solved && report.reason == FailureReason::no_convergence;
+  if (contacts && system_->conditional() > 0 && (cycles || (solved && settles(start)))) {
+    if (cycles) forget_failure(report);
     report.set_fallback = fallback_ = true;
     solved = attempt(scales, start, false, report);
   }
@@ -208,15 +212,31 @@ double CoupledMotion::impulse_work() {
   return work;
 }
 
+// A contact with restitution closes so slowly that a few steps of free motion explain its approach: impacts accumulate.
+// The memory of eta, which lifts the contact after an impact, would then keep the contact from coming to rest.
+bool CoupledMotion::settles(const State& start) const {
+  const double slow = settling_steps * h_ * scales_.force / scales_.mass;
+  for (const int row : velocity_.active_rows()) {
+    if (start.closed[at(row - system_->bilateral())] != 0) continue;
+    const double reflected = reflected_rate(*system_, row, start.q, start);
+    if (reflected != 0 && reflected >= -slow * system_->contact_parameters(row).restitution) return true;
+  }
+  return false;
+}
+
 bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool contacts, StepReport& report) {
-  copy(start.acceleration, vd_);
+  if (predictor_ == Predictor::previous)
+    copy(start.acceleration, vd_);
+  else
+    set_zero(vd_);
   alpha_.advance(h_, start.v, a_n_, a_star_, vd_, d_, v_smooth_);
   set_zero(U_);
   set_zero(W_);
   std::fill(std::begin(moved_), std::end(moved_), false);
+  const double p = setup_.penalty;
+  gap_roundoff_ = scales.positions(p).row_roundoff;
   update();
 
-  const double p = setup_.penalty;
   const ProblemScales motion =
       setup_.acceleration_level ? scales.accelerated_motion(p, alpha_.c_a(h_)) : scales.motion(p);
   const ProblemScales all[] = {motion, scales.positions(p), scales.momenta(p)};
@@ -235,7 +255,7 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
 bool CoupledMotion::iterate(std::span<const ProblemScales> scales, StepReport& report) {
   for (;;) {
     if (setup_.smooth_rows.has(RowKind::unilateral)) find_totals();
-    if (setup_.smooth_gap) find_smooth_gaps();
+    if (setup_.smooth_gap) find_smooth_gaps(gap_roundoff_);
     bool open[3] = {};
     for (const int i : {1, 2, 0}) {  // S is a subset of B, and B one of A
       if (i > 0 && system_->rows() == 0) continue;
@@ -299,6 +319,7 @@ bool CoupledMotion::update() {
   else
     copy(q_smooth_, q_);
   combine(1.0, v_smooth_, 1.0, W_, v_);
+  if (setup_.smooth_gap && monolithic_) find_smooth_gaps(gap_roundoff_);
   forces_known_ = false;
   return all_finite(forces());
 }
@@ -342,9 +363,10 @@ void CoupledMotion::find_totals() {
   }
 }
 
-void CoupledMotion::find_smooth_gaps() {
+// Contacts that rest on each other fall together: their gaps are zero but for rounding.
+void CoupledMotion::find_smooth_gaps(double roundoff) {
   system_->gaps(q_smooth_, t_, unilateral_rows, row_, &step_);
-  for (std::size_t i = 0; i < near_.size(); ++i) near_[i] = row_[at(system_->bilateral()) + i] <= 0 ? 1 : 0;
+  for (std::size_t i = 0; i < near_.size(); ++i) near_[i] = row_[at(system_->bilateral()) + i] <= roundoff ? 1 : 0;
 }
 
 void CoupledMotion::write(State& end) const {

@@ -44,9 +44,9 @@ class CoupledMotion final : public CoupledProblem {
 
   /// The start of a run (start_motion), with eta_0 = lambda~_0.
   bool initialise(State& state, double h, InitialAcceleration kind, StepReport& report);
-  /// From `start`, whose history is a_n and, of PVA, eta_n. Where the sets of strategy 3 cycle, contacts take no part
-  /// in S in a second attempt (StepFigures::set_fallback).
-  /// `candidates`: conditional rows that take part; null: all.
+  /// From `start`, whose history is a_n and, of PVA, eta_n. Where the sets of strategy 3 cycle, or impacts accumulate,
+  /// contacts take no part in S in a second attempt (StepFigures::set_fallback). `candidates`: conditional rows that
+  /// take part; null: all.
   bool solve(const StepScales& scales, const State& start, EnergyGuard& guard, StepReport& report,
              const std::vector<std::uint8_t>* candidates = nullptr);
   /// All arrays of the end of the step; `impulse` holds Lam*.
@@ -81,11 +81,13 @@ class CoupledMotion final : public CoupledProblem {
   const TangentOperators* motion_tangent();
   double impulse_work();
   void find_totals();
-  void find_smooth_gaps();
+  void find_smooth_gaps(double roundoff);
+  bool settles(const State& start) const;
 
   const System* system_;
   Scales scales_;
   CoupledSetup setup_;
+  Predictor predictor_;
   GeneralizedAlpha alpha_;
   Vector matrix_;  // while a solver assembles it
   MixedNewton smooth_, position_, velocity_;
@@ -98,7 +100,7 @@ class CoupledMotion final : public CoupledProblem {
   const State* start_ = nullptr;
   const std::vector<std::uint8_t>* candidates_ = nullptr;
   StepStart step_;
-  double h_ = 0, t_ = 0;
+  double h_ = 0, t_ = 0, gap_roundoff_ = 0;
   bool moved_[3] = {};  // x of the part is not zero
   bool forces_known_ = false, fallback_ = false;
   TangentOperators T_d_, T_u_;

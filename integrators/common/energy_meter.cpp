@@ -22,6 +22,10 @@ Powers EnergyMeter::powers(In q, In v, double t, In multipliers) {
     const std::size_t n = at(system_->bilateral());
     p.drivers = -dot(multipliers.first(n), rates_at_rest(q, t).first(n));
   }
+  // and those of moving obstacles that contacts of the motion push
+  for (int row = system_->bilateral(); row < static_cast<int>(multipliers.size()); ++row)
+    if (multipliers[at(row)] != 0 && system_->row_block(row).traits().moving)
+      p.drivers -= multipliers[at(row)] * rate_at_rest(row, q, t);
   return p;
 }
 

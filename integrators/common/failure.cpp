@@ -54,6 +54,8 @@ const char* text_of(FailureReason reason) {
       return "too many steps in a row were subdivided";
     case FailureReason::accumulation:
       return "impacts accumulate";
+    case FailureReason::penetration_at_start:
+      return "a contact penetrates and approaches at the start";
     case FailureReason::interrupted:
       return "interrupted";
   }

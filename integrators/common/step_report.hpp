@@ -25,6 +25,7 @@ enum class FailureReason {
   unexplained_energy,
   too_many_subdivisions,
   accumulation,
+  penetration_at_start,
   interrupted
 };
 

@@ -13,9 +13,10 @@ namespace {
 
 constexpr int most_trials = 80;  // of a part of the step, in which one event is located
 constexpr int most_fast_events = 10;
-constexpr int cubic_parts = 16;         // of a cubic in which a fall is looked for
-constexpr double least_share = 0.05;    // of a bracket by which a trial stays away from its ends
-constexpr double resting_rate = 1e-10;  // of the speeds of the model: a contact that moves apart no faster stays closed
+constexpr int cubic_parts = 16;       // of a cubic in which a fall is looked for
+constexpr double least_share = 0.05;  // of a bracket by which a trial stays away from its ends
+// a contact that moves apart no faster stays closed: of the speeds of the model, of what rounding of gaps lets arise
+constexpr double resting_rate = 1e-10, resting_factor = 10;
 
 // The first point in (0, 1] at which the cubic of the given values and slopes falls below zero; infinity: none.
 double fall(double value_0, double slope_0, double value_1, double slope_1) {
@@ -147,6 +148,7 @@ EventDriven::EventDriven(const System& system, const EventDrivenOptions& o)
   solvers_.push_back(&acceleration_);
   for (Vector* x : {&row_, &impulses_, &reflected_}) x->assign(at(system.rows()), 0.0);
   for (auto* x : {&closed_, &striking_}) x->assign(at(system.conditional()), 0);
+  floors_.assign(at(system.conditional()), 0.0);
   for (Gaps* g : {&low_, &high_, &now_})
     for (Vector* x : {&g->gap, &g->rate}) x->assign(at(system.conditional()), 0.0);
 }
@@ -170,9 +172,13 @@ StepScales EventDriven::scales_from(const StepScales& scales, const State& state
 
 bool EventDriven::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
   const double t_end = scales.t, smallest = options_.event_tolerance * scales.h;
+  // a contact reaches this speed while its gap falls through rounding
+  touching_ = 64 * StepScales::epsilon * scales.place;
+  rest_ = std::max(resting_rate * scales.speed,
+                   resting_factor * std::sqrt(touching_ * scales.model.force / scales.model.mass));
   from_ = start;
   to_ = start;
-  closed_ = start.closed;
+  closed_ = start.active;
   set_zero(impulses_);
   count_ = 0;
   // the first step of a run may begin with contacts that touch, of which the initial acceleration knows nothing
@@ -181,6 +187,7 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
       !restart(scales, from_, report))
     return false;
 
+  if (start.step == 0 && penetrates(report)) return false;
   int fast = 0;
   for (int events = 0;; ++events) {
     const double t = from_.t;
@@ -191,10 +198,15 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
     to_.t = last ? t_end : t + now_.tau;
     to_.last_h = now_.tau;
     axpy(1.0, to_.impulse, impulses_);
-    for (std::size_t i = 0; i < closed_.size(); ++i)
-      if (opened(i)) closed_[i] = 0;
+    for (std::size_t i = 0; i < closed_.size(); ++i) {
+      const bool parts = motion_.solver(2).flags()[i] == 0 && (now_.gap[i] > touching_ || now_.rate[i] > rest_);
+      if (opened(i) || parts) closed_[i] = 0;
+    }
+    // contacts of K that nothing presses are not shown as closed
     to_.active = to_.closed = closed_;
-    add_part(Stage::Kind::motion, from_, to_, motion_.solver(0).multipliers()).closed = closed_;
+    for (std::size_t i = 0; i < closed_.size(); ++i)
+      if (motion_.solver(2).flags()[i] == 0) to_.closed[i] = 0;
+    add_part(Stage::Kind::motion, from_, to_, motion_.solver(0).multipliers()).closed = to_.closed;
     if (!guard().accept(from_, to_)) {
       guard().blame(report, -1, from_, to_.q, to_.v, to_.t);
       return false;
@@ -202,9 +214,9 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
     if (reached == End::event && (!strike(scales, report) || !restart(scales, to_, report))) return false;
     from_.swap(to_);
     if (last) break;
-    // impacts that follow each other faster than their times are located
+    // impacts that follow each other faster than their times are located, and more than all contacts one by one
     fast = reached == End::event && now_.tau <= 2 * smallest ? fast + 1 : 0;
-    if (events >= options_.most_events || fast >= most_fast_events) {
+    if (events >= options_.most_events || fast >= most_fast_events + system().conditional()) {
       mark_failed(report, -1, FailureReason::accumulation);
       report.retry = false;
       for (std::size_t i = 0; i < striking_.size(); ++i)
@@ -227,6 +239,19 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
   return true;
 }
 
+// Impacts begin where a gap falls through zero: a contact that approaches from below is none.
+bool EventDriven::penetrates(StepReport& report) {
+  measure(from_, 0, low_);
+  for (std::size_t i = 0; i < closed_.size(); ++i) {
+    if (!(low_.gap[i] < -1e-9 * this->scales().length && low_.rate[i] < 0)) continue;
+    mark_failed(report, -1, FailureReason::penetration_at_start);
+    report.retry = false;
+    report.failed_item = system().row_name(system().bilateral() + static_cast<int>(i));
+    return true;
+  }
+  return false;
+}
+
 void EventDriven::measure(const State& state, double tau, Gaps& gaps) const {
   gaps.tau = tau;
   const StepStart step{from_.q.data(), from_.v.data(), from_.t};
@@ -237,17 +262,17 @@ void EventDriven::measure(const State& state, double tau, Gaps& gaps) const {
   }
 }
 
-// The force of a contact that was closed has vanished.
+// The force of a contact that was closed has vanished. Redundant contacts may have none from the start.
 bool EventDriven::opened(std::size_t contact) const {
   // without contacts in the smooth motion only the impulse of the whole part tells
   const MixedNewton& solver = motion_.solver(motion_.fell_back() ? 2 : 0);
-  return closed_[contact] != 0 && solver.flags()[contact] == 0;
+  return closed_[contact] != 0 && from_.lambda[at(system().bilateral()) + contact] > 0 && solver.flags()[contact] == 0;
 }
 
-// A gap that may penetrate has done so, or a contact that was closed has opened.
+// A gap that may penetrate has done so, beyond rounding, or a contact that was closed has opened.
 bool EventDriven::beyond(const Gaps& now) const {
   for (std::size_t i = 0; i < closed_.size(); ++i)
-    if (closed_[i] != 0 ? opened(i) : now.gap[i] < 0 && now.gap[i] < low_.gap[i]) return true;
+    if (closed_[i] != 0 ? opened(i) : now.gap[i] < floors_[i]) return true;
   return false;
 }
 
@@ -256,8 +281,10 @@ double EventDriven::first_fall(const Gaps& low, const Gaps& high) const {
   const double size = high.tau - low.tau;
   double first = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < closed_.size(); ++i)
-    if (closed_[i] == 0)
-      first = std::min(first, fall(std::max(0.0, low.gap[i]), size * low.rate[i], high.gap[i], size * high.rate[i]));
+    if (closed_[i] == 0) {
+      const double floor = floors_[i];
+      first = std::min(first, fall(low.gap[i] - floor, size * low.rate[i], high.gap[i] - floor, size * high.rate[i]));
+    }
   return first;
 }
 
@@ -265,6 +292,7 @@ double EventDriven::first_fall(const Gaps& low, const Gaps& high) const {
 EventDriven::End EventDriven::move(const StepScales& scales, double longest, StepReport& report) {
   const double smallest = options_.event_tolerance * scales.h;
   measure(from_, 0, low_);
+  for (std::size_t i = 0; i < floors_.size(); ++i) floors_[i] = std::min(0.0, low_.gap[i]) - touching_;
   bool bracketed = false, dipped = false;
   double tau = longest;
   int slow = 0;
@@ -307,16 +335,18 @@ EventDriven::End EventDriven::move(const StepScales& scales, double longest, Ste
 // The impact at the end of a motion of all contacts that touch and approach; then the contacts that stay closed.
 bool EventDriven::strike(const StepScales& scales, StepReport& report) {
   const System& s = system();
-  const double touching = 64 * StepScales::epsilon * scales.place, rest = resting_rate * scales.speed;
   bool impact = false;
   for (std::size_t i = 0; i < striking_.size(); ++i) {
     const int row = s.bilateral() + static_cast<int>(i);
     const double rate = now_.rate[i], late = 2 * options_.event_tolerance * scales.h * std::abs(rate);
-    const bool strikes = closed_[i] == 0 && now_.gap[i] <= touching + late && rate < 0;
+    const double e = s.contact_parameters(row).restitution;
+    const bool touches = closed_[i] == 0 && now_.gap[i] <= touching_ + late && rate<0, bounces = e> 0 &&
+                         -rate > options_.rest_speed,
+               strikes = touches && (bounces || rate < -rest_);
+    if (touches && !strikes) closed_[i] = 1;  // without an impact
     striking_[i] = strikes || closed_[i] != 0 ? 1 : 0;
     impact = impact || strikes;
-    reflected_[at(row)] =
-        strikes && -rate > options_.rest_speed ? s.contact_parameters(row).restitution * std::min(0.0, rate) : 0.0;
+    reflected_[at(row)] = strikes && bounces ? e * rate : 0.0;
   }
   if (!impact) return true;
 
@@ -337,7 +367,7 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
   const StepStart step{to_.q.data(), from_.v.data(), to_.t};
   for (std::size_t i = 0; i < closed_.size(); ++i) {
     const int row = s.bilateral() + static_cast<int>(i);
-    const bool separates = reflected_[at(row)] != 0 || s.row_rate(row, to_.q, to_.v, to_.t, &step) > rest;
+    const bool separates = reflected_[at(row)] != 0 || s.row_rate(row, to_.q, to_.v, to_.t, &step) > rest_;
     closed_[i] = striking_[i] != 0 && !separates ? 1 : 0;
   }
   return true;
@@ -356,8 +386,13 @@ bool EventDriven::restart(const StepScales& scales, State& state, StepReport& re
   state.history[0].values = state.acceleration;
   state.history[1].values = state.lambda;
   state.last_h = scales.h;  // a_n = v'_n fits every size
-  closed_ = acceleration_.flags();
-  state.active = state.closed = closed_;
+  // contacts without force that do not move apart either may still be needed
+  for (std::size_t i = 0; i < closed_.size(); ++i)
+    if (acceleration_.flags()[i] == 0 &&
+        acceleration_.row_values()[at(system().bilateral()) + i] > accelerations.row_roundoff)
+      closed_[i] = 0;
+  state.active = closed_;
+  state.closed = acceleration_.flags();
   return true;
 }
 

@@ -60,6 +60,7 @@ class EventDriven final : public Integrator {
 
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   End move(const StepScales& scales, double longest, StepReport& report);
+  bool penetrates(StepReport& report);
   bool opened(std::size_t contact) const;
   bool beyond(const Gaps& now) const;
   double first_fall(const Gaps& low, const Gaps& high) const;
@@ -79,9 +80,11 @@ class EventDriven final : public Integrator {
   State from_, to_;  // of the present part of the step
   Gaps low_, high_, now_;
   Vector row_, impulses_, reflected_;
+  Vector floors_;                                // below these open gaps penetrate, beyond rounding
   std::vector<std::uint8_t> closed_, striking_;  // K, and contacts of an impact
   std::vector<Part> parts_;
   std::size_t count_ = 0;
+  double touching_ = 0, rest_ = 0;  // the rounding of gaps; the speed of a contact that rests
   std::vector<Stage> stages_;
 };
 

@@ -204,7 +204,7 @@ void check_sizes(const State& state, const System& system, const State& start) {
       state.q.size() == start.q.size() && state.active.size() == unilateral && state.closed.size() == unilateral;
   for (const Vector* x : {&state.v, &state.acceleration}) fits = fits && x->size() == n;
   for (const Vector* x : {&state.lambda, &state.nu, &state.impulse}) fits = fits && x->size() == rows;
-  for (const State::History& h : state.history) fits = fits && h.values.size() >= n;
+  for (const State::History& h : state.history) fits = fits && (h.values.size() == n || h.values.size() == rows);
   if (!fits) throw std::invalid_argument("its state has other sizes");
 }
 

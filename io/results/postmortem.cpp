@@ -230,6 +230,14 @@ void PostMortem::find_hints(const StepView& view) {
     return;
   }
 
+  if (reason == FailureReason::penetration_at_start) {
+    hints_.emplace_back(
+        fmt::format("{} must not penetrate at the start: move the body, or take a method with time steps, such as "
+                    "nsga_decoupled, whose first step corrects the position",
+                    last.failed_item));
+    return;
+  }
+
   // hints about the step
   const double rotation = last.rotation / last.h * view.nominal_step, travel = last.speed * view.nominal_step;
   const bool far = std::isfinite(travel) && travel > 0.1 * model.scales.length, large_step = rotation > 0.3 || far;
