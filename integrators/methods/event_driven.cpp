@@ -393,6 +393,13 @@ bool EventDriven::restart(const StepScales& scales, State& state, StepReport& re
       closed_[i] = 0;
   state.active = closed_;
   state.closed = acceleration_.flags();
+  // the motion to come stops what still moves apart slowly
+  for (std::size_t i = 0; i < closed_.size(); ++i) {
+    const int row = system().bilateral() + static_cast<int>(i);
+    if (state.closed[i] != 0 &&
+        std::abs(system().row_rate(row, state.q, state.v, state.t)) > resting_rate * scales.speed)
+      state.closed[i] = 0;
+  }
   return true;
 }
 
