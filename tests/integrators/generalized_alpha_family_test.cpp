@@ -225,3 +225,25 @@ TEST_CASE("nonsmooth methods: the coupled methods take contacts by multipliers o
   const Bar by_gap = bar("nsga_coupled", 2e-3, {R"(/integrator/activation="smooth_gap")"});
   CHECK(by_gap.energy == doctest::Approx(bar("nsga_coupled", 2e-3).energy).epsilon(1e-9));
 }
+
+TEST_CASE("nonsmooth methods: a ball strikes the floor with either rule of activation, and keeps e^2 of its energy") {
+  for (const char* type : {"nsga_coupled", "nsga_monolithic", "nsga_pva"})
+    for (const char* rule : {"multiplier", "smooth_gap"}) {
+      CAPTURE(type);
+      CAPTURE(rule);
+      const json model = {
+          {"format", 1},
+          {"gravity", {0, 0, -10}},
+          {"bodies", {{{"name", "ball"}, {"type", "point_mass"}, {"mass", 1}, {"position", {0, 0, 0.1}}}}},
+          {"contacts",
+           {{{"name", "floor"},
+             {"on", "ball"},
+             {"restitution", 0.5},
+             {"obstacle", {{"type", "plane"}, {"point", {0, 0, 0}}, {"normal", {0, 0, 1}}}}}}},
+          {"integrator", {{"type", type}, {"activation", rule}, {"step", 1e-4}, {"duration", 0.2}}}};
+      ModelRun run = ModelRun::of_text(model.dump());
+      REQUIRE(run.run() == RunStatus::completed);
+      CHECK(run.statistics.impacts == 1);
+      CHECK(run.energy() == doctest::Approx(0.25).epsilon(5e-3));
+    }
+}
