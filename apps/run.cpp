@@ -213,6 +213,7 @@ class Run final : public Command {
       own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.run.probes)));
     VtuOutput* const picture = output.vtu ? own(std::make_unique<VtuOutput>(model, directory, task.name)) : nullptr;
     observers.push_back(task.run.expectations.get());
+    observers.push_back(task.run.until.get());
     StatusFile* const status = own(std::make_unique<StatusFile>(directory / "status.json", account.t_start, t_end));
     if (!quiet_) own(std::make_unique<Progress>(account.t_start, t_end, isatty(STDERR_FILENO) != 0));
     const RunParts parts{model, model.state, integrator, simulation, observers, task.run.checkpoint_text()};
@@ -309,6 +310,10 @@ class Run final : public Command {
       account.energy_max = energy->largest;
     }
     account.expectations = task.run.expectations->all();
+    if (const EndCriteria::Met* const met = task.run.until->met(); met != nullptr) {
+      account.ended_by = met->words;
+      account.ended_by_key = met->pointer;
+    }
     account.wall.step = account.statistics.step_seconds;
     account.wall.output = account.statistics.observer_seconds;
     account.wall.total = seconds_since(task.begin) + account.statistics.earlier_seconds;

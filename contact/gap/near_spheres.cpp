@@ -21,17 +21,22 @@ double largest_radius(const std::vector<ContactSphere>& spheres) {
   return largest;
 }
 
-std::vector<SpherePair> free_rows(std::size_t spheres, double restitution) {
+std::vector<SpherePair> free_rows(std::size_t spheres, double restitution, double friction,
+                                  double tangential_restitution) {
   SpherePair none;
   none.node_a = none.node_b = -1;
   none.restitution = restitution;
+  none.friction = friction;
+  none.tangential_restitution = tangential_restitution;
   return {std::min(spheres * (spheres - 1) / 2, NearSpheresBlock::rows_per_sphere * spheres), none};
 }
 
 }  // namespace
 
-NearSpheresBlock::NearSpheresBlock(std::string name, std::vector<ContactSphere> spheres, double restitution)
-    : SphereContactBlock(std::move(name), free_rows(spheres.size(), restitution), 2 * largest_radius(spheres)),
+NearSpheresBlock::NearSpheresBlock(std::string name, std::vector<ContactSphere> spheres, double restitution,
+                                   double friction, double tangential_restitution)
+    : SphereContactBlock(std::move(name), free_rows(spheres.size(), restitution, friction, tangential_restitution),
+                         2 * largest_radius(spheres)),
       spheres_(std::move(spheres)) {}
 
 std::string NearSpheresBlock::item_name(int item) const {

@@ -1,5 +1,6 @@
 #include "contact/gap/point_contact.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -18,16 +19,21 @@ Topology topology_of(const std::vector<ContactPoint>& points) {
 
 bool rotates(const PrescribedMotion* motion) { return motion != nullptr && !motion->angle.is_constant(); }
 
+int rows_of(const std::vector<ContactPoint>& points) { return !points.empty() && points.front().friction > 0 ? 3 : 1; }
+
 }  // namespace
 
 PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint> points,
                                      std::shared_ptr<const Obstacle> obstacle,
                                      std::shared_ptr<const PrescribedMotion> motion, bool rotating)
-    : ConstraintBlock(std::move(name), topology_of(points), 1,
+    : ConstraintBlock(std::move(name), topology_of(points), rows_of(points),
                       ConstraintTraits{.kind = RowKind::unilateral,
                                        .linear = !rotating && obstacle->flat() && !rotates(motion.get()),
                                        .moving = motion != nullptr,
                                        .passable = std::isfinite(obstacle->thickness())}),
+      reference_(obstacle->flat() ? tangent_reference(obstacle->evaluate(Vec3::Zero()).gradient)
+                                  : generic_tangent_reference()),
+      of_plane_(reference_, reference_.m),
       points_(std::move(points)),
       obstacle_(std::move(obstacle)),
       motion_(std::move(motion)) {}
@@ -87,28 +93,34 @@ int PointContactBlock::undirected(const ConstraintInput& in) const {
 void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const {
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
-  const bool only_gap =
-      values.rate == nullptr && values.bias == nullptr && values.gradient == nullptr && values.rate_gradient == nullptr;
+  const bool only_gap = values.rate == nullptr && values.bias == nullptr && values.gradient == nullptr &&
+                        values.rate_gradient == nullptr && values.gap_gradient == nullptr;
+  const std::size_t rows = static_cast<std::size_t>(this->rows());
   for (int i = range.first; i < range.last; ++i) {
     const ContactPoint& c = points_[static_cast<std::size_t>(i)];
-    const std::size_t local = static_cast<std::size_t>(i - range.first);
+    const std::size_t item = static_cast<std::size_t>(i - range.first), local = rows * item;
     const PointState p = point(in, i);
-    if (only_gap) {
+    if (only_gap && rows == 1) {
       values.gap[local] = obstacle_->distance(motion_ == nullptr ? p.x : to_obstacle(pose, p.x)) - c.radius;
       continue;
     }
     const Distance d = distance(pose, p.x, c.radius);
     const Vec3& n = d.gradient;
     if (values.gap != nullptr) values.gap[local] = d.value - c.radius;
-    if (values.gradient != nullptr) {
-      double* G = values.gradient + 6 * local;
+    for (double* const gradient : {values.gradient, values.gap_gradient}) {
+      if (gradient == nullptr) continue;
+      double* G = gradient + 6 * local;
       for (int k = 0; k < 6; ++k) G[k] = 0;
       add_point_force(p, c.offset, n, G);
+    }
+    if (rows > 1) {
+      evaluate_displacement(i, local, in, pose, p, d, values);
+      evaluate_slip(i, item, in, pose, p, d, values);
     }
     if (in.v == nullptr) continue;
 
     // velocity relative to the obstacle's material point that coincides with x_P
-    const double* v = in.v + 6 * local;
+    const double* v = in.v + 6 * item;
     const Vec3 r = p.x - pose.origin;
     const Vec3 w = point_velocity(p, c.offset, v) - pose.velocity - pose.omega.cross(r);
     if (values.rate != nullptr) values.rate[local] = n.dot(w);
@@ -130,11 +142,14 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
 void PointContactBlock::add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const {
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
-  for (int i = range.first; i < range.last; ++i, ++s, f += 6) {
-    if (*s == 0) continue;
+  for (int i = range.first; i < range.last; ++i, s += rows(), f += 6) {
+    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0);
+    if (*s == 0 && !rubs) continue;
     const PointState p = point(in, i);
     const ContactPoint& c = points_[static_cast<std::size_t>(i)];
-    add_point_force(p, c.offset, *s * distance(pose, p.x, c.radius).gradient, f);
+    const Distance d = distance(pose, p.x, c.radius);
+    add_point_force(p, c.offset, *s * d.gradient, f);
+    if (rubs) add_friction(i, pose, p, d, s + 1, f);
   }
 }
 
@@ -142,8 +157,9 @@ void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput
                                               double* A) const {
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
-  for (int i = range.first; i < range.last; ++i, ++s, A += 36) {
-    if (*s == 0) continue;
+  for (int i = range.first; i < range.last; ++i, s += rows(), A += 36) {
+    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0);
+    if (*s == 0 && !rubs) continue;
     const ContactPoint& contact = points_[static_cast<std::size_t>(i)];
     const Vec3& offset = contact.offset;
     const PointState p = point(in, i);
@@ -154,20 +170,146 @@ void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput
       block += c * *s * J.transpose() * d.hessian * J;
     }
     if (p.rotates) block.bottomRightCorner<3, 3>() += c * *s * point_force_gradient(p, offset, d.gradient);
+    if (rubs) add_friction_gradient(i, pose, p, d, s + 1, c, A);
   }
 }
 
-ContactParameters PointContactBlock::law(int item, int) const {
-  return {.restitution = points_[static_cast<std::size_t>(item)].restitution};
+ContactParameters PointContactBlock::law(int item, int row) const {
+  const ContactPoint& c = points_[static_cast<std::size_t>(item)];
+  return {.restitution = row == 0 ? c.restitution : c.tangential_restitution, .friction = c.friction};
 }
 
-ConstraintBlock::Place PointContactBlock::place(int item, int, const ConstraintInput& in) const {
+ConstraintBlock::Place PointContactBlock::place(int item, int row, const ConstraintInput& in) const {
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   const PointState p = point(in, item);
   const double radius = points_[static_cast<std::size_t>(item)].radius;
   const Distance d = distance(pose, p.x, radius);
-  return {p.x - radius * d.gradient, d.gradient};
+  return {p.x - radius * d.gradient, row == 0 ? d.gradient : tangents(pose, d.gradient).t[row - 1]};
+}
+
+// ---- tangential rows
+
+TangentBasis PointContactBlock::tangents(const PrescribedMotion::Pose& pose, const Vec3& n) const {
+  const bool flat = obstacle_->flat();
+  if (motion_ == nullptr) return flat ? of_plane_ : TangentBasis(reference_, n);
+  TangentBasis basis = flat ? of_plane_ : TangentBasis(reference_, pose.Q.transpose() * n);
+  basis.turn(pose.Q);
+  return basis;
+}
+
+// Slip velocity u = t . w: its gradient G, its time derivative and its derivative.
+void PointContactBlock::evaluate_slip(int i, std::size_t item, const ConstraintInput& in,
+                                      const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                                      const ConstraintValues& values) const {
+  if (values.gradient == nullptr && in.v == nullptr) return;
+  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+  const Vec3& n = d.gradient;
+  const double r = p.rotates ? c.radius : 0.0;
+  const TangentBasis basis = tangents(pose, n);
+  const std::size_t first = 3 * item + 1;
+  if (values.gradient != nullptr) {
+    const Vec3 arm = c.offset - r * (p.R.transpose() * n);
+    for (std::size_t k = 0; k < 2; ++k) {
+      double* G = values.gradient + 6 * (first + k);
+      for (int j = 0; j < 6; ++j) G[j] = 0;
+      add_point_force(p, arm, basis.t[k], G);
+    }
+  }
+  if (in.v == nullptr) return;
+  const double* v = in.v + 6 * item;
+  const Vec3 Omega = p.rotates ? Vec3(v[3], v[4], v[5]) : Vec3(Vec3::Zero());
+  const Vec3 from = p.x - pose.origin, surface = pose.Q * pose.surface;
+  // of the point, and at the surface; a sphere that does not rotate turns with no node
+  const double r_o = c.radius;
+  const Vec3 w_P = point_velocity(p, c.offset, v) - pose.velocity - pose.omega.cross(from);
+  const Vec3 w = w_P - r * (p.R * Omega).cross(n) + r_o * pose.omega.cross(n) - surface;
+  for (std::size_t k = 0; k < 2; ++k)
+    if (values.rate != nullptr) values.rate[first + k] = basis.t[k].dot(w);
+  if (values.bias != nullptr) {
+    const Vec3 bend = d.hessian * w_P, n_t = pose.omega.cross(n) + bend;
+    const Vec3 carried = pose.acceleration + pose.alpha.cross(from) +
+                         pose.omega.cross(Vec3(point_velocity(p, c.offset, v) - pose.velocity));
+    const Vec3 w_t = point_centripetal(p, c.offset, v) - carried - r * (p.R * Omega).cross(n_t) +
+                     r_o * (pose.alpha.cross(n) + pose.omega.cross(n_t)) - pose.omega.cross(surface) -
+                     pose.Q * pose.surface_rate;
+    for (std::size_t k = 0; k < 2; ++k)
+      values.bias[first + k] = (pose.omega.cross(basis.t[k]) + basis.D[k] * bend).dot(w) + basis.t[k].dot(w_t);
+  }
+  if (values.rate_gradient != nullptr) {
+    const Eigen::Matrix<double, 3, 6> J = point_jacobian(p, c.offset), N = d.hessian * J;
+    // w by the place of the point, by n, and by the rotation of the node through its velocities
+    Eigen::Matrix<double, 3, 6> W =
+        -so3::hat(pose.omega) * J - so3::hat(Vec3(r * (p.R * Omega) - r_o * pose.omega)) * N;
+    if (p.rotates)
+      W.rightCols<3>() += -p.R * so3::hat(Vec3(Omega.cross(c.offset))) - r * so3::hat(n) * p.R * so3::hat(Omega);
+    for (std::size_t k = 0; k < 2; ++k)
+      Eigen::Map<Eigen::Matrix<double, 1, 6>>(values.rate_gradient + 6 * (first + k)) =
+          (w.transpose() * basis.D[k]) * N + basis.t[k].transpose() * W;
+  }
+}
+
+// Slip displacement of the step, t . e, and its derivative.
+void PointContactBlock::evaluate_displacement(int i, std::size_t row, const ConstraintInput& in,
+                                              const PrescribedMotion::Pose& pose, const PointState& p,
+                                              const Distance& d, const ConstraintValues& values) const {
+  if (values.gap == nullptr && values.gap_gradient == nullptr) return;
+  if (in.start == nullptr) {
+    for (std::size_t k = 1; k <= 2; ++k) {
+      if (values.gap != nullptr) values.gap[row + k] = 0;
+      if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 6 * (row + k), 6, 0.0);
+    }
+    return;
+  }
+  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+  const Vec3& n = d.gradient;
+  const double r = c.radius;
+  const PointState p_n = point({in.start->q, nullptr, in.start->t, nullptr}, i);
+  Vec3 e = p.x - p_n.x, psi = Vec3::Zero(), turn = Vec3::Zero();
+  if (p.rotates && r > 0) turn = psi = so3::log(Mat3(p.R * p_n.R.transpose()));
+  if (motion_ != nullptr) {
+    const PrescribedMotion::Pose pose_n = motion_->at(in.start->t);
+    const Mat3 dQ = pose.Q * pose_n.Q.transpose();
+    e = p.x - pose.origin - dQ * (p_n.x - pose_n.origin) -
+        0.5 * (in.t - in.start->t) * (pose.Q * (pose_n.surface + pose.surface));
+    if (r > 0) turn -= so3::log(dQ);
+  }
+  e -= r * turn.cross(n);
+  const TangentBasis basis = tangents(pose, n);
+  for (std::size_t k = 0; k < 2; ++k)
+    if (values.gap != nullptr) values.gap[row + 1 + k] = basis.t[k].dot(e);
+  if (values.gap_gradient == nullptr) return;
+  const Eigen::Matrix<double, 3, 6> J = point_jacobian(p, c.offset), N = d.hessian * J;
+  Eigen::Matrix<double, 3, 6> E = J - r * so3::hat(turn) * N;
+  if (p.rotates && r > 0) E.rightCols<3>() += r * so3::hat(n) * so3::tangent_inverse(Vec3(-psi)) * p.R;
+  for (std::size_t k = 0; k < 2; ++k)
+    Eigen::Map<Eigen::Matrix<double, 1, 6>>(values.gap_gradient + 6 * (row + 1 + k)) =
+        (e.transpose() * basis.D[k]) * N + basis.t[k].transpose() * E;
+}
+
+void PointContactBlock::add_friction(int i, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                                     const double* s, double* f) const {
+  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+  const Vec3 arm = c.offset - c.radius * (p.R.transpose() * d.gradient);
+  add_point_force(p, arm, tangents(pose, d.gradient).force(s), f);
+}
+
+// The force F = s_1 t_1 + s_2 t_2 changes with n, its moment offset x R^T F - r R^T (n x F) also with n and R.
+void PointContactBlock::add_friction_gradient(int i, const PrescribedMotion::Pose& pose, const PointState& p,
+                                              const Distance& d, const double* s, double c, double* A) const {
+  const ContactPoint& contact = points_[static_cast<std::size_t>(i)];
+  const Vec3& n = d.gradient;
+  const double r = contact.radius;
+  const TangentBasis basis = tangents(pose, n);
+  const Vec3 F = basis.force(s);
+  const Eigen::Matrix<double, 3, 6> N = d.hessian * point_jacobian(p, contact.offset), B = basis.force_gradient(s) * N;
+  Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
+  block.topRows<3>() += c * B;
+  if (!p.rotates) return;
+  const Mat3 Rt = p.R.transpose();
+  block.bottomRows<3>() += c * (so3::hat(contact.offset) * Rt * B - r * Rt * (so3::hat(n) * B - so3::hat(F) * N));
+  block.bottomRightCorner<3, 3>() +=
+      c * (so3::hat(contact.offset) * so3::hat(Vec3(Rt * F)) - r * so3::hat(Vec3(Rt * n.cross(F))));
 }
 
 }  // namespace carom

@@ -5,6 +5,11 @@
 //   D(G^T s) = s (J_P^T H J_P + dJ_P^T n),  H = Q (Hess phi) Q^T
 //   h = w . H w + n . (J' v) - n . (acceleration of the obstacle at x_P) - 2 n . (omega x w),
 //       w = x_P' - velocity of the obstacle at x_P
+//
+// With friction, two tangential rows along t_1, t_2 (tangent_basis.hpp) at the point x_P - r n where the bodies touch:
+//   G_T v + g_t = t . (x_P' - r omega_P x n - velocity of the obstacle's surface there)
+//   s_T = t . (x_P - Y - r psi x n)      displacement of the step: Y carries the place at its start with the obstacle,
+//                                        psi is the rotation of the node less that of the obstacle, inertial
 #pragma once
 
 #include <memory>
@@ -14,6 +19,7 @@
 
 #include "contact/gap/obstacle.hpp"
 #include "contact/gap/prescribed_motion.hpp"
+#include "contact/gap/tangent_basis.hpp"
 #include "core/mechanics/body_point.hpp"
 #include "core/mechanics/constraint_block.hpp"
 
@@ -25,6 +31,8 @@ struct ContactPoint {
   Vec3 offset = Vec3::Zero();  ///< in body axes
   double radius = 0;           ///< r
   double restitution = 0;      ///< e
+  double friction = 0;         ///< mu; above zero for all points of a block or for none
+  double tangential_restitution = 0;
 };
 
 class PointContactBlock final : public ConstraintBlock {
@@ -39,6 +47,7 @@ class PointContactBlock final : public ConstraintBlock {
                              double* A) const override;
   ContactParameters law(int item, int row) const override;
   std::string item_name(int item) const override { return points_[static_cast<std::size_t>(item)].name; }
+  std::string row_name(int, int row) const override { return row > 0 ? "slip " + std::to_string(row) : ""; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
   std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const override;
@@ -62,6 +71,19 @@ class PointContactBlock final : public ConstraintBlock {
   // In inertial axes; the gradient is no number where a sphere of this radius touches without a direction.
   Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x, double radius) const;
 
+  // Tangential rows. `local`: number of the item in the output arrays.
+  TangentBasis tangents(const PrescribedMotion::Pose& pose, const Vec3& n) const;
+  void evaluate_slip(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+                     const PointState& p, const Distance& d, const ConstraintValues& values) const;
+  void evaluate_displacement(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+                             const PointState& p, const Distance& d, const ConstraintValues& values) const;
+  void add_friction(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                    const double* s, double* f) const;
+  void add_friction_gradient(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                             const double* s, double c, double* A) const;
+
+  TangentReference reference_;
+  TangentBasis of_plane_;  // in axes of the obstacle, if it is flat
   std::vector<ContactPoint> points_;
   std::shared_ptr<const Obstacle> obstacle_;
   std::shared_ptr<const PrescribedMotion> motion_;

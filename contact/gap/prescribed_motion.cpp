@@ -11,6 +11,9 @@ PrescribedMotion::Pose PrescribedMotion::at(double t) const {
     pose.origin[i] = c.value + about[i];
     pose.velocity[i] = c.rate;
     pose.acceleration[i] = c.acceleration;
+    const TimeValue s = surface[static_cast<std::size_t>(i)].evaluate(t);
+    pose.surface[i] = s.value;
+    pose.surface_rate[i] = s.rate;
   }
   const TimeValue theta = angle.evaluate(t);
   pose.Q = so3::exp(Vec3(theta.value * axis));

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "contact/gap/passing.hpp"
+#include "contact/gap/tangent_basis.hpp"
 
 namespace carom {
 
@@ -14,6 +15,10 @@ Topology topology_of(const std::vector<SpherePair>& pairs) {
   for (const SpherePair& p : pairs) nodes.insert(nodes.end(), {p.node_a, p.node_b});
   return {static_cast<int>(pairs.size()), {{0, 6}, {0, 6}}, std::move(nodes)};
 }
+
+int rows_of(const std::vector<SpherePair>& pairs) { return !pairs.empty() && pairs.front().friction > 0 ? 3 : 1; }
+
+using Mat3x12 = Eigen::Matrix<double, 3, 12>;
 
 }  // namespace
 
@@ -26,13 +31,29 @@ struct SphereContactBlock::Geometry {
   }
 };
 
+// Where the spheres touch and in which directions they slip.
+struct SphereContactBlock::Friction {
+  TangentBasis basis;
+  double l_a, l_b;
+  Friction(const SpherePair& pair, const Geometry& g)
+      : basis(generic_tangent_reference(), g.n),
+        l_a(0.5 * (g.length + pair.radius_a - pair.radius_b)),
+        l_b(g.length - l_a) {}
+  Vec3 arm_a(const SpherePair& pair, const Geometry& g) const {
+    return pair.offset_a + l_a * (g.a.R.transpose() * g.n);
+  }
+  Vec3 arm_b(const SpherePair& pair, const Geometry& g) const {
+    return pair.offset_b - l_b * (g.b.R.transpose() * g.n);
+  }
+};
+
 SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair> pairs)
-    : ConstraintBlock(std::move(name), topology_of(pairs), 1,
+    : ConstraintBlock(std::move(name), topology_of(pairs), rows_of(pairs),
                       ConstraintTraits{.kind = RowKind::unilateral, .passable = true}),
       pairs_(std::move(pairs)) {}
 
 SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair> pairs, double far)
-    : ConstraintBlock(std::move(name), topology_of(pairs), 1,
+    : ConstraintBlock(std::move(name), topology_of(pairs), rows_of(pairs),
                       ConstraintTraits{.kind = RowKind::unilateral, .searching = true, .passable = true}),
       pairs_(std::move(pairs)),
       far_(far) {}
@@ -74,27 +95,33 @@ int SphereContactBlock::undirected(const ConstraintInput& in) const {
 }
 
 void SphereContactBlock::evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const {
+  const std::size_t rows = static_cast<std::size_t>(this->rows());
   for (int i = range.first; i < range.last; ++i) {
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
-    const std::size_t local = static_cast<std::size_t>(i - range.first);
+    const std::size_t item = static_cast<std::size_t>(i - range.first), local = rows * item;
     if (!paired(i)) {
+      for (double* const value : {values.gap, values.rate, values.bias})
+        if (value != nullptr) std::fill_n(value + local, rows, 0.0);
       if (values.gap != nullptr) values.gap[local] = far_;
-      if (values.rate != nullptr) values.rate[local] = 0;
-      if (values.bias != nullptr) values.bias[local] = 0;
-      if (values.gradient != nullptr) std::fill_n(values.gradient + 12 * local, 12, 0.0);
-      if (values.rate_gradient != nullptr) std::fill_n(values.rate_gradient + 12 * local, 12, 0.0);
+      for (double* const value : {values.gradient, values.rate_gradient, values.gap_gradient})
+        if (value != nullptr) std::fill_n(value + 12 * local, 12 * rows, 0.0);
       continue;
     }
     const Geometry g = geometry(in, i);
     if (values.gap != nullptr) values.gap[local] = g.length - (pair.radius_a + pair.radius_b);
-    if (values.gradient != nullptr) {
-      double* G = values.gradient + 12 * local;
+    for (double* const gradient : {values.gradient, values.gap_gradient}) {
+      if (gradient == nullptr) continue;
+      double* G = gradient + 12 * local;
       for (int k = 0; k < 12; ++k) G[k] = 0;
       add_point_force(g.a, pair.offset_a, -g.n, G);
       add_point_force(g.b, pair.offset_b, g.n, G + 6);
     }
+    if (rows > 1) {
+      evaluate_displacement(i, item, in, g, values);
+      evaluate_slip(i, item, in, g, values);
+    }
     if (in.v == nullptr) continue;
-    const double* v = in.v + 12 * local;
+    const double* v = in.v + 12 * item;
     const Vec3 w = point_velocity(g.b, pair.offset_b, v + 6) - point_velocity(g.a, pair.offset_a, v);
     if (values.rate != nullptr) values.rate[local] = g.n.dot(w);
     if (values.bias != nullptr)
@@ -116,19 +143,26 @@ void SphereContactBlock::evaluate(Range range, const ConstraintInput& in, const 
 }
 
 void SphereContactBlock::add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const {
-  for (int i = range.first; i < range.last; ++i, ++s, f += 12) {
-    if (*s == 0) continue;
+  for (int i = range.first; i < range.last; ++i, s += rows(), f += 12) {
+    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0);
+    if (*s == 0 && !rubs) continue;
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
     const Geometry g = geometry(in, i);
     add_point_force(g.a, pair.offset_a, -*s * g.n, f);
     add_point_force(g.b, pair.offset_b, *s * g.n, f + 6);
+    if (!rubs) continue;
+    const Friction friction(pair, g);
+    const Vec3 F = friction.basis.force(s + 1);
+    add_point_force(g.a, friction.arm_a(pair, g), -F, f);
+    add_point_force(g.b, friction.arm_b(pair, g), F, f + 6);
   }
 }
 
 void SphereContactBlock::add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                                                double* A) const {
-  for (int i = range.first; i < range.last; ++i, ++s, A += 144) {
-    if (*s == 0) continue;
+  for (int i = range.first; i < range.last; ++i, s += rows(), A += 144) {
+    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0);
+    if (*s == 0 && !rubs) continue;
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
     const Geometry g = geometry(in, i);
     Eigen::Matrix<double, 3, 12> J;
@@ -137,17 +171,126 @@ void SphereContactBlock::add_reaction_gradient(Range range, const ConstraintInpu
     block += c * *s * J.transpose() * g.hessian() * J;
     if (g.a.rotates) block.block<3, 3>(3, 3) -= c * *s * point_force_gradient(g.a, pair.offset_a, g.n);
     if (g.b.rotates) block.block<3, 3>(9, 9) += c * *s * point_force_gradient(g.b, pair.offset_b, g.n);
+    if (!rubs) continue;
+    // the force F on B and -F on A; moments offset x R^T F + arm R^T (n x F)
+    const Friction friction(pair, g);
+    const Vec3 F = friction.basis.force(s + 1);
+    const Mat3x12 N = g.hessian() * J, B = friction.basis.force_gradient(s + 1) * N,
+                  M = so3::hat(g.n) * B - so3::hat(F) * N;
+    const Eigen::Matrix<double, 1, 12> dl = 0.5 * g.n.transpose() * J;
+    const auto add_side = [&](const PointState& p, const Vec3& offset, double arm, double sign_of_arm, double sign,
+                              int row) {
+      block.middleRows<3>(row) += sign * c * B;
+      if (!p.rotates) return;
+      const Mat3 Rt = p.R.transpose();
+      const Vec3 nF = Rt * g.n.cross(F);
+      block.middleRows<3>(row + 3) += sign * c * (so3::hat(offset) * Rt * B + sign_of_arm * (arm * Rt * M + nF * dl));
+      block.block<3, 3>(row + 3, row + 3) +=
+          sign * c * (so3::hat(offset) * so3::hat(Vec3(Rt * F)) + sign_of_arm * arm * so3::hat(nF));
+    };
+    add_side(g.a, pair.offset_a, friction.l_a, 1, -1, 0);
+    add_side(g.b, pair.offset_b, friction.l_b, -1, 1, 6);
   }
 }
 
-ContactParameters SphereContactBlock::law(int item, int) const {
-  return {.restitution = pairs_[static_cast<std::size_t>(item)].restitution};
+ContactParameters SphereContactBlock::law(int item, int row) const {
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
+  return {.restitution = row == 0 ? pair.restitution : pair.tangential_restitution, .friction = pair.friction};
 }
 
-ConstraintBlock::Place SphereContactBlock::place(int item, int, const ConstraintInput& in) const {
+ConstraintBlock::Place SphereContactBlock::place(int item, int row, const ConstraintInput& in) const {
   if (!paired(item)) return {};
   const Geometry g = geometry(in, item);
+  if (row > 0) {
+    const Friction friction(pairs_[static_cast<std::size_t>(item)], g);
+    return {g.a.x + friction.l_a * g.n, friction.basis.t[row - 1]};
+  }
   return {g.a.x + pairs_[static_cast<std::size_t>(item)].radius_a * g.n, g.n};
+}
+
+// ---- tangential rows
+
+// Slip velocity u = t . w: its gradient, its time derivative and its derivative.
+void SphereContactBlock::evaluate_slip(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
+                                       const ConstraintValues& values) const {
+  if (values.gradient == nullptr && in.v == nullptr) return;
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+  const Friction friction(pair, g);
+  const TangentBasis& basis = friction.basis;
+  const std::size_t first = 3 * item + 1;
+  for (std::size_t k = 0; k < 2 && values.gradient != nullptr; ++k) {
+    double* G = values.gradient + 12 * (first + k);
+    std::fill_n(G, 12, 0.0);
+    add_point_force(g.a, friction.arm_a(pair, g), -basis.t[k], G);
+    add_point_force(g.b, friction.arm_b(pair, g), basis.t[k], G + 6);
+  }
+  if (in.v == nullptr) return;
+  const double* v = in.v + 12 * item;
+  const auto body_spin = [](const PointState& p, const double* vp) {
+    return p.rotates ? Vec3(vp[3], vp[4], vp[5]) : Vec3(Vec3::Zero());
+  };
+  const Vec3 Omega_a = body_spin(g.a, v), Omega_b = body_spin(g.b, v + 6), omega_a = g.a.R * Omega_a,
+             omega_b = g.b.R * Omega_b, rolling = friction.l_a * omega_a + friction.l_b * omega_b;
+  const Vec3 span_rate = point_velocity(g.b, pair.offset_b, v + 6) - point_velocity(g.a, pair.offset_a, v);
+  const Vec3 w = span_rate - rolling.cross(g.n);
+  for (std::size_t k = 0; k < 2; ++k)
+    if (values.rate != nullptr) values.rate[first + k] = basis.t[k].dot(w);
+  const Mat3 H = g.hessian();
+  if (values.bias != nullptr) {
+    const Vec3 n_t = H * span_rate;
+    const Vec3 w_t = point_centripetal(g.b, pair.offset_b, v + 6) - point_centripetal(g.a, pair.offset_a, v) -
+                     0.5 * g.n.dot(span_rate) * (omega_a + omega_b).cross(g.n) - rolling.cross(n_t);
+    for (std::size_t k = 0; k < 2; ++k) values.bias[first + k] = (basis.D[k] * n_t).dot(w) + basis.t[k].dot(w_t);
+  }
+  if (values.rate_gradient == nullptr) return;
+  Mat3x12 J;
+  J << -point_jacobian(g.a, pair.offset_a), point_jacobian(g.b, pair.offset_b);
+  const Mat3x12 N = H * J;
+  Mat3x12 W = -so3::hat(rolling) * N + g.n.cross(omega_a + omega_b) * (0.5 * g.n.transpose() * J);
+  const auto add_rotation = [&](const PointState& p, const Vec3& offset, const Vec3& Omega, double arm, double sign,
+                                int column) {
+    if (!p.rotates) return;
+    W.middleCols<3>(column) -=
+        sign * p.R * so3::hat(Vec3(Omega.cross(offset))) + arm * so3::hat(g.n) * p.R * so3::hat(Omega);
+  };
+  add_rotation(g.a, pair.offset_a, Omega_a, friction.l_a, -1, 3);
+  add_rotation(g.b, pair.offset_b, Omega_b, friction.l_b, 1, 9);
+  for (std::size_t k = 0; k < 2; ++k)
+    Eigen::Map<Eigen::Matrix<double, 1, 12>>(values.rate_gradient + 12 * (first + k)) =
+        (w.transpose() * basis.D[k]) * N + basis.t[k].transpose() * W;
+}
+
+// Slip displacement of the step, t . e, and its derivative.
+void SphereContactBlock::evaluate_displacement(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
+                                               const ConstraintValues& values) const {
+  if (values.gap == nullptr && values.gap_gradient == nullptr) return;
+  const std::size_t first = 3 * item + 1;
+  if (in.start == nullptr) {
+    if (values.gap != nullptr) std::fill_n(values.gap + first, 2, 0.0);
+    if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 12 * first, 24, 0.0);
+    return;
+  }
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+  const Friction friction(pair, g);
+  const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, i);
+  const auto rotation = [](const PointState& p, const PointState& p_n) {
+    return p.rotates ? Vec3(so3::log(Mat3(p.R * p_n.R.transpose()))) : Vec3(Vec3::Zero());
+  };
+  const Vec3 psi_a = rotation(g.a, before.a), psi_b = rotation(g.b, before.b),
+             rolling = friction.l_a * psi_a + friction.l_b * psi_b;
+  const Vec3 e = (g.b.x - before.b.x) - (g.a.x - before.a.x) - rolling.cross(g.n);
+  for (std::size_t k = 0; k < 2; ++k)
+    if (values.gap != nullptr) values.gap[first + k] = friction.basis.t[k].dot(e);
+  if (values.gap_gradient == nullptr) return;
+  Mat3x12 J;
+  J << -point_jacobian(g.a, pair.offset_a), point_jacobian(g.b, pair.offset_b);
+  const Mat3x12 N = g.hessian() * J;
+  Mat3x12 E = J - so3::hat(rolling) * N + g.n.cross(psi_a + psi_b) * (0.5 * g.n.transpose() * J);
+  if (g.a.rotates) E.middleCols<3>(3) += friction.l_a * so3::hat(g.n) * so3::tangent_inverse(Vec3(-psi_a)) * g.a.R;
+  if (g.b.rotates) E.middleCols<3>(9) += friction.l_b * so3::hat(g.n) * so3::tangent_inverse(Vec3(-psi_b)) * g.b.R;
+  for (std::size_t k = 0; k < 2; ++k)
+    Eigen::Map<Eigen::Matrix<double, 1, 12>>(values.gap_gradient + 12 * (first + k)) =
+        (e.transpose() * friction.basis.D[k]) * N + friction.basis.t[k].transpose() * E;
 }
 
 }  // namespace carom

@@ -2,6 +2,12 @@
 //
 //   g = |x_B - x_A| - (r_A + r_B),  n = (x_B - x_A)/|x_B - x_A|,  G = n^T [-J_A, J_B]
 //   D(G^T s) = s ([-J_A, J_B]^T H [-J_A, J_B] + geometric terms of J_A, J_B),  H = (1 - n n^T)/|x_B - x_A|
+//
+// With friction, two tangential rows along t_1, t_2 (tangent_basis.hpp). Both spheres touch in one point, at the
+// distances l_A = (|x_B - x_A| + r_A - r_B)/2 and l_B = |x_B - x_A| - l_A from the centres, so that the forces of
+// friction have no moment also when the spheres overlap a little:
+//   G_T v = t . (x_B' - x_A' - (l_A omega_A + l_B omega_B) x n)
+//   s_T   = t . (dx_B - dx_A - (l_A psi_A + l_B psi_B) x n)    of the step: dx: displacements, psi: rotations, inertial
 #pragma once
 
 #include <string>
@@ -18,6 +24,8 @@ struct SpherePair {
   Vec3 offset_a = Vec3::Zero(), offset_b = Vec3::Zero();  ///< centres in body axes
   double radius_a = 0, radius_b = 0;
   double restitution = 0;
+  double friction = 0;  ///< mu; above zero for all pairs of a block or for none
+  double tangential_restitution = 0;
 };
 
 class SphereContactBlock : public ConstraintBlock {
@@ -30,6 +38,7 @@ class SphereContactBlock : public ConstraintBlock {
                              double* A) const override;
   ContactParameters law(int item, int row) const override;
   std::string item_name(int item) const override { return pairs_[static_cast<std::size_t>(item)].name; }
+  std::string row_name(int, int row) const override { return row > 0 ? "slip " + std::to_string(row) : ""; }
   Place place(int item, int row, const ConstraintInput& in) const override;
 
   std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const override;
@@ -48,7 +57,13 @@ class SphereContactBlock : public ConstraintBlock {
 
  private:
   struct Geometry;
+  struct Friction;
   Geometry geometry(const ConstraintInput& in, int item) const;
+  // Tangential rows. `local`: number of the item in the output arrays.
+  void evaluate_slip(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
+                     const ConstraintValues& values) const;
+  void evaluate_displacement(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
+                             const ConstraintValues& values) const;
   bool paired(int item) const { return pairs_[static_cast<std::size_t>(item)].node_a >= 0; }
 
   double far_ = 0;

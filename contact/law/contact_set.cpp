@@ -30,7 +30,7 @@ void ContactSet::reset() {
   for (int row : active_rows_) flags_[static_cast<std::size_t>(row - first_)] = 0;
   for (double& m : multipliers_) m = 0;
   active_rows_.clear();
-  candidates_ = nullptr;
+  candidates_ = fixed_ = nullptr;
   offsets_ = nullptr;
   seen_.clear();
   repeats_ = updates_ = pending_ = 0;
@@ -48,7 +48,8 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
     const double roundoff = weights_.empty() ? p * band : p * band / weights_[i];
     const double threshold = was_closed && first ? -roundoff : was_closed || flags_[i] != 0 ? 0 : roundoff;
     const double offset = offsets_ != nullptr ? (*offsets_)[i] : 0.0;
-    const bool wanted = candidate && offset + augmented(i, c[i], p) > threshold;
+    const bool fixed = fixed_ != nullptr && (*fixed_)[i] != 0;
+    const bool wanted = fixed || (candidate && offset + augmented(i, c[i], p) > threshold);
     if (wanted == (flags_[i] != 0)) continue;
     if (careful && changed > 0) {
       ++pending_;

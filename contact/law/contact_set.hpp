@@ -30,6 +30,8 @@ class ContactSet {
   void reset();
   /// Rows that may become active; `flags` per unilateral row.
   void restrict_to(const std::vector<std::uint8_t>& flags) { candidates_ = &flags; }
+  /// Rows that are active whatever the sign of their multiplier; flags per unilateral row, null: none.
+  void fix(const std::vector<std::uint8_t>* flags) { fixed_ = flags; }
   /// Added to the multipliers where the set is evaluated, one value per unilateral row (total impulses of PVA).
   void offset_by(const Vector& offsets) { offsets_ = &offsets; }
 
@@ -62,6 +64,7 @@ class ContactSet {
   std::vector<std::uint8_t> flags_;
   std::vector<std::uint8_t> unilateral_;  // rows that have a law; empty: all
   const std::vector<std::uint8_t>* candidates_ = nullptr;
+  const std::vector<std::uint8_t>* fixed_ = nullptr;
   const Vector* offsets_ = nullptr;
   std::vector<int> active_rows_;
   Vector multipliers_, weights_;

@@ -376,6 +376,27 @@ void Delassus::solve(Out b) {
   }
 }
 
+bool Delassus::solve(Rows rows, CondensedLaw& law, Out b) {
+  find_islands(rows);
+  regularised_ = false;
+  for (Vector* x : {&b_, &correction_}) x->resize(rows.size());
+  bool solved = true;
+  for (int i = 0; i < island_count_; ++i) {
+    const Island& island = islands_[at(i)];
+    const std::size_t n = island.size();
+    values_.resize(n * n);
+    const std::span<const std::size_t> places = std::span<const std::size_t>(order_).subspan(island.first, n);
+    for (std::size_t j = 0; j < n; ++j) {
+      b_[j] = b[places[j]];
+      for (std::size_t k = 0; k < n; ++k) values_[j * n + k] = entry(*rows[places[j]], *rows[places[k]]);
+    }
+    const Out l = Out(correction_).first(n);
+    solved = law.solve(places, In(values_).first(n * n), In(b_).first(n), l) && solved;
+    for (std::size_t j = 0; j < n; ++j) b[places[j]] = l[j];
+  }
+  return solved;
+}
+
 // In place in b_, of the scaled operator.
 void Delassus::solve_island(Island& island) {
   const std::size_t n = island.size();

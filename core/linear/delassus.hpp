@@ -61,6 +61,19 @@ struct CondensedRow {
   Vector column;
 };
 
+/// A law that decides the multipliers of the rows of an island (contact with friction) in the place of G x = -c.
+class CondensedLaw {
+ public:
+  CondensedLaw() = default;
+  virtual ~CondensedLaw() = default;
+  CondensedLaw(const CondensedLaw&) = delete;
+  CondensedLaw& operator=(const CondensedLaw&) = delete;
+  /// rows: places of the island's rows in Delassus::Rows, ascending. D: their operator, row-major; b: -c - G B^-1 b of
+  /// the rows, so that the values of the rows become D l - b. l: the increments of their multipliers. False without
+  /// solution.
+  virtual bool solve(std::span<const std::size_t> rows, In D, In b, Out l) = 0;
+};
+
 class Delassus {
  public:
   using Rows = std::span<CondensedRow* const>;
@@ -80,6 +93,8 @@ class Delassus {
   bool factorise(Rows rows);
   /// b (one entry per row) becomes D^-1 b.
   void solve(Out b);
+  /// The same with a law in the place of D l = b, and without factorise(). False if the law has no solution.
+  bool solve(Rows rows, CondensedLaw& law, Out b);
   /// The last factorisation met redundant rows.
   bool regularised() const { return regularised_; }
   int islands() const { return island_count_; }

@@ -3,7 +3,8 @@
 // A constraint has rows() equations g(q, t) = 0 or gaps g(q, t) >= 0. Derivatives "with respect to q" are along
 // q o exp(e w), so G is the gradient of g' = G v + g_t. The constraint force is G^T s. If a condensed row must act
 // along another direction F, the method passes the pair (G, F) to SaddlePoint::set_active. Local arrays: values are
-// stored item after item, row after row; gradients are rows() x local_size per item, row-major.
+// stored item after item, row after row; gradients are rows() x local_size per item, row-major. A contact with friction
+// has three rows: its gap and two tangential rows (rows.hpp).
 #pragma once
 
 #include <limits>
@@ -29,7 +30,8 @@ struct ConstraintTraits {
 
 /// Data of a row's contact law; joints keep the defaults.
 struct ContactParameters {
-  double restitution = 0;  ///< e in [0, 1] of Newton's impact law; 0 for bilateral rows
+  double restitution = 0;  ///< e in [0, 1] of Newton's impact law; 0 for bilateral rows; e_T of tangential rows
+  double friction = 0;     ///< mu >= 0 of Coulomb's law; a block whose items have none has no tangential rows
 };
 
 /// The state that an evaluation may read.
@@ -47,6 +49,7 @@ struct ConstraintValues {
   double* bias = nullptr;           ///< h: g'' = G v' + h,  h = D(G v) v + 2 D(g_t) v + g_tt
   double* gradient = nullptr;       ///< G
   double* rate_gradient = nullptr;  ///< D(G v + g_t)
+  double* gap_gradient = nullptr;   ///< Dg: G, but of tangential rows another row, see rows.hpp
 };
 
 class ConstraintBlock {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "core/mechanics/lumped_mass.hpp"
+
 namespace carom {
 
 namespace {
@@ -72,18 +74,9 @@ std::vector<BlockFrequency> element_frequencies(const System& system, In q, doub
   if (std::none_of(blocks.begin(), blocks.end(), [](const auto& b) { return b->traits().has_stiffness; }))
     return result;
 
-  // lumped masses
-  const SparsePattern& pattern = system.saddle_pattern();
-  Vector values(at(pattern.nonzeros())), mass(at(system.size())), stiffness(mass.size());
-  const Vector v(mass.size(), 0.0);
-  Linearisation request;
-  request.c_M = 1;
-  request.mass = MassKind::lumped;
-  request.q_M = request.q = q.data();
-  request.v = v.data();
-  request.t = t;
-  system.assemble(request, values);
-  for (int i = 0; i < system.size(); ++i) mass[at(i)] = values[at(pattern.find(i, i))];
+  const LumpedMass lumped(system, q);
+  const In mass = lumped.masses();
+  Vector stiffness(mass.size());
 
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (!blocks[b]->traits().has_stiffness) continue;

@@ -4,6 +4,10 @@
 // [0, bilateral()), then conditional rows, [bilateral(), rows()). Bilateral rows are part of the factorised matrix; all
 // other rows are condensed (SaddlePoint). A row belongs to a slave point (a node, a station of a beam, a vertex):
 // number, name and order do not change if the point gets another master.
+//
+// Tangential rows follow the unilateral row of their contact. The rate of a tangential row is a slip velocity G v +
+// g_t. Its "gap" is the slip displacement since the start of the step, the relative tangential displacement of the two
+// material points (zero without a start of the step); its gradient is Dg, while the force of friction is G^T s.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +18,7 @@ enum class RowKind : std::uint8_t {
   bilateral,   ///< always holds: joints, drivers
   switching,   ///< holds while its condition is satisfied
   unilateral,  ///< 0 <= g  perp  multiplier >= 0: contacts, stops
-  tangential   ///< a sliding direction of the preceding unilateral row, only at velocity level
+  tangential   ///< a sliding direction of the preceding unilateral row
 };
 
 /// The kinds of rows in a sub-problem.
@@ -42,7 +46,9 @@ inline constexpr RowSelection bilateral_rows = RowKind::bilateral;
 inline constexpr RowSelection unilateral_rows = RowKind::unilateral;
 /// Rows that are condensed.
 inline constexpr RowSelection conditional_rows = RowKind::switching | RowKind::unilateral | RowKind::tangential;
-/// Rows with an equation at position level.
+/// Rows of contacts with Coulomb friction.
+inline constexpr RowSelection contact_rows = RowKind::unilateral | RowKind::tangential;
+/// Rows whose value at position level is known without the start of the step.
 inline constexpr RowSelection position_rows = RowKind::bilateral | RowKind::switching | RowKind::unilateral;
 inline constexpr RowSelection all_rows = position_rows | RowKind::tangential;
 

@@ -284,8 +284,9 @@ bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out 
   return all_finite(rhs_);
 }
 
-bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
+bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy, CondensedLaw* law) {
   if (gave_up_) return false;
+  if (failure_ == Failure::law) failure_ = Failure::not_finite;
   if (projected_) return solve_iteratively(r, c_b, c_A, dx, dl_b, dl_A, accuracy);
   // the base system without the active rows
   bool zero = true;
@@ -307,9 +308,12 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {
-    if (!delassus_known_) {
+    if (!delassus_known_ || law != nullptr) {
       condensed_.clear();
       for (int i = 0; i < n_A_; ++i) condensed_.push_back(&active_[at(i)]);
+    }
+    if (law != nullptr) delassus_known_ = false;
+    if (!delassus_known_ && law == nullptr) {
       delassus_known_ = delassus_.factorise(condensed_);
       if (!delassus_known_) return false;
     }
@@ -320,7 +324,12 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
       for (std::size_t k = 0; k < G.equation.size(); ++k) sum -= G.value[k] * rhs_[at(G.equation[k])];
       d_rhs_[at(i)] = sum;
     }
-    delassus_.solve(d_rhs_);
+    if (law == nullptr) {
+      delassus_.solve(d_rhs_);
+    } else if (!delassus_.solve(condensed_, *law, d_rhs_)) {
+      failure_ = Failure::law;
+      return false;
+    }
     for (int i = 0; i < n_A_; ++i) {
       delassus_.add_column(active_[at(i)], d_rhs_[at(i)], rhs_);
       dl_A[at(i)] = d_rhs_[at(i)];

@@ -77,16 +77,20 @@ class SaddlePoint {
   void set_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
                   const StepStart* start = nullptr);
   /// The same with gradients G and directions F that the caller has computed, one of each for every row (switching
-  /// constraints with intermediate gradients, sliding contacts).
-  void set_active(std::span<const int> rows, std::span<const SparseRow> G, std::span<const SparseRow> F);
+  /// constraints with intermediate gradients, contacts with friction). With `condensed` the rows are not given to the
+  /// conjugate gradients, but have columns, which a law of solve() needs.
+  void set_active(std::span<const int> rows, std::span<const SparseRow> G, std::span<const SparseRow> F,
+                  bool condensed = false);
 
   /// dx, dl_b and dl_A (in the order of set_active). r, c_b, c_A as above; a zero r and c_b cost no solve.
   /// Returns false if the result is not finite, or if gave_up().
-  bool solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy = {});
+  /// With a law, the active rows need not vanish: the law decides dl_A island by island. The rows were then set active
+  /// as `condensed`.
+  bool solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy = {}, CondensedLaw* law = nullptr);
   /// The conjugate gradients failed in the last solve: factorise() again, which is then direct, and so on.
   bool gave_up() const { return gave_up_; }
   /// Why the last solve failed.
-  enum class Failure { not_finite, singular, indefinite, slow };
+  enum class Failure { not_finite, singular, indefinite, slow, law };
   Failure failure() const { return failure_; }
   /// The present matrix is solved by conjugate gradients.
   bool iterative() const { return iterative_ && !direct_; }

@@ -70,9 +70,10 @@ void SaddlePoint::set_active(std::span<const int> rows, In q, double t, const Ta
   find_columns();
 }
 
-void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRow> G, std::span<const SparseRow> F) {
+void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRow> G, std::span<const SparseRow> F,
+                             bool condensed) {
   projected_ = false;
-  if (iterative()) {
+  if (iterative() && !condensed) {
     n_A_ = static_cast<int>(rows.size());
     if (rows.size() > active_.size()) active_.resize(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {

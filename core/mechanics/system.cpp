@@ -173,41 +173,102 @@ void System::finalize() {
   symmetric_ = symmetric_ && symmetrisable_;
   symmetrisable_ = symmetric_ || (symmetrisable_ && only_points && dofs_.frames() == 0);
 
-  // the saddle-point pattern: elements, geometric terms of every candidate constraint, bilateral rows, diagonal
   const int n = size();
-  PatternBuilder builder(n + bilateral_, n + bilateral_);
-  for (int i = 0; i < n + bilateral_; ++i) builder.add(i, i);
   for (const auto& block : elements_) {
     auto tables = std::make_unique<ElementTables>();
     tables->equations = local_equations(block->topology(), dofs_);
     tables->frames = frame_columns(block->topology(), dofs_);
-    const std::size_t m = at(block->topology().local_size);
-    if (block->traits().has_mass || block->traits().has_stiffness || block->traits().velocity_dependent)
-      for (std::size_t e = 0; e < at(block->topology().items); ++e) {
-        const std::span<const int> local(tables->equations.of.data() + e * m, m);
-        builder.add_block(local, local);
-      }
+    tables->contributes_matrix =
+        block->traits().has_mass || block->traits().has_stiffness || block->traits().velocity_dependent;
     uses_T_ = uses_T_ || (block->traits().has_stiffness && !tables->frames.empty());
     element_tables_.push_back(std::move(tables));
   }
   std::size_t largest_rows = 1, largest_local = 1;
+  for (const auto& block : constraints_) {
+    auto tables = std::make_unique<ConstraintTables>();
+    tables->equations = local_equations(block->topology(), dofs_);
+    tables->frames = frame_columns(block->topology(), dofs_);
+    largest_rows = std::max(largest_rows, at(block->rows()));
+    largest_local = std::max(largest_local, at(block->topology().local_size));
+    uses_T_ = uses_T_ || !tables->frames.empty();
+    if (block->traits().searching) tables->nodes = block->topology().nodes;
+    constraint_tables_.push_back(std::move(tables));
+  }
+
+  // Up to 20,000 matrix entries the synchronisation of threads costs more than it saves; results are identical.
+  std::size_t entries = 0;
+  for (std::size_t b = 0; b < elements_.size(); ++b)
+    if (element_tables_[b]->contributes_matrix)
+      entries += element_tables_[b]->equations.of.size() * at(elements_[b]->topology().local_size);
+  parallel_ = threads_ > 1 && entries > 20000;
+  work_->build(elements_, element_tables_, n, parallel_ ? threads_ : 1, largest_rows, largest_local);
+
+  // gravity is M gamma, where gamma acts on all translations, including the fixed ones
+  has_gravity_ = gravity_ != Vec3::Zero();
+  gravity_force_.assign(at(n), 0.0);
+  if (has_gravity_ && constant_mass_) add_gravity(initial_configuration_, gravity_force_);
+
+  // find equations without mass, and the mean mass of the others
+  massless_ = false;
+  Vector diagonal(at(n), 0.0);
+  Linearisation mass;
+  mass.c_M = 1;
+  mass.q_M = initial_configuration_.data();
+  mass.q = initial_configuration_.data();
+  double* const local = work_->local_out.data();
+  for (std::size_t b = 0; b < elements_.size(); ++b) {
+    if (!elements_[b]->traits().has_mass) continue;
+    const Topology& topology = elements_[b]->topology();
+    const std::size_t m = at(topology.local_size);
+    const int step = work_->chunk(topology.local_size * topology.local_size);
+    for (int first = 0; first < topology.items; first += step) {
+      const Range range{first, std::min(first + step, topology.items)};
+      element_matrices(b, range, mass, work_->thread_scratch[0], local);
+      const int* e = element_tables_[b]->equations.of.data() + at(first) * m;
+      for (std::size_t k = 0; k < at(range.size()) * m; ++k)
+        if (e[k] >= 0) diagonal[at(e[k])] += local[k / m * m * m + k % m * (m + 1)];
+    }
+  }
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < n; ++i) {
+    const double m = diagonal[at(i)];
+    if (!(m > 0)) massless_ = true;
+    if (!(m > 0) || is_rotation_[at(i)] != 0) continue;
+    sum += m;
+    ++count;
+  }
+  if (count > 0) mean_nodal_mass_ = sum / count;
+}
+
+// Elements, geometric terms of every candidate constraint, bilateral rows, diagonal. Methods without a matrix never ask
+// for it: it takes more memory than all else.
+const SparsePattern& System::saddle_pattern() const {
+  if (has_pattern_) return saddle_;
+  has_pattern_ = true;
+  const int n = size();
+  PatternBuilder builder(n + bilateral_, n + bilateral_);
+  for (int i = 0; i < n + bilateral_; ++i) builder.add(i, i);
+  for (std::size_t b = 0; b < elements_.size(); ++b) {
+    if (!element_tables_[b]->contributes_matrix) continue;
+    const std::size_t m = at(elements_[b]->topology().local_size);
+    for (std::size_t e = 0; e < at(elements_[b]->topology().items); ++e) {
+      const std::span<const int> local(element_tables_[b]->equations.of.data() + e * m, m);
+      builder.add_block(local, local);
+    }
+  }
   const bool few_pairs = pairs_per_node(constraints_, dofs_.nodes()) <= most_pairs_per_node;
   for (std::size_t b = 0; b < constraints_.size(); ++b) {
     const ConstraintBlock& block = *constraints_[b];
-    auto tables = std::make_unique<ConstraintTables>();
-    tables->equations = local_equations(block.topology(), dofs_);
-    tables->frames = frame_columns(block.topology(), dofs_);
     const std::size_t m = at(block.topology().local_size);
-    largest_rows = std::max(largest_rows, at(block.rows()));
     // Geometric terms of contacts between all pairs of many bodies would fill the matrix, though few pairs ever touch
     // at the same time. If the pairs are many, or many for their nodes, the terms that couple two nodes are left out;
     // Newton then converges linearly there, by a factor of about h v/radius.
     const std::size_t pairs = block.topology().slots.size() > 1 ? at(block.topology().items) : 0;
     const bool couple =
         (block.traits().kind == RowKind::bilateral) || pairs == 0 || (few_pairs && pairs * m * m <= 40000);
-    largest_local = std::max(largest_local, m);
     for (std::size_t i = 0; i < at(block.topology().items); ++i) {
-      const std::span<const int> local(tables->equations.of.data() + i * m, m);
+      const std::span<const int> local(constraint_tables_[b]->equations.of.data() + i * m, m);
       if (!block.traits().linear) {
         if (couple) {
           builder.add_block(local, local);
@@ -227,57 +288,18 @@ void System::finalize() {
         builder.add_block(local, row);
       }
     }
-    uses_T_ = uses_T_ || !tables->frames.empty();
-    if (block.traits().searching) tables->nodes = block.topology().nodes;
-    constraint_tables_.push_back(std::move(tables));
   }
   saddle_ = builder.build();
 
   // positions of all local matrix entries in the global matrix
-  for (std::size_t b = 0; b < elements_.size(); ++b) {
-    ElementTables& tables = *element_tables_[b];
-    tables.contributes_matrix = elements_[b]->traits().has_mass || elements_[b]->traits().has_stiffness ||
-                                elements_[b]->traits().velocity_dependent;
-    if (!tables.contributes_matrix) continue;
-    tables.locate(elements_[b]->topology(), saddle_);
-  }
-  for (std::size_t b = 0; b < constraints_.size(); ++b) locate_rows(b);
-
-  // Up to 20,000 matrix entries the synchronisation of threads costs more than it saves; results are identical.
-  std::size_t entries = 0;
   for (std::size_t b = 0; b < elements_.size(); ++b)
-    if (element_tables_[b]->contributes_matrix)
-      entries += element_tables_[b]->equations.of.size() * at(elements_[b]->topology().local_size);
-  parallel_ = threads_ > 1 && entries > 20000;
-  work_->build(elements_, element_tables_, n, parallel_ ? threads_ : 1, largest_rows, largest_local);
-
-  // gravity is M gamma, where gamma acts on all translations, including the fixed ones
-  has_gravity_ = gravity_ != Vec3::Zero();
-  gravity_force_.assign(at(n), 0.0);
-  if (has_gravity_ && constant_mass_) add_gravity(initial_configuration_, gravity_force_);
-
-  // find equations without mass, and the mean mass of the others
-  massless_ = false;
-  Vector diagonal(at(saddle_.nonzeros()));
-  Linearisation mass;
-  mass.c_M = 1;
-  mass.q_M = initial_configuration_.data();
-  mass.q = initial_configuration_.data();
-  assemble(mass, diagonal);
-  double sum = 0;
-  int count = 0;
-  for (int i = 0; i < n; ++i) {
-    const double m = diagonal[at(saddle_.find(i, i))];
-    if (!(m > 0)) massless_ = true;
-    if (!(m > 0) || is_rotation_[at(i)] != 0) continue;
-    sum += m;
-    ++count;
-  }
-  if (count > 0) mean_nodal_mass_ = sum / count;
+    if (element_tables_[b]->contributes_matrix) element_tables_[b]->locate(elements_[b]->topology(), saddle_);
+  for (std::size_t b = 0; b < constraints_.size(); ++b) locate_rows(b);
+  return saddle_;
 }
 
 // Positions of a block's geometric terms in the saddle-point matrix; for bilateral blocks also of rows and columns.
-void System::locate_rows(std::size_t b) {
+void System::locate_rows(std::size_t b) const {
   ConstraintTables& tables = *constraint_tables_[b];
   const ConstraintBlock& block = *constraints_[b];
   const std::size_t items = at(block.topology().items), m = at(block.topology().local_size);
@@ -290,7 +312,7 @@ void System::locate_rows(std::size_t b) {
   }
 }
 
-void System::locate_item(std::size_t b, std::size_t i) {
+void System::locate_item(std::size_t b, std::size_t i) const {
   ConstraintTables& tables = *constraint_tables_[b];
   const ConstraintBlock& block = *constraints_[b];
   const std::size_t m = at(block.topology().local_size), rows = at(block.rows());
@@ -334,8 +356,9 @@ void System::update_items(std::size_t b) {
     const auto first = static_cast<std::ptrdiff_t>(i * slots), last = first + static_cast<std::ptrdiff_t>(slots);
     const auto now = topology.nodes.begin();
     if (std::equal(now + first, now + last, tables.nodes.begin() + first)) continue;
-    left_out_ -= left_out_of(b, i);
+    if (has_pattern_) left_out_ -= left_out_of(b, i);
     locate_equations(topology, dofs_, static_cast<int>(i), tables.equations);
+    if (!has_pattern_) continue;
     locate_item(b, i);
     left_out_ += left_out_of(b, i);
   }

@@ -84,11 +84,14 @@ class System {
   ElementBlock& add(std::unique_ptr<ElementBlock> block);
   ConstraintBlock& add(std::unique_ptr<ConstraintBlock> block);
   void set_gravity(const Vec3& g) { gravity_ = g; }
+  /// The mass matrix is the lumped one everywhere, whatever the elements' keys say. Precondition: finalize() has not
+  /// been called yet.
+  void use_lumped_mass() { lumped_ = true; }
   /// Registers a formula for undefined_formula(). with_rate: a block also uses the formula's rate. name: for messages.
   void watch(TimeFunction formula, bool with_rate, std::string name);
   /// Precondition: finalize() has not been called yet, because finalize() sizes the buffers by the number of threads.
   void set_threads(int threads) { threads_ = threads < 1 ? 1 : threads; }
-  /// Numbers equations and rows and computes all patterns. Must be called once; nothing may be added afterwards. The
+  /// Numbers equations and rows. Must be called once; nothing may be added afterwards. The
   /// functions below require finalize().
   void finalize();
 
@@ -196,6 +199,8 @@ class System {
   /// G of a row, or G T if T is not null; fixed components have no entry.
   void row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G,
                     const StepStart* start = nullptr) const;
+  /// Dg of a row, or Dg T if T is not null: G, but for tangential rows (rows.hpp).
+  void row_gap_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& D, const StepStart* start) const;
   /// The derivative of a row of any kind as `request` says (above Linearisation).
   void row_linearisation(int row, const Linearisation& request, SparseRow& derivative) const;
   /// Where the row acts and in which direction, in inertial axes.
@@ -219,8 +224,8 @@ class System {
   void restore_candidates(In nodes);
 
   // Matrices.
-  /// Pattern of order size() + bilateral(); contains the diagonal.
-  const SparsePattern& saddle_pattern() const { return saddle_; }
+  /// Pattern of order size() + bilateral(); contains the diagonal. Built when it is first asked for.
+  const SparsePattern& saddle_pattern() const;
   /// Overwrites `values`, which has saddle_pattern().nonzeros() entries.
   void assemble(const Linearisation& request, Out values) const;
 
@@ -239,8 +244,8 @@ class System {
   template <class Visit>
   void for_blocks(RowSelection set, const Visit& visit) const;
   void find_solid_nodes();
-  void locate_rows(std::size_t block);
-  void locate_item(std::size_t block, std::size_t item);
+  void locate_rows(std::size_t block) const;
+  void locate_item(std::size_t block, std::size_t item) const;
   void update_items(std::size_t block);
   long left_out_of(std::size_t block, std::size_t item) const;
   void add_gravity(In q, Out f) const;
@@ -251,6 +256,9 @@ class System {
   void assemble_in_batches(std::size_t block, const Linearisation& request, Out values) const;
   void add_constraint_terms(const Linearisation& request, Out values) const;
   void sparse_row(const RowPlace& place, const double* values, SparseRow& row) const;
+  void sparse_gradient(double* ConstraintValues::*which, int row, In q, double t, const TangentOperators* T,
+                       SparseRow& G, const StepStart* start) const;
+  MassKind mass_kind() const { return lumped_ ? MassKind::lumped : MassKind::consistent; }
   Vec3 first_moment(std::size_t block, Range range, In q) const;
   static void apply_columns(const std::vector<FrameColumn>& columns, int local_size, Range range,
                             const TangentOperators& T, double* A, int rows = -1);
@@ -273,7 +281,8 @@ class System {
   std::vector<int> first_row_;
   std::vector<RowPlace> places_;
   std::vector<ContactParameters> laws_;
-  SparsePattern saddle_;
+  mutable SparsePattern saddle_;
+  mutable bool has_pattern_ = false;
   Vector gravity_force_;
   std::vector<char> is_rotation_;  // for each equation
   Vec3 gravity_ = Vec3::Zero();
@@ -284,10 +293,10 @@ class System {
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
   bool driven_ = false, searching_ = false, passable_ = false, has_formulas_ = false;
-  long left_out_ = 0;
+  mutable long left_out_ = 0;
   RowSelection row_kinds_;
   bool parallel_ = false;
-  bool uses_T_ = false, has_gravity_ = false;
+  bool uses_T_ = false, has_gravity_ = false, lumped_ = false;
 };
 
 }  // namespace carom

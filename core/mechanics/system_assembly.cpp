@@ -85,7 +85,7 @@ void System::add_gravity(In q, Out f) const {
       std::fill_n(field, m, 0.0);
       std::fill_n(local, m, 0.0);
       add_gravity_field(topology, {e, e + 1}, 1.0, field);
-      block.add_mass_times({e, e + 1}, {q.data(), nullptr, 0}, field, MassKind::consistent, local);
+      block.add_mass_times({e, e + 1}, {q.data(), nullptr, 0}, field, mass_kind(), local);
       element_tables_[b]->equations.scatter(at(e) * m, m, local, f.data());
     }
   }
@@ -97,7 +97,7 @@ void System::mass_times(In q, In a, Out f, MassKind kind) const {
         const ElementBlock& block = *elements_[b];
         if (!block.traits().has_mass) return false;
         gather(block.topology(), element_tables_[b]->equations, range, a.data(), scratch.a.data());
-        block.add_mass_times(range, {q.data(), nullptr, 0}, scratch.a.data(), kind, local);
+        block.add_mass_times(range, {q.data(), nullptr, 0}, scratch.a.data(), lumped_ ? MassKind::lumped : kind, local);
         return true;
       },
       f);
@@ -155,7 +155,7 @@ void System::element_matrices(std::size_t b, Range range, const Linearisation& r
   if (traits.has_mass && r.c_M != 0) {
     ElementTangent M;
     M.c_M = r.c_M;
-    M.mass = r.mass;
+    M.mass = lumped_ ? MassKind::lumped : r.mass;
     in.q = r.q_M;
     block.add_tangent(range, in, M, A);
   }
@@ -181,6 +181,7 @@ void System::apply_columns(const std::vector<FrameColumn>& columns, int local_si
 }
 
 void System::assemble(const Linearisation& request, Out values) const {
+  saddle_pattern();
   set_zero(values);
   if (!parallel_) {
     double* local = work_->local_out.data();

@@ -125,15 +125,26 @@ void System::sparse_row(const RowPlace& p, const double* values, SparseRow& row)
 
 void System::row_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& G,
                           const StepStart* start) const {
+  sparse_gradient(&ConstraintValues::gradient, row, q, t, T, G, start);
+}
+
+void System::row_gap_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& D,
+                              const StepStart* start) const {
+  const bool own = row_kind(row) == RowKind::tangential;
+  sparse_gradient(own ? &ConstraintValues::gap_gradient : &ConstraintValues::gradient, row, q, t, T, D, start);
+}
+
+void System::sparse_gradient(double* ConstraintValues::*which, int row, In q, double t, const TangentOperators* T,
+                             SparseRow& G, const StepStart* start) const {
   const RowPlace p = row_place(row);
   const ConstraintBlock& block = *constraints_[at(p.block)];
   ConstraintValues wanted;
-  wanted.gradient = work_->constraint_matrix.data();
+  wanted.*which = work_->constraint_matrix.data();
   block.evaluate({p.item, p.item + 1}, {q.data(), nullptr, t, start}, wanted);
   if (T != nullptr)
     apply_columns(constraint_tables_[at(p.block)]->frames, block.topology().local_size, {p.item, p.item + 1}, *T,
-                  wanted.gradient, block.rows());
-  sparse_row(p, wanted.gradient, G);
+                  wanted.*which, block.rows());
+  sparse_row(p, wanted.*which, G);
 }
 
 void System::row_linearisation(int row, const Linearisation& r, SparseRow& derivative) const {

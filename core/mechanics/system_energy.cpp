@@ -27,7 +27,7 @@ Energies System::energies(In q, In v, double t) const {
       const std::size_t count = at(range.size()) * at(topology.local_size);
       double* momentum = work_->local_out.data();
       std::fill_n(momentum, count, 0.0);
-      elements_[b]->add_mass_times(range, in, scratch.v.data(), MassKind::consistent, momentum);
+      elements_[b]->add_mass_times(range, in, scratch.v.data(), mass_kind(), momentum);
       sum.kinetic += 0.5 * dot({scratch.v.data(), count}, {momentum, count});
       if (has_gravity_) sum.potential -= gravity_.dot(first_moment(b, range, q));
     }
@@ -50,7 +50,7 @@ std::string System::element_of_largest_gain(In q_0, In v_0, In q_1, In v_1, doub
       const std::size_t count = at(block.topology().local_size);
       double* momentum = work_->local_out.data();
       std::fill_n(momentum, count, 0.0);
-      block.add_mass_times(range, in, scratch.v.data(), MassKind::consistent, momentum);
+      block.add_mass_times(range, in, scratch.v.data(), mass_kind(), momentum);
       return sum + 0.5 * dot({scratch.v.data(), count}, {momentum, count});
     };
     for (int item = 0; item < block.topology().items; ++item) {
@@ -81,7 +81,7 @@ Vec3 System::first_moment(std::size_t b, Range range, In q) const {
     }
   double* moment = work_->local_out.data();
   std::fill_n(moment, i, 0.0);
-  elements_[b]->add_mass_times(range, {q.data(), nullptr, 0}, scratch.a.data(), MassKind::consistent, moment);
+  elements_[b]->add_mass_times(range, {q.data(), nullptr, 0}, scratch.a.data(), mass_kind(), moment);
   Vec3 sum = Vec3::Zero();
   i = 0;
   for (int e = range.first; e < range.last; ++e)
@@ -103,8 +103,7 @@ Momenta System::momenta(In q, In v) const {
       gather(topology, element_tables_[b]->equations, range, v.data(), scratch.v.data());
       double* momentum = work_->local_out.data();
       std::fill_n(momentum, at(range.size()) * at(topology.local_size), 0.0);
-      elements_[b]->add_mass_times(range, {q.data(), scratch.v.data(), 0}, scratch.v.data(), MassKind::consistent,
-                                   momentum);
+      elements_[b]->add_mass_times(range, {q.data(), scratch.v.data(), 0}, scratch.v.data(), mass_kind(), momentum);
       std::size_t i = 0;
       for (int e = range.first; e < range.last; ++e)
         for (std::size_t k = 0; k < topology.slots.size(); ++k) {

@@ -4,6 +4,7 @@
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
+#include "integrators/common/instant_problems.hpp"
 #include "integrators/common/integrator.hpp"
 
 namespace carom {
@@ -105,9 +106,9 @@ struct CoupledMotion::Velocity final : MixedProblem {
     const std::vector<std::uint8_t>& candidates = m.setup_.smooth_gap ? m.near_ : m.position_.flags();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const int row = m.system_->bilateral() + static_cast<int>(i);
-      if (candidates[i] != 0)
-        c[at(row)] = m.system_->row_rate(row, m.q_, m.v_, m.t_, &m.step_) +
-                     reflected_rate(*m.system_, row, m.start_->q, *m.start_);
+      if (candidates[i] == 0) continue;
+      c[at(row)] = m.system_->row_rate(row, m.q_, m.v_, m.t_, &m.step_);
+      if (m.roles_.fixed == nullptr) c[at(row)] += reflected_rate(*m.system_, row, m.start_->q, *m.start_);
     }
   }
   double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | unilateral_rows, r); }
@@ -128,9 +129,9 @@ struct CoupledMotion::Velocity final : MixedProblem {
 CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const NewtonOptions& newton,
                              double rho_infinity, const CoupledSetup& setup)
     : system_(&system),
+      options_(newton),
       scales_(scales),
       setup_(setup),
-      predictor_(newton.predictor),
       alpha_(rho_infinity),
       smooth_(system, newton, smooth_setup(system, newton.method, setup.smooth_rows), scales, 0,
               setup.monolithic || setup.free_motion ? nullptr : &matrix_),
@@ -153,18 +154,38 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
 
 CoupledMotion::~CoupledMotion() = default;
 
-bool CoupledMotion::initialise(State& state, double h, InitialAcceleration kind, StepReport& report) {
-  if (!start_motion(*system_, alpha_, scales_.mass, state, h, kind, !setup_.free_motion, velocity_.saddle(), solvers_,
-                    report))
+bool CoupledMotion::initialise(const StepScales& scales, State& state, InitialAcceleration kind, StepReport& report) {
+  if (!start_motion(*system_, alpha_, scales_.mass, state, scales.h, kind, !setup_.free_motion, velocity_.saddle(),
+                    solvers_, report))
     return false;
+  if (kind != InitialAcceleration::zero && !begin_with_contacts(scales, state, report)) return false;
   if (setup_.acceleration_level) state.history.push_back({"eta", state.lambda});
   return true;
 }
 
+// Contacts of S that touch at rest press from the start.
+bool CoupledMotion::begin_with_contacts(const StepScales& scales, State& state, StepReport& report) {
+  const bool rests = std::find(state.active.begin(), state.active.end(), 1) != state.active.end();
+  if (!rests || !setup_.smooth_rows.has(RowKind::unilateral)) return true;
+  MixedNewton solver(*system_, options_, instant_setup(*system_, "start", options_.method), scales_, 0, nullptr);
+  AccelerationProblem problem(*system_, scales_);
+  StepReport own;
+  reset(own, {"start"});
+  Vector& a = state.history[0].values;
+  combine(1.0, a, -1.0, state.acceleration, f_);
+  if (!press(solver, problem, scales, state, own)) {
+    mark_failed(report, -1, own.reason);
+    return false;
+  }
+  // where a_0 is not v'(t_0), contacts change both alike
+  combine(1.0, state.acceleration, 1.0, f_, a);
+  return true;
+}
+
 bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGuard& guard, StepReport& report,
-                          const std::vector<std::uint8_t>* candidates) {
+                          const ContactRoles& roles) {
   start_ = &start;
-  candidates_ = candidates;
+  roles_ = roles;
   step_ = scales.start;
   h_ = scales.h;
   t_ = scales.t;
@@ -176,11 +197,11 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
     if (start.last_h != h_) GeneralizedAlpha::rescale_a(start.last_h, h_, start.lambda, eta_n_);
   }
 
-  const bool contacts = setup_.smooth_rows.has(RowKind::unilateral);
+  const bool contacts = setup_.smooth_rows.has(RowKind::unilateral), searched = contacts && roles.fixed == nullptr;
   fallback_ = false;
   bool solved = attempt(scales, start, contacts, report);
   const bool cycles = !solved && report.reason == FailureReason::no_convergence;
-  if (contacts && system_->conditional() > 0 && (cycles || (solved && settles(start)))) {
+  if (searched && system_->conditional() > 0 && (cycles || (solved && settles(start)))) {
     if (cycles) forget_failure(report);
     report.set_fallback = fallback_ = true;
     solved = attempt(scales, start, false, report);
@@ -225,7 +246,7 @@ bool CoupledMotion::settles(const State& start) const {
 }
 
 bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool contacts, StepReport& report) {
-  if (predictor_ == Predictor::previous)
+  if (options_.predictor == Predictor::previous)
     copy(start.acceleration, vd_);
   else
     set_zero(vd_);
@@ -241,13 +262,17 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
       setup_.acceleration_level ? scales.accelerated_motion(p, alpha_.c_a(h_)) : scales.motion(p);
   const ProblemScales all[] = {motion, scales.positions(p), scales.momenta(p)};
   const bool totals = setup_.smooth_rows.has(RowKind::unilateral);
-  smooth_.begin(
+  const auto* const fixed = roles_.fixed;
+  const auto* const pressing = fixed != nullptr ? fixed : contacts ? &velocity_.flags() : &no_contact_;
+  const auto* const impulsive = fixed != nullptr ? fixed : setup_.smooth_gap ? &near_ : &position_.flags();
+  smooth_.begin(report, {.multipliers = start.lambda, .held = &start.closed, .candidates = pressing, .fixed = fixed});
+  position_.begin(report, {.held = &start.active,
+                           .candidates = roles_.candidates,
+                           .fixed = fixed,
+                           .offsets = totals ? &nu_total_ : nullptr});
+  velocity_.begin(
       report,
-      {.multipliers = start.lambda, .held = &start.closed, .candidates = contacts ? &velocity_.flags() : &no_contact_});
-  position_.begin(report, {.held = &start.active, .candidates = candidates_, .offsets = totals ? &nu_total_ : nullptr});
-  velocity_.begin(report, {.held = &start.active,
-                           .candidates = setup_.smooth_gap ? &near_ : &position_.flags(),
-                           .offsets = totals ? &impulse_total_ : nullptr});
+      {.held = &start.active, .candidates = impulsive, .fixed = fixed, .offsets = totals ? &impulse_total_ : nullptr});
   return monolithic_ ? monolithic_->solve(*this, all, report) : iterate(all, report);
 }
 

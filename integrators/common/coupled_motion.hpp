@@ -36,19 +36,25 @@ struct CoupledSetup {
   double penalty = 1;
 };
 
+/// Conditional rows of a motion, flags per row. Null: no restriction, and all sets by their laws.
+struct ContactRoles {
+  const std::vector<std::uint8_t>* candidates = nullptr;  ///< take part in A; the others do not exist
+  const std::vector<std::uint8_t>* fixed = nullptr;       ///< are equations at all levels; other candidates only in A
+};
+
 class CoupledMotion final : public CoupledProblem {
  public:
   CoupledMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
                 const CoupledSetup& setup);
   ~CoupledMotion() override;
 
-  /// The start of a run (start_motion), with eta_0 = lambda~_0.
-  bool initialise(State& state, double h, InitialAcceleration kind, StepReport& report);
+  /// The start of a run (start_motion), with eta_0 = lambda~_0. The active contacts of the state, which touch at rest,
+  /// press where they belong to S. `scales`: of the first step.
+  bool initialise(const StepScales& scales, State& state, InitialAcceleration kind, StepReport& report);
   /// From `start`, whose history is a_n and, of PVA, eta_n. Where the sets of strategy 3 cycle, or impacts accumulate,
-  /// contacts take no part in S in a second attempt (StepFigures::set_fallback). `candidates`: conditional rows that
-  /// take part; null: all.
+  /// contacts take no part in S in a second attempt (StepFigures::set_fallback).
   bool solve(const StepScales& scales, const State& start, EnergyGuard& guard, StepReport& report,
-             const std::vector<std::uint8_t>* candidates = nullptr);
+             const ContactRoles& roles = {});
   /// All arrays of the end of the step; `impulse` holds Lam*.
   void write(State& end) const;
 
@@ -71,6 +77,7 @@ class CoupledMotion final : public CoupledProblem {
   struct Smooth;
   struct Position;
   struct Velocity;
+  bool begin_with_contacts(const StepScales& scales, State& state, StepReport& report);
   bool attempt(const StepScales& scales, const State& start, bool contacts, StepReport& report);
   bool iterate(std::span<const ProblemScales> scales, StepReport& report);
   bool idle(int i) const;
@@ -85,9 +92,9 @@ class CoupledMotion final : public CoupledProblem {
   bool settles(const State& start) const;
 
   const System* system_;
+  NewtonOptions options_;
   Scales scales_;
   CoupledSetup setup_;
-  Predictor predictor_;
   GeneralizedAlpha alpha_;
   Vector matrix_;  // while a solver assembles it
   MixedNewton smooth_, position_, velocity_;
@@ -98,7 +105,7 @@ class CoupledMotion final : public CoupledProblem {
   std::unique_ptr<Velocity> jump_;
 
   const State* start_ = nullptr;
-  const std::vector<std::uint8_t>* candidates_ = nullptr;
+  ContactRoles roles_;
   StepStart step_;
   double h_ = 0, t_ = 0, gap_roundoff_ = 0;
   bool moved_[3] = {};  // x of the part is not zero

@@ -21,7 +21,7 @@ constexpr double rounding = 1e-9;      // of forces times length
 }  // namespace
 
 EnergyGuard::EnergyGuard(const System& system, const Scales& scales, bool on)
-    : system_(&system), scales_(scales), on_(on && !system.linear()), meter_(system) {}
+    : system_(&system), scales_(scales), on_(on), meter_(system) {}
 
 double EnergyGuard::size(const Energies& e) const {
   return std::abs(e.kinetic) + std::abs(e.elastic) + std::abs(e.potential - potential_0_);
@@ -50,8 +50,10 @@ void EnergyGuard::begin(const State& start) {
   scale_ = std::max(scale_, size(now_.energies));
 }
 
-bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms) {
+bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms,
+                           double stored) {
   if (!on_) return true;
+  stored_ = stored;
   motion_ = meter_.measure(q, v, start.t + h, multipliers);
   // methods without multipliers at the start: the drivers' power is that at the end
   if (drivers_unknown_) now_.powers.drivers = motion_.powers.drivers;
@@ -61,7 +63,7 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   row_work_ = row_work;
   trial_gain_ = (motion_.energies.kinetic - now_.energies.kinetic) +
                 (motion_.energies.elastic - now_.energies.elastic) +
-                (motion_.energies.potential - now_.energies.potential) - work;
+                (motion_.energies.potential - now_.energies.potential) + stored - work;
   const double floor = std::max(slow * scales_.mass * scales_.speed * scales_.speed, rounding * scales_.length * terms);
   energies_ = std::max({scale_, size(motion_.energies) - std::max(0.0, trial_gain_), floor});
   share_ = trial_gain_ / std::max(energies_, recent_ + trial_work_);
@@ -103,7 +105,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   work += gained;
   const double gained_by_rows = gained + std::max(0.0, row_work_);
   const double before_this = unexplained_;
-  const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) - work);
+  const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) + stored_ - work);
   const double before = std::max({energies_, work_ + trial_work_});
   // the first step may lift bodies out of obstacles that they penetrate at the start
   if (begun_ && !(unexplained - lowest_ <= step_budget * before)) {

@@ -28,7 +28,6 @@ namespace carom {
 
 class EnergyGuard {
  public:
-  /// Off for statics and for linear systems, whose motion is the solution of a linear equation.
   EnergyGuard(const System& system, const Scales& scales, bool on);
   bool on() const { return on_; }
 
@@ -36,12 +35,18 @@ class EnergyGuard {
   void begin(const State& start);
   /// Judges a motion from the start of the step to (q, v) at t_n + h. `multipliers` are forces; `row_work`: what
   /// impulses of rows do, if they belong to this motion; `terms`: the size of the forces. False: the motion is refused.
-  bool explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms);
+  /// `stored`: what the energy that the method conserves grows beyond T + V, exact for some linear motion.
+  bool explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms,
+                double stored = 0);
   /// Marks the report of a refused motion from `start` to (q, v) at t: sub-problem `index`, or -1 for the whole step,
   /// and the element that gains most.
   void blame(StepReport& report, int index, const State& start, In q, In v, double t) const;
   /// N of the last motion judged over the energies of the run.
   double share() const { return share_; }
+  /// The sum of the sizes of all energies, the potential one from the start of the run.
+  double size(const Energies& e) const;
+  /// S of the last motion judged.
+  double energies() const { return energies_; }
   /// How the step goes on from the motion: `moved` by corrections or jumps, with the multipliers of the motion, the
   /// impulses of the rows and the velocity before these. The arrays must live until accept().
   void close(bool moved, In multipliers, In impulses, In v_before = {});
@@ -60,8 +65,6 @@ class EnergyGuard {
   void restore(const NamedArrays& record);
 
  private:
-  double size(const Energies& e) const;
-
   const System* system_;
   Scales scales_;
   bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
@@ -73,7 +76,7 @@ class EnergyGuard {
   double scale_ = 0, work_ = 0, recent_ = 0;           // S without work, sum of |work|, the same fading
   double unexplained_ = 0, lowest_ = 0;                // U, U_low
   double with_impacts_ = 0, lowest_with_impacts_ = 0;  // the same with what impacts gain
-  double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, share_ = 0;
+  double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, stored_ = 0, share_ = 0;
   double energies_ = 0, growth_ = 0;
   In multipliers_, impulses_, v_before_;
 };

@@ -52,6 +52,10 @@ void EnergyLedger::after_step(const StepView& view) {
         now.powers = stage.end != nullptr ? stage.end->powers
                                           : meter_->powers(stage.q_1, stage.v_1, stage.t_1, stage.multipliers);
         add_motion(stage, before, now);
+        if (const double work = friction_of(system, stage); work != 0) {
+          friction_.add(work);
+          numerical_.add(-work);
+        }
         powers_known = true;
         break;
       case Stage::Kind::correction:
@@ -60,7 +64,7 @@ void EnergyLedger::after_step(const StepView& view) {
         powers_known = false;
         break;
       case Stage::Kind::jump:
-        add_jump(system, stage);
+        add_jump(system, stage, view.integrator.stages().front().v_0);
         powers_known = false;
         break;
     }
@@ -94,7 +98,19 @@ void EnergyLedger::add_motion(const Stage& stage, const Energies& before, const 
                  (after.potential - before.potential) - loads - drivers - damping);
 }
 
-void EnergyLedger::add_jump(const System& system, const Stage& stage) {
+// Of the forces of friction in a motion.
+double EnergyLedger::friction_of(const System& system, const Stage& stage) const {
+  double work = 0;
+  if (!system.row_kinds().has(RowKind::tangential)) return work;
+  const In q = stage.row_q.empty() ? stage.q_1 : stage.row_q;
+  for (int row = system.bilateral(); row < static_cast<int>(stage.multipliers.size()); ++row)
+    if (stage.multipliers[at(row)] != 0 && system.row_kind(row) == RowKind::tangential)
+      work += 0.5 * stage.duration * stage.multipliers[at(row)] *
+              (system.row_rate(row, q, stage.v_0, stage.t_1) + system.row_rate(row, q, stage.v_1, stage.t_1));
+  return work;
+}
+
+void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
   const In q = stage.q_1;
   const double t = stage.t_1;
 
@@ -114,16 +130,38 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage) {
   }
 
   // contacts
+  double gain = 0;  // of those that close with friction
   const In q_u = stage.row_q.empty() ? stage.q_1 : stage.row_q;
   for (int row = n_b; row < system.rows(); ++row) {
     const double impulse = stage.multipliers[at(row)];
     if (impulse == 0) continue;
-    const double rate = system.row_rate(row, q_u, stage.v_1, t);
-    const double rate_smooth = system.row_rate(row, q_u, stage.v_0, t);
-    (closed_[at(row - n_b)] != 0 ? contacts_ : impacts_).add(0.5 * impulse * (rate_smooth + rate));
-    if (system.constraints()[at(system.row_place(row).block)]->traits().moving)
-      drivers_.add(-impulse * meter_->rate_at_rest(row, q_u, t));
+    // F v + g_t, with the directions of the impulses
+    const auto rate_of = [&](const auto& evaluate) {
+      const double end = evaluate(q_u, t);
+      if (stage.mean == nullptr || !stage.mean->of(row - n_b)) return end;
+      const MeanDirections& mean = *stage.mean;
+      return mean.share * end + (1 - mean.share) * evaluate(In(mean.start.q, q_u.size()), mean.start.t);
+    };
+    const auto rate_at = [&](In v) {
+      return rate_of([&](In q_r, double t_r) { return system.row_rate(row, q_r, v, t_r); });
+    };
+    const double rate = rate_at(stage.v_1), rate_smooth = rate_at(stage.v_0);
+    const System::RowPlace place = system.row_place(row);
+    if (closed_[at(row - n_b)] == 0 && system.contact_parameters(row).friction > 0)
+      gain += 0.5 * impulse * (rate_smooth + rate);
+    Sum& sum = closed_[at(row - n_b)] != 0 ? contacts_ : impacts_;
+    if (system.row_kind(row) == RowKind::tangential) {
+      const double rate_n = rate_at(v_n);
+      friction_.add(0.5 * impulse * (rate_n + rate));
+      sum.add(0.5 * impulse * (rate_smooth - rate_n));
+    } else {
+      sum.add(0.5 * impulse * (rate_smooth + rate));
+    }
+    if (system.constraints()[at(place.block)]->traits().moving)
+      drivers_.add(-impulse * rate_of([&](In q_r, double t_r) { return meter_->rate_at_rest(row, q_r, t_r); }));
   }
+
+  balance_.friction_gain += std::max(0.0, gain);
 
   if (!stage.force.empty())
     corrections_.add(0.5 * stage.duration * (dot(stage.force, stage.v_0) + dot(stage.force, stage.v_1)));
@@ -139,13 +177,14 @@ void EnergyLedger::sum_up() {
   b.position = position_.total();
   b.impacts = impacts_.total();
   b.contacts = contacts_.total();
+  b.friction = friction_.total();
   b.constraints = constraints_.total();
   b.corrections = corrections_.total();
   // no kind of energy is rounded to the size of another one
   Sum parts;
   for (const double x : {energy_.kinetic, energy_.elastic, energy_.potential, -initial_.kinetic, -initial_.elastic,
                          -initial_.potential, -b.loads, -b.drivers, -b.damping, -b.numerical, -b.position, -b.impacts,
-                         -b.contacts, -b.constraints, -b.corrections})
+                         -b.contacts, -b.constraints, -b.corrections, -b.friction})
     parts.add(x);
   b.closure = parts.total();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
@@ -155,12 +194,12 @@ void EnergyLedger::sum_up() {
 }
 
 void EnergyLedger::save(NamedArrays& record) {
-  record.set("bounds", {largest_, balance_.scale, balance_.largest_closure});
+  record.set("bounds", {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain});
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
   Vector sums;
-  for (const Sum* s :
-       {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &constraints_, &corrections_})
+  for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
+                       &constraints_, &corrections_})
     sums.insert(sums.end(), {s->value, s->rest});
   record.set("sums", std::move(sums));
 }
@@ -168,17 +207,18 @@ void EnergyLedger::save(NamedArrays& record) {
 void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
                       *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 3 || energies == nullptr || energies->size() != 6 || sums == nullptr ||
-      sums->size() != 18)
+  if (bounds == nullptr || bounds->size() != 4 || energies == nullptr || energies->size() != 6 || sums == nullptr ||
+      sums->size() != 20)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
   balance_.scale = (*bounds)[1];
   balance_.largest_closure = (*bounds)[2];
+  balance_.friction_gain = (*bounds)[3];
   initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
   energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
   std::size_t i = 0;
-  for (Sum* s :
-       {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &constraints_, &corrections_}) {
+  for (Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
+                 &constraints_, &corrections_}) {
     s->value = (*sums)[i++];
     s->rest = (*sums)[i++];
   }

@@ -8,6 +8,8 @@
 //   jump        sum over contacts    Lam (g_0' + g_1')/2     the loss in impacts
 //               sum over joints      Lam (g_0' + g_1')/2
 //               all rows             -Lam g_t                the work of what moves the obstacle or the joint
+//               friction             Lam_T (G_T (v_n + v_1)/2 + g_t), v_n: of the start of the step; the rest of the
+//                                    tangential rows' Lam (g_0' + g_1')/2 counts as that of the contacts
 //               other impulses       (force * duration) . (v_0 + v_1)/2
 //
 // where g_0' = G v_0 + g_t and g_1' = G v_1 + g_t. The parts of a jump add up to (v_0 + v_1)/2 . M (v_1 - v_0) = T_1 -
@@ -37,6 +39,8 @@ struct EnergyBalance {
   double position = 0;         ///< of the position corrections
   double impacts = 0;          ///< of the impulses by which contacts close, without what moving obstacles give
   double contacts = 0;         ///< the same of contacts that were closed before
+  double friction = 0;         ///< of friction on the slip velocities, in motions and jumps
+  double friction_gain = 0;    ///< sum of what single impacts with friction have given (Kane's paradox), >= 0
   double constraints = 0;      ///< of the joints' impulses, without what drivers give
   double corrections = 0;      ///< of the force corrections in the jumps, without what they change in the dampers' work
   double closure = 0;          ///< energy - initial energy - all of the above
@@ -66,7 +70,8 @@ class EnergyLedger final : public Observer {
     double total() const { return value + rest; }
   };
   void add_motion(const Stage& stage, const Energies& before, const EnergyPoint& end);
-  void add_jump(const System& system, const Stage& stage);
+  void add_jump(const System& system, const Stage& stage, In v_n);
+  double friction_of(const System& system, const Stage& stage) const;
   void sum_up();
 
   EnergyBalance balance_;
@@ -74,7 +79,7 @@ class EnergyLedger final : public Observer {
   Energies initial_, energy_;
   Powers powers_;
   std::optional<EnergyMeter> meter_;
-  Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, constraints_, corrections_;
+  Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, friction_, constraints_, corrections_;
   Vector rates_, rates_smooth_;
   std::vector<std::uint8_t> closed_;  // contacts before the step
   bool restored_ = false;

@@ -38,6 +38,8 @@ const char* text_of(FailureReason reason) {
       return "line search";
     case FailureReason::nothing_holds_the_loads:
       return "nothing holds the loads";
+    case FailureReason::no_friction_solution:
+      return "contact with friction has no solution";
     case FailureReason::state_not_finite:
       return "the state is not finite";
     case FailureReason::undefined_formula:
@@ -50,6 +52,8 @@ const char* text_of(FailureReason reason) {
       return "bodies pass through each other within the step";
     case FailureReason::unexplained_energy:
       return "the energy grows without cause";
+    case FailureReason::unstable_step:
+      return "the step exceeds the stable one";
     case FailureReason::too_many_subdivisions:
       return "too many steps in a row were subdivided";
     case FailureReason::accumulation:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <stdexcept>
 
@@ -20,6 +21,14 @@ FailureReason reason_of(const FormulaFault& fault) {
   return fault.mass ? FailureReason::indefinite_mass : FailureReason::undefined_formula;
 }
 
+// The motion of a linear system is the solution of a linear equation, unless the step is explicit. Energies of a large
+// model cost as much as an explicit step, which has a test of its own without damping (leapfrog.hpp).
+bool needs_guard(const System& system, const MethodInfo& info) {
+  if (!info.dynamic) return false;
+  if (!info.explicit_step) return info.guards_linear || !system.linear();
+  return system.size() <= large_model || system.has_forces(force_damping) || !system.constant_mass();
+}
+
 bool same_sizes(const State& a, const State& b) {
   return a.q.size() == b.q.size() && a.v.size() == b.v.size() && a.lambda.size() == b.lambda.size() &&
          a.active.size() == b.active.size() && a.history.size() == b.history.size();
@@ -33,7 +42,7 @@ Integrator::Integrator(const System& system, MethodInfo info, const Scales& scal
       scales_(scales),
       newton_(newton),
       roundoff_(system.roundoff_force(1.0)),
-      guard_(system, scales, info_.dynamic) {
+      guard_(system, scales, needs_guard(system, info_)) {
   if (!info_.rows.covers(system.row_kinds()))
     throw std::invalid_argument(info_.name +
                                 ": the system has constraint rows of a kind that this method does not take");
@@ -57,7 +66,7 @@ const StepReport& Integrator::step(State& state, double h) {
   if (!accepted && kept_guard_) guard_ = *kept_guard_;
   if (accepted && !info_.judges_parts && !guard_.accept(state, other_)) {
     guard_.blame(report_, -1, state, other_.q, other_.v, other_.t);
-    all.front()->clear_residual();
+    if (!all.empty()) all.front()->clear_residual();
     accepted = false;
   }
   // a sub-problem that solved nothing in this step met no redundant rows
@@ -83,6 +92,7 @@ bool Integrator::guarded(State& state, double h) {
   if (info_.judges_parts) kept_guard_ = guard_;
   if (!advance(scales, state, other_, report_)) {
     blame_formula(state, h);
+    blame_friction();
     return false;
   }
   other_.t = state.t + h;
@@ -91,7 +101,10 @@ bool Integrator::guarded(State& state, double h) {
   if (FormulaFault fault = system_->formula_fault(state.q, state.v, state.t, other_.q, other_.v, other_.t);
       !fault.where.empty())
     return refuse(reason_of(fault), std::move(fault.where));
-  if (std::string element = system_->inverted_element(other_.q, other_.t, info_.forces_at_end); !element.empty())
+  // beside an explicit step of a large model the look at all elements is long
+  const bool look = !info_.explicit_step || system_->size() <= large_model || state.step % timed_step == 0;
+  if (std::string element = look ? system_->inverted_element(other_.q, other_.t, info_.forces_at_end) : std::string();
+      !element.empty())
     return refuse(FailureReason::inverted_element, std::move(element));
   if (std::string item = system_->missed_contact(state.q, state.t, other_.q, other_.t); !item.empty())
     return refuse(FailureReason::missed_contact, std::move(item));
@@ -118,10 +131,18 @@ void Integrator::blame_formula(const State& state, double h) {
   report_.failed_item = std::move(fault.where);
 }
 
+// The contact around which Coulomb's law has no solution, with its coefficient.
+void Integrator::blame_friction() {
+  if (report_.reason != FailureReason::no_friction_solution || report_.worst_row < 0) return;
+  char coefficient[32];
+  std::snprintf(coefficient, sizeof coefficient, "%g", system_->contact_parameters(report_.worst_row).friction);
+  report_.failed_item = system_->row_name(report_.worst_row) + " (friction coefficient " + coefficient + ")";
+}
+
 bool Integrator::refuse(FailureReason reason, std::string item) {
   mark_failed(report_, -1, reason);
   report_.failed_item = std::move(item);
-  solvers().front()->clear_residual();
+  if (!solvers().empty()) solvers().front()->clear_residual();
   return false;
 }
 
@@ -149,8 +170,26 @@ StepScales Integrator::measure(const State& state, double h, StepReport& report)
   return s;
 }
 
+In Integrator::equation_residual() {
+  if (!solvers().empty()) return solvers()[failed_solver()]->residual();
+  no_residual_.resize(std::max(no_residual_.size(), at(system_->size())), 0.0);
+  return In(no_residual_).first(at(system_->size()));
+}
+
+In Integrator::row_residual() {
+  if (!solvers().empty()) return solvers()[failed_solver()]->row_residual();
+  no_residual_.resize(std::max(no_residual_.size(), at(system_->rows())), 0.0);
+  return In(no_residual_).first(at(system_->rows()));
+}
+
 void Integrator::count_events(const State& before, const State& after) {
+  // tangential rows tell how a contact slips, not whether it is closed
+  const auto tangential = [&](std::size_t i) {
+    return system_->row_kind(system_->bilateral() + static_cast<int>(i)) == RowKind::tangential;
+  };
+  const bool friction = system_->row_kinds().has(RowKind::tangential);
   for (std::size_t i = 0; i < after.closed.size(); ++i) {
+    if (friction && tangential(i)) continue;
     const bool was = before.closed[i] != 0, is = after.closed[i] != 0;
     report_.closed += is ? 1 : 0;
     if (!info_.dynamic || info_.judges_parts) continue;
@@ -171,8 +210,10 @@ void Integrator::count_events(const State& before, const State& after) {
 
 void Integrator::report_gaps(const MixedNewton& position, StepReport& report) const {
   report.position_residual = position.largest_row();
+  const bool friction = system_->row_kinds().has(RowKind::tangential);
   for (int row = system_->bilateral(); row < system_->rows(); ++row)
-    report.smallest_gap = std::min(report.smallest_gap, position.row_values()[at(row)]);
+    if (!friction || system_->row_kind(row) != RowKind::tangential)
+      report.smallest_gap = std::min(report.smallest_gap, position.row_values()[at(row)]);
 }
 
 void Integrator::clear(State& state, double h) {

@@ -19,7 +19,9 @@
 #include "core/mechanics/state.hpp"
 #include "core/mechanics/system.hpp"
 #include "integrators/common/energy_guard.hpp"
+#include "integrators/common/mixed_problem.hpp"
 #include "integrators/common/monolithic_newton.hpp"
+#include "integrators/common/stable_step.hpp"
 #include "integrators/common/step_report.hpp"
 #include "integrators/common/step_scales.hpp"
 
@@ -34,7 +36,11 @@ struct MethodInfo {
   bool exact_positions = true;  ///< bilateral and active rows hold at position level at the end of a step
   bool judges_parts = false;    ///< a step has parts, each of which the method has the energy guard judge
   bool forces_at_end = true;    ///< forces at the end of a step are evaluated, so that inversion shows in most elements
+  bool in_turn = false;         ///< the sub-problems depend on each other and are corrected in turn, without coupling
   bool accelerations = true;    ///< State::acceleration is v' at the end of a step, not a mean over the step
+  bool explicit_step = false;   ///< forces are explicit: the step is bounded
+  bool guards_linear = false;   ///< the energy guard judges linear systems too
+  bool lumped_mass = false;     ///< the model's mass matrix is the lumped one
 };
 
 /// A part of an accepted step. Ledger and events are sums over the stages, whatever the method: a step may have any
@@ -52,18 +58,22 @@ struct Stage {
   double duration = 0;  ///< of a motion: t_1 - t_0 without rounding
   /// Of a jump: an impulse beside that of the rows, force * duration (the force correction f_* of DS). Empty: none.
   In force = {};
-  In row_q = {};                     ///< of a jump: where its conditional rows are taken; empty: at q_1
-  const EnergyPoint* end = nullptr;  ///< energies and powers at (q_1, v_1), where the guard has measured them
+  In row_q = {};                         ///< of a jump: where its conditional rows are taken; empty: at q_1
+  const MeanDirections* mean = nullptr;  ///< of a jump: directions of its impulses; null: those of row_q
+  const EnergyPoint* end = nullptr;      ///< energies and powers at (q_1, v_1), where the guard has measured them
   bool located = false;  ///< t_1 is the time of the event itself; otherwise the event lies in the motion before
   /// Which conditional rows are closed after the stage; empty: as before.
   std::span<const std::uint8_t> closed = {};
 };
 
-/// e g'_n of the impact law of a row, at the configuration q and the velocity of the start of a step (Integrator).
+/// e g'_n of the impact law of a row, at the configuration q and the velocity of the start of a step (Integrator); of a
+/// tangential row e_T times its slip velocity.
 inline double reflected_rate(const System& system, int row, In q, const State& start) {
   const double e = system.contact_parameters(row).restitution;
   const StepStart from{start.q.data(), start.v.data(), start.t};
-  return e == 0 ? 0.0 : e * std::min(0.0, system.row_rate(row, q, start.v, start.t, &from));
+  if (e == 0) return 0.0;
+  const double rate = system.row_rate(row, q, start.v, start.t, &from);
+  return e * (system.row_kind(row) == RowKind::tangential ? rate : std::min(0.0, rate));
 }
 
 class Integrator {
@@ -74,6 +84,19 @@ class Integrator {
 
   const MethodInfo& info() const { return info_; }
   const System& system() const { return *system_; }
+  /// Why the method cannot take the model or a first step h, for the user.
+  struct Objection {
+    std::string pointer;  ///< of a key of the model file; empty: of the body of the equation or the row
+    int equation = -1;
+    std::string message;
+    int row = -1;
+  };
+  virtual std::vector<Objection> objections(const State& start, double h) {
+    (void)start, (void)h;
+    return {};
+  }
+  /// Of a method with explicit forces: the largest stable step at a state.
+  virtual std::optional<StableStep> find_stable_step(const State&) const { return std::nullopt; }
   /// Completes a state that has q, v and t: accelerations, multipliers, history; step h is the first to come. False if
   /// that cannot be done, with the place in the report.
   virtual bool initialise(State& state, double h, StepReport& report) = 0;
@@ -99,7 +122,7 @@ class Integrator {
   virtual double load_factor(const State&) const { return 1; }
   /// Energies and powers at the end of the last accepted step, where the guard has measured them; null: not measured.
   const EnergyPoint* step_end() const { return guard_.step_end(); }
-  /// All solvers, in the order of the sub-problems.
+  /// All solvers, in the order of the sub-problems; none if the method has no Newton iteration.
   virtual std::span<MixedNewton* const> solvers() = 0;
 
   // From all solvers.
@@ -108,8 +131,8 @@ class Integrator {
   std::vector<std::pair<std::string, std::string>> linear_methods();
   /// Residuals of the last step that failed: of the equations of its sub-problem, and of the constraint rows that were
   /// to hold (zero elsewhere).
-  In equation_residual() { return solvers()[failed_solver()]->residual(); }
-  In row_residual() { return solvers()[failed_solver()]->row_residual(); }
+  In equation_residual();
+  In row_residual();
   /// What the next step depends on beside the state. restore() takes the place of initialise(); it throws
   /// std::invalid_argument if the record is that of another method or size.
   void save(NamedArrays& record);
@@ -151,6 +174,7 @@ class Integrator {
   bool guarded(State& state, double h);
   bool refuse(FailureReason reason, std::string item = {});
   void blame_formula(const State& state, double h);
+  void blame_friction();
   void count_events(const State& before, const State& after);
   std::size_t failed_solver() const { return report_.failed >= 0 ? at(report_.failed) : 0; }
 
@@ -159,7 +183,8 @@ class Integrator {
   Scales scales_;
   NewtonOptions newton_;
   TangentOperators T_;
-  double roundoff_;  // System::roundoff_force per length
+  Vector no_residual_;  // zeros, of a method without solvers
+  double roundoff_;     // System::roundoff_force per length
   EnergyGuard guard_;
   std::optional<EnergyGuard> kept_guard_;  // of the start of a step whose parts are judged
   StepReport report_;

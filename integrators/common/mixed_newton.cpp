@@ -33,6 +33,9 @@ constexpr double late_excess = 3;
 // after so many corrections, a residual above this share of its terms shows a start that leads nowhere
 constexpr int hopeless_corrections = 3;
 constexpr double hopeless_share = 0.8;
+constexpr double creeping_share =
+    1e-3;                               // of the tolerance of rows, for slip displacements that need no more correction
+constexpr double friction_share = 0.1;  // of the tolerance of rows, for the law of contacts on the linearised rows
 // corrections, in lengths and rad: rounding of places; at most, where they shrink no more
 constexpr double settled_correction = 1e-9, stalled_correction = 1e-4;
 
@@ -44,6 +47,8 @@ FailureReason reason_of(SaddlePoint::Failure failure) {
       return FailureReason::singular_matrix;
     case SaddlePoint::Failure::slow:
       return FailureReason::slow_conjugate_gradients;
+    case SaddlePoint::Failure::law:
+      return FailureReason::no_friction_solution;
     case SaddlePoint::Failure::not_finite:
       break;
   }
@@ -74,6 +79,10 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
+  if (n_c_ > 0 && setup.rows.has(RowKind::tangential) && system.row_kinds().has(RowKind::tangential)) {
+    friction_ = std::make_unique<FrictionSet>(system);
+    if (!weights_.empty()) friction_->measure(In(weights_).subspan(n_b_));
+  }
   control_ = {options, scales.force, setup.linear || setup.constant_matrix || setup.fixed_places};
 }
 
@@ -82,7 +91,10 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   sub(report).stalled = false;
   sub(report).attained = 0;
   if (n_c_ > 0) set_.reset();
+  if (friction_) friction_->begin(start.candidates, start.held, start.frictionless);
+  if (friction_ && !start.guess.empty()) friction_->guess(start.guess.subspan(n_b_), start.guess_scale);
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
+  set_.fix(start.fixed);
   if (start.offsets != nullptr) set_.offset_by(*start.offsets);
   held_ = start.held;
   most_ = start.max_iterations > 0 ? std::min(start.max_iterations, options_.max_iterations) : options_.max_iterations;
@@ -90,7 +102,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
     set_zero(s_);
   } else {
     copy(start.multipliers, s_);
-    if (n_c_ > 0) copy(start.multipliers.subspan(n_b_), set_.multipliers());
+    if (n_c_ > 0) copy(start.multipliers.subspan(n_b_), friction_ ? friction_->multipliers() : set_.multipliers());
   }
   last_change_ = transient_start_ = 0;
   transient_ = false;
@@ -113,10 +125,15 @@ void MixedNewton::gather_active() {
   std::copy_n(c_.begin(), n_b_, rows_.begin());
   const auto measured = [&](std::size_t row) { return weights_.empty() ? c_[row] : c_[row] / weights_[row]; };
   for (std::size_t i = 0; i < n_b_; ++i) rows_[i] = measured(i);
-  const auto rows = set_.active_rows();
+  const auto rows = solved_rows();
   for (std::size_t k = 0; k < rows.size(); ++k) {
     c_A_[k] = c_[at(rows[k])];
     rows_[n_b_ + k] = measured(at(rows[k]));
+  }
+  if (friction_) {
+    const Out defects = Out(rows_).subspan(n_b_, rows.size());
+    friction_->defects(In(c_).subspan(n_b_, n_c_), defects);
+    for (std::size_t k = 0; k < rows.size() && !weights_.empty(); ++k) defects[k] /= weights_[at(rows[k])];
   }
   largest_row_ = max_abs(In(rows_).first(n_b_ + rows.size()));
 }
@@ -129,8 +146,10 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   problem.rows(c_);
   int changes = 0;
   if (n_c_ > 0) {
-    changes = set_.update(In(c_).subspan(n_b_, n_c_), scales.penalty, scales.row_roundoff, held_);
-    std::copy(set_.multipliers().begin(), set_.multipliers().end(), s_.begin() + static_cast<std::ptrdiff_t>(n_b_));
+    const In c = In(c_).subspan(n_b_, n_c_);
+    changes = friction_ ? friction_->update(c, scales.penalty, scales.row_roundoff)
+                        : set_.update(c, scales.penalty, scales.row_roundoff, held_);
+    copy(friction_ ? friction_->multipliers() : set_.multipliers(), Out(s_).subspan(n_b_, n_c_));
   }
   sub.set_changes += changes;
   if (changes > 0) last_change_ = iterations;
@@ -159,7 +178,12 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::failed;
   }
   const bool begins_path = setup_.follows_path && iterations == 0;
-  if (small && settled && !begins_path) return Test::converged;
+  if (small && settled && !begins_path) {
+    // what slip displacements miss adds up over the steps: one correction more makes it rounding
+    const bool creeps = friction_ && iterations > 0 &&
+                        friction_->creeps(In(rows_).subspan(n_b_), creeping_share * scales.row_tolerance);
+    if (!creeps) return Test::converged;
+  }
   if (settled && changes == 0 && stalls(sub, scales)) {
     sub.stalled = true;
     sub.attained = norm_ / terms_;
@@ -256,10 +280,10 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       if (found) control_.took_matrix(sub);
     }
     if (found) {
-      current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start);
+      set_rows(point, scales);
       const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor_);
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
-                              accuracy) &&
+                              accuracy, friction_.get()) &&
               (!setup_.follows_path || follow(problem, accuracy));
       if (!found && saddle.gave_up()) return false;
       if (!found) reason = reason_of(saddle.failure());
@@ -277,6 +301,36 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     }
     go_transient(problem, sub);
   }
+}
+
+void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales) {
+  if (!friction_ && point.mean == nullptr) {
+    current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start);
+    return;
+  }
+  if (friction_) friction_->set_tolerance(friction_share * scales.row_tolerance);
+  const auto rows = solved_rows();
+  if (row_G_.size() < rows.size()) {
+    row_G_.resize(rows.size());
+    row_F_.resize(rows.size());
+  }
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    system_->row_gradient(rows[k], point.q, scales.t, nullptr, row_F_[k], &scales.start);
+    if (point.displacements)
+      system_->row_gap_gradient(rows[k], point.q, scales.t, point.T, row_G_[k], &scales.start);
+    else if (point.T != nullptr)
+      system_->row_gradient(rows[k], point.q, scales.t, point.T, row_G_[k], &scales.start);
+    else
+      row_G_[k] = row_F_[k];
+    if (point.mean == nullptr || !point.mean->of(rows[k] - system_->bilateral())) continue;
+    // the same equations in the same order
+    const MeanDirections& mean = *point.mean;
+    system_->row_gradient(rows[k], {mean.start.q, point.q.size()}, mean.start.t, nullptr, row_n_, &mean.start);
+    for (std::size_t i = 0; i < row_n_.value.size(); ++i)
+      row_F_[k].value[i] = mean.share * row_F_[k].value[i] + (1 - mean.share) * row_n_.value[i];
+  }
+  current().set_active(rows, std::span<const SparseRow>(row_G_).first(rows.size()),
+                       std::span<const SparseRow>(row_F_).first(rows.size()), true);
 }
 
 // Bordering: the correction of the residuals plus the change of the load's factor times that of a unit of the load.
@@ -323,8 +377,11 @@ void MixedNewton::linearise(MixedProblem& problem, const ProblemScales& scales, 
       const double w = weights_.empty() ? 1 : weights_[i];
       s_linearised_[i] = s_[i] - scales.penalty / (w * w) * c_[i];
     }
-    for (std::size_t i = 0; i < n_c_; ++i)
-      s_linearised_[n_b_ + i] = set_.flags()[i] != 0 ? set_.augmented(i, c_[n_b_ + i], p) : 0.0;
+    if (friction_)
+      friction_->augmented(In(c_).subspan(n_b_, n_c_), Out(s_linearised_).subspan(n_b_, n_c_));
+    else
+      for (std::size_t i = 0; i < n_c_; ++i)
+        s_linearised_[n_b_ + i] = set_.flags()[i] != 0 ? set_.augmented(i, c_[n_b_ + i], p) : 0.0;
   }
   if (n_b_ + n_c_ > 0) request.s = s_linearised_.data();
   problem.linearise(s_linearised_, request);
@@ -379,15 +436,22 @@ void MixedNewton::apply(double share) {
   axpy(share, ds_b_, Out(s_).first(n_b_));
   if (share != 1)
     for (std::size_t k = 0; k < active(); ++k) ds_A_[k] *= share;
-  if (n_c_ > 0) set_.add_increment(ds_A_);
+  if (friction_)
+    friction_->add_increment(ds_A_);
+  else if (n_c_ > 0)
+    set_.add_increment(ds_A_);
 }
 
 bool MixedNewton::fail(StepReport& report, FailureReason reason) {
   mark_failed(report, index_, reason);
   set_zero(row_residual_);
   std::copy_n(c_.begin(), n_b_, row_residual_.begin());
-  for (const int row : set_.active_rows()) row_residual_[at(row)] = c_[at(row)];
-  if (reason == FailureReason::singular_matrix)
+  const auto rows = solved_rows();
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    row_residual_[at(rows[k])] = friction_ ? rows_[n_b_ + k] : c_[at(rows[k])];
+  if (reason == FailureReason::no_friction_solution)
+    report.worst_row = friction_->failed_row();
+  else if (reason == FailureReason::singular_matrix)
     name_suspicious(report, current().suspicious_row(), system_->size());
   else
     name_worst(report, r_, row_residual_);

@@ -5,12 +5,13 @@
 //
 //   S dx - G_b^T ds_b - F_A^T ds_A = -r,   G_b dx = -c_b,   G_A dx = -c_A
 //
-// by a SaddlePoint whose matrix is constant, kept or new (NewtonControl), and moves by a share of dx. The share is one,
-// unless the forces were not finite there (it is halved), a limit on motion or rotation is set, or the problem asks
-// for Deuflhard's natural monotonicity test ("Newton Methods for Nonlinear Problems", 2004, section 3.3): the share is
-// halved until the simplified correction, of the same matrix at the new place, shrinks. Where the matrix is singular
-// (rigid motions that only contacts hold, slack bars) the iteration may go on with S + sigma M, sigma falling with the
-// residual: pseudo-transient continuation (Kelley, Keyes 1998).
+// (with tangential rows: Coulomb's law of all contacts at hand in the place of G_A dx = -c_A, solved to its end, see
+// FrictionSet) by a SaddlePoint whose matrix is constant, kept or new (NewtonControl), and moves by a share of dx. The
+// share is one, unless the forces were not finite there (it is halved), a limit on motion or rotation is set, or the
+// problem asks for Deuflhard's natural monotonicity test ("Newton Methods for Nonlinear Problems", 2004, section 3.3):
+// the share is halved until the simplified correction, of the same matrix at the new place, shrinks. Where the matrix
+// is singular (rigid motions that only contacts hold, slack bars) the iteration may go on with S + sigma M, sigma
+// falling with the residual: pseudo-transient continuation (Kelley, Keyes 1998).
 //
 // Rows are measured as lengths (row_weights), in matrix and tests. Nothing allocates after the first steps. Floors and
 // tolerances come with ProblemScales (step_scales.hpp).
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "contact/law/contact_set.hpp"
+#include "contact/law/friction_set.hpp"
 #include "core/mechanics/saddle_point.hpp"
 #include "integrators/common/mixed_problem.hpp"
 #include "integrators/common/newton.hpp"
@@ -69,6 +71,10 @@ class MixedNewton {
     In multipliers = {};                                    ///< rows() entries; empty: zero
     const std::vector<std::uint8_t>* held = nullptr;        ///< conditional rows that were closed before; null: none
     const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
+    const std::vector<std::uint8_t>* fixed = nullptr;       ///< those that are equations; null: none
+    In guess = {};           ///< multipliers of the step before, rows() entries; contacts with friction start from them
+    double guess_scale = 1;  ///< factor of these
+    const std::vector<std::uint8_t>* frictionless = nullptr;  ///< contacts whose friction is left out; null: none
     const Vector* offsets = nullptr;  ///< of multipliers where the active set is evaluated (ContactSet::offset_by)
     int max_iterations = 0;           ///< of this solve, if fewer than the options allow; 0: as these
     bool full_steps = false;          ///< no monotonicity test in this solve
@@ -91,9 +97,12 @@ class MixedNewton {
 
   const MixedSetup& setup() const { return setup_; }
   In multipliers() const { return s_; }  ///< rows() entries, physical; zero where open
-  std::span<const int> active_rows() const { return set_.active_rows(); }
-  const std::vector<std::uint8_t>& flags() const { return set_.flags(); }  ///< per conditional row: active
-  In row_values() const { return c_; }                                     ///< of the last test
+  std::span<const int> active_rows() const { return friction_ ? friction_->active_rows() : set_.active_rows(); }
+  /// Per conditional row: 1 if the row is active; of tangential rows the SlipState.
+  const std::vector<std::uint8_t>& flags() const { return friction_ ? friction_->flags() : set_.flags(); }
+  /// The friction of a sub-problem with tangential rows; null: none.
+  const FrictionSet* friction() const { return friction_.get(); }
+  In row_values() const { return c_; }     ///< of the last test
   double terms() const { return terms_; }  ///< of the last test (MixedProblem::residual)
   /// |c| over bilateral and active rows, divided by their weights.
   double largest_row() const { return largest_row_; }
@@ -120,7 +129,10 @@ class MixedNewton {
   SaddlePoint& current() { return transient_ ? *shifted_ : saddle_; }
   const SaddlePoint& current() const { return transient_ ? *shifted_ : saddle_; }
   SubproblemReport& sub(StepReport& report) const { return report.subproblems[at(index_)]; }
-  std::size_t active() const { return set_.active_rows().size(); }
+  /// The rows that linear systems contain.
+  std::span<const int> solved_rows() const { return friction_ ? friction_->working_rows() : set_.active_rows(); }
+  std::size_t active() const { return solved_rows().size(); }
+  void set_rows(const RowPoint& point, const ProblemScales& scales);
   void gather_active();
   void measure_residual(MixedProblem& problem);
   bool stalls(const SubproblemReport& sub, const ProblemScales& scales);
@@ -144,6 +156,9 @@ class MixedNewton {
   SaddlePoint saddle_;
   std::unique_ptr<SaddlePoint> shifted_;  // with sigma M; analysed when first needed
   ContactSet set_;
+  std::unique_ptr<FrictionSet> friction_;  // in the place of the set
+  std::vector<SparseRow> row_G_, row_F_;   // of the rows of linear systems where F is not G
+  SparseRow row_n_;
   const std::vector<std::uint8_t>* held_ = nullptr;
   int most_ = 0;                   // iterations of this solve
   std::size_t n_b_ = 0, n_c_ = 0;  // bilateral rows, conditional rows that take part

@@ -6,14 +6,28 @@
 // matrix is needed) and move. Arrays over rows are indexed by global row.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "core/mechanics/system.hpp"
 
 namespace carom {
+
+/// Reactions whose directions are a mean over the step: F = share G(q) + (1 - share) G(q_n) of the rows marked in
+/// `rows` (per conditional row), F = G(q) of all others.
+struct MeanDirections {
+  StepStart start;
+  const std::vector<std::uint8_t>* rows = nullptr;
+  double share = 1;
+  bool of(int conditional_row) const { return (*rows)[at(conditional_row)] != 0; }
+};
 
 /// Where the gradients of active rows are taken, and the tangent operators through which they act; null: identity.
 struct RowPoint {
   In q;
   const TangentOperators* T = nullptr;
+  const MeanDirections* mean = nullptr;  ///< null: forces act along the gradients, F = G
+  bool displacements = false;  ///< tangential rows are slip displacements, whose gradients are Dg, not slip velocities
 };
 
 class MixedProblem {

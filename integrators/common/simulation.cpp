@@ -128,7 +128,7 @@ namespace {
 template <class Statistics, class Visit>
 void visit_statistics(Statistics& s, const Visit& visit) {
   for (auto* n : {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.set_fallbacks,
-                  &s.redundant_steps, &s.stalled_steps})
+                  &s.friction_fallbacks, &s.redundant_steps, &s.stalled_steps})
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
   for (auto* x :
@@ -198,6 +198,7 @@ void Simulation::record(const StepReport& report) {
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
   statistics_.impacts += report.impacts;
   statistics_.growth = std::max(statistics_.growth, report.growth);
+  statistics_.friction_fallbacks += report.friction_fallbacks > 0 ? 1 : 0;
   statistics_.set_fallbacks += report.set_fallback ? 1 : 0;
   statistics_.redundant_steps += report.redundant ? 1 : 0;
   statistics_.largest_speed = std::max(statistics_.largest_speed, report.speed);

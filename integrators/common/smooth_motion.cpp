@@ -26,20 +26,20 @@ MatrixProperties tangent_properties(const System& system, NewtonMethod method) {
       .solids_definite = system.solids_symmetric() || automatic};
 }
 
-MixedSetup position_setup(const System& system, NewtonMethod method) {
+MixedSetup position_setup(const System& system, NewtonMethod method, RowSelection rows) {
   const MatrixProperties matrix = tangent_properties(system, method);
   const bool flat = contacts_linear(system);
   return {.name = "position",
-          .rows = position_rows,
+          .rows = rows,
           .matrix = {matrix.symmetric && flat, matrix.positive_definite && flat, matrix.solids_definite},
           .linear = system.linear() && flat,
           .curved_rows = !flat,
           .solved_at_rest = true};
 }
 
-MixedSetup velocity_setup(const System& system, NewtonMethod method) {
+MixedSetup velocity_setup(const System& system, NewtonMethod method, RowSelection rows) {
   return {.name = "velocity",
-          .rows = bilateral_rows | unilateral_rows,
+          .rows = rows,
           .matrix = tangent_properties(system, method),
           .linear = system.linear(),
           .constant_matrix = system.constant_mass() && !system.velocity_dependent() && system.bilateral() == 0,

@@ -17,12 +17,14 @@ enum class FailureReason {
   slow_conjugate_gradients,
   no_step_length,
   nothing_holds_the_loads,
+  no_friction_solution,
   state_not_finite,
   undefined_formula,
   indefinite_mass,
   inverted_element,
   missed_contact,
   unexplained_energy,
+  unstable_step,
   too_many_subdivisions,
   accumulation,
   penetration_at_start,
@@ -68,6 +70,7 @@ struct StepFigures {
   double velocity_residual = 0;  ///< largest |residual| of velocity constraints and impact law
   double smallest_gap = 0;       ///< over all unilateral rows; +infinity without
   bool set_fallback = false;     ///< active sets cycled, so that contacts took no part in the smooth motion (PVA)
+  int friction_fallbacks = 0;    ///< position problems solved without the friction of contacts that closed (DS)
   bool redundant = false;        ///< redundant rows were met: multipliers are those of least norm
   double speed = 0;              ///< largest speed at the start of the step, rotations times the length scale
   double rotation = 0;           ///< largest rotation of a frame in the step by its angular velocity at the start, rad

@@ -1,16 +1,17 @@
 // EventDriven: steps that end at impacts and releases, which root finding locates ([SW24] section 4, for contacts).
 //
 // Between events the motion is that of the generalized-alpha method with constraints at position, velocity and
-// acceleration level (coupled_motion.hpp, PVA), in which only the closed contacts K take part. A step is solved to its
-// end first. Where an open gap falls through zero or a contact of K opens, the step is solved anew for shorter times
-// until the time of the first event is known to `event_tolerance` steps. There, all contacts that touch and approach
-// take part in one impact, a linear complementarity problem,
+// acceleration level (coupled_motion.hpp, PVA). Contacts K touch; those of K that press are equations like joints, the
+// others only must not penetrate. A step is solved to its end first. Where an open gap falls through zero, a contact
+// that presses would pull, or another contact of K approaches, the step is solved anew for shorter times until the time
+// of the first event is known to `event_tolerance` steps. There, all contacts that touch and approach take part in one
+// impact, a linear complementarity problem,
 //
 //   M (v+ - v-) = G^T P,   0 <= G v+ + g_t + e min(0, G v- + g_t)  perp  P >= 0,   joints: G v+ + g_t = 0
 //
 // and the motion begins anew with the accelerations of
 //
-//   M v' - G^T lambda = f,   0 <= G v' + h  perp  lambda >= 0 for contacts that stay closed,   joints: G v' + h = 0
+//   M v' - G^T lambda = f,   0 <= G v' + h  perp  lambda >= 0 for contacts of K,   joints: G v' + h = 0
 //
 // so nothing remembers the motion before the event: the method is of second order through impacts. Gaps that fall and
 // rise again within a step are found by the cubics of gaps and rates at both ends. Impacts that accumulate end the run,
@@ -18,6 +19,7 @@
 #pragma once
 
 #include "integrators/common/coupled_motion.hpp"
+#include "integrators/common/instant_problems.hpp"
 #include "integrators/common/integrator.hpp"
 
 namespace carom {
@@ -35,7 +37,6 @@ struct EventDrivenOptions {
 class EventDriven final : public Integrator {
  public:
   EventDriven(const System& system, const EventDrivenOptions& options);
-  ~EventDriven() override;
   static MethodInfo method_info();
   bool initialise(State& state, double h, StepReport& report) override;
   std::span<const Stage> stages() override;
@@ -44,29 +45,30 @@ class EventDriven final : public Integrator {
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:
-  struct Impact;
-  struct Start;
   struct Part {
     Stage::Kind kind{};
+    bool located = false;  // its end is an event
     double t_0 = 0, t_1 = 0;
     Vector q_0, v_0, q_1, v_1, multipliers;
     std::vector<std::uint8_t> closed;
   };
   struct Gaps {
     double tau = 0;
-    Vector gap, rate;  // of conditional rows
+    Vector gap, rate, force;  // of conditional rows; forces of those that press
   };
   enum class End { failed, reached, event };
 
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   End move(const StepScales& scales, double longest, StepReport& report);
   bool penetrates(StepReport& report);
-  bool opened(std::size_t contact) const;
-  bool beyond(const Gaps& now) const;
-  double first_fall(const Gaps& low, const Gaps& high) const;
-  void measure(const State& state, double tau, Gaps& gaps) const;
+  bool pulls(const StepScales& scales, StepReport& report);
+  bool beyond(const StepScales& scales, StepReport& report);
+  double first_event(const Gaps& low, const Gaps& high) const;
+  void measure_gaps(const State& state, double tau, In forces, Gaps& gaps) const;
   bool strike(const StepScales& scales, StepReport& report);
+  bool jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report);
   bool restart(const StepScales& scales, State& state, StepReport& report);
+  void note_releases();
   StepScales scales_from(const StepScales& scales, const State& state, double tau) const;
   Part& add_part(Stage::Kind kind, const State& from, const State& to, In multipliers);
 
@@ -74,14 +76,15 @@ class EventDriven final : public Integrator {
   CoupledMotion motion_;
   MixedNewton impact_, acceleration_;
   std::vector<MixedNewton*> solvers_;
-  std::unique_ptr<Impact> impact_problem_;
-  std::unique_ptr<Start> start_problem_;
+  ImpactProblem impact_problem_;
+  AccelerationProblem start_problem_;
 
   State from_, to_;  // of the present part of the step
   Gaps low_, high_, now_;
   Vector row_, impulses_, reflected_;
-  Vector floors_;                                // below these open gaps penetrate, beyond rounding
-  std::vector<std::uint8_t> closed_, striking_;  // K, and contacts of an impact
+  Vector floors_;  // below these open gaps penetrate, beyond rounding
+  // K, those of K that press, those that pressed before an event, contacts of an impact
+  std::vector<std::uint8_t> closed_, pressing_, pressed_, striking_;
   std::vector<Part> parts_;
   std::size_t count_ = 0;
   double touching_ = 0, rest_ = 0;  // the rounding of gaps; the speed of a contact that rests

@@ -13,7 +13,7 @@ namespace {
 
 MixedSetup setup_of(const System& system, NewtonMethod method) {
   return {.name = "impulse",
-          .rows = bilateral_rows | unilateral_rows,
+          .rows = bilateral_rows | contact_rows,
           .matrix = tangent_properties(system, method),
           .linear = system.linear()};
 }
@@ -21,7 +21,11 @@ MixedSetup setup_of(const System& system, NewtonMethod method) {
 }  // namespace
 
 MethodInfo MoreauJean::method_info() {
-  return {.name = "moreau_jean", .subproblems = {"impulse"}, .exact_positions = false, .accelerations = false};
+  return {.name = "moreau_jean",
+          .subproblems = {"impulse"},
+          .rows = bilateral_rows | contact_rows,
+          .exact_positions = false,
+          .accelerations = false};
 }
 
 MoreauJean::MoreauJean(const System& system, const MoreauJeanOptions& options)
@@ -57,7 +61,11 @@ bool MoreauJean::advance(const StepScales& scales, const State& start, State& en
 
   copy(start.impulse, s_);
   std::fill(s_.begin() + system().bilateral(), s_.end(), 0.0);
-  newton_.begin(report, {.multipliers = s_, .held = &start.closed, .candidates = &candidates_});
+  newton_.begin(report, {.multipliers = s_,
+                         .held = &start.closed,
+                         .candidates = &candidates_,
+                         .guess = start.impulse,
+                         .guess_scale = h_ / start.last_h});
   ProblemScales momenta = scales.momenta(1);
   momenta.most_floor = StepScales::most_rounding;
   if (!newton_.solve(*this, momenta, report)) return false;
@@ -97,7 +105,10 @@ void MoreauJean::predict_contacts(const State& start) {
   system().gaps(q_middle_, start.t + 0.5 * h_, unilateral_rows, gaps_, &step_);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const int row = system().bilateral() + static_cast<int>(i);
-    candidates_[i] = gaps_[at(row)] <= 0 ? 1 : 0;
+    // tangential rows go with their contact
+    candidates_[i] = system().row_kind(row) == RowKind::tangential ? candidates_[i - at(system().row_place(row).row)]
+                     : gaps_[at(row)] <= 0                         ? 1
+                                                                   : 0;
     if (candidates_[i] != 0) reflected_[at(row)] = reflected_rate(row, q_middle_, start);
   }
 }
@@ -115,7 +126,7 @@ double MoreauJean::residual(In s, Out r) {
   system().mass_times(q_, dv_, Mx_);
   set_zero(reaction_);
   system().add_reactions(q_, t_, s, bilateral_rows, reaction_, &step_);
-  system().add_reactions(q_middle_, t_, s, unilateral_rows, reaction_, &step_);
+  system().add_reactions(q_middle_, t_, s, contact_rows, reaction_, &step_);
   combine(1.0, Mx_, -h_ * theta_, f_, r);
   axpy(-h_ * (1 - theta_), f_n_, r);
   axpy(-1.0, reaction_, r);
@@ -150,7 +161,9 @@ void MoreauJean::measure_drift(StepReport& report) {
   system().gaps(q_, t_, bilateral_rows | unilateral_rows, gaps_, &step_);
   const In bilateral = In(gaps_).first(none_.size());
   report.position_residual = max_abs(bilateral);
+  const bool friction = system().row_kinds().has(RowKind::tangential);
   for (std::size_t i = none_.size(); i < gaps_.size(); ++i) {
+    if (friction && system().row_kind(static_cast<int>(i)) == RowKind::tangential) continue;
     report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
     if (newton_.flags()[i - none_.size()] != 0)
       report.position_residual = std::max(report.position_residual, std::abs(gaps_[i]));
@@ -187,7 +200,7 @@ bool MoreauJean::split_velocity() {
   if (!(mass_known_ && constant) && !mass_.factorise(request)) return false;
   mass_known_ = true;
   set_zero(reaction_);
-  system().add_reactions(q_middle_, t_, impulses_, unilateral_rows, reaction_, &step_);
+  system().add_reactions(q_middle_, t_, impulses_, contact_rows, reaction_, &step_);
   for (double& x : reaction_) x = -x;
   mass_.set_active({}, q_, t_, nullptr, &step_);
   if (!mass_.solve(reaction_, none_, {}, w_, Out(impulses_).first(none_.size()), {})) return false;
@@ -202,6 +215,7 @@ std::span<const Stage> MoreauJean::stages() {
   for (double& x : forces_) x /= h_;
   stages_.clear();
   stages_.push_back({Stage::Kind::motion, n.t, t_, n.q, n.v, q_, jumps ? v_free_ : v_, forces_, h_});
+  stages_.back().row_q = q_middle_;
   if (jumps) {
     stages_.push_back({Stage::Kind::jump, t_, t_, q_, v_free_, q_, v_, impulses_, h_});
     stages_.back().row_q = q_middle_;

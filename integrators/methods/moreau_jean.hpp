@@ -4,7 +4,8 @@
 //   q = q_n o exp(h (theta v + (1 - theta) v_n))
 //   G_b(q) v + g_t = 0,     0 <= G_u(q_m) v + g_t + e (G_u(q_m) v_n + g_t,n)  perp  P_u >= 0
 //
-// for the contacts whose gap at q_m = q_n o exp(h/2 v_n) is not positive. Jean, "The non-smooth contact dynamics
+// for the contacts whose gap at q_m = q_n o exp(h/2 v_n) is not positive, with Coulomb's law between the tangential P_T
+// and the slip velocities G_T(q_m) v + g_t + e_T (G_T(q_m) v_n + g_t,n). Jean, "The non-smooth contact dynamics
 // method" (1999); Di Stasio, Dureisseix, Gravouil et al. (2019), [BENCH19].
 //
 // P are impulses; the force of a row is P/h. Joints hold at velocity level at the end of a step and drift at position

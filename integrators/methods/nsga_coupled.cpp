@@ -4,6 +4,15 @@
 
 namespace carom {
 
+namespace {
+
+MethodInfo with_solver(MethodInfo info, bool monolithic) {
+  info.in_turn = !monolithic;
+  return info;
+}
+
+}  // namespace
+
 MethodInfo NsgaCoupled::method_info(const char* name, bool contacts) {
   MethodInfo info{.name = name, .subproblems = {"smooth", "position", "velocity"}};
   if (!contacts) info.rows = bilateral_rows;
@@ -11,7 +20,7 @@ MethodInfo NsgaCoupled::method_info(const char* name, bool contacts) {
 }
 
 NsgaCoupled::NsgaCoupled(const System& system, const MethodInfo& info, const NsgaCoupledOptions& o)
-    : Integrator(system, info, o.scales, o.newton),
+    : Integrator(system, with_solver(info, o.setup.monolithic), o.scales, o.newton),
       options_(o),
       motion_(system, o.scales, o.newton, o.rho_infinity, o.setup) {
   stages_.reserve(3);
@@ -20,7 +29,7 @@ NsgaCoupled::NsgaCoupled(const System& system, const MethodInfo& info, const Nsg
 bool NsgaCoupled::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
   mark_touching(state);
-  return motion_.initialise(state, h, options_.initial_acceleration, report);
+  return motion_.initialise(measure(state, h, report), state, options_.initial_acceleration, report);
 }
 
 bool NsgaCoupled::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {

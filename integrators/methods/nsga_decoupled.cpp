@@ -1,23 +1,34 @@
 #include "integrators/methods/nsga_decoupled.hpp"
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
 
 namespace carom {
 
 MethodInfo NsgaDecoupled::method_info(bool force_corrections) {
   return {.name = force_corrections ? "nsga_decoupled" : "nsga_decoupled (DSn)",
           .subproblems = {"smooth", "position", "velocity"},
+          .rows = bilateral_rows | contact_rows,
           .forces_at_end = force_corrections};
 }
 
 struct NsgaDecoupled::Correction : MixedProblem {
-  explicit Correction(NsgaDecoupled& method)
-      : m(method), system(method.system()), x(at(system.size()), 0.0), reaction(x) {}
+  Correction(NsgaDecoupled& method, const MeanDirections& directions)
+      : m(method), system(method.system()), mean(directions), x(at(system.size()), 0.0), reaction(x) {}
 
-  // M x - G^T s, and the norms of both terms; M x is not evaluated while x is zero
+  // M x - F^T s, and the norms of both terms; M x is not evaluated while x is zero
   double momentum(In q_M, In s, Out r) {
     set_zero(reaction);
-    system.add_reactions(m.q_, m.t_, s, position_rows, reaction, &m.step_);
+    if (m.options_.mean_directions) {
+      // s = s_ + part_start: the parts at the end and at the start of the step
+      part_start.assign(s.size(), 0.0);
+      copy(s, m.s_);
+      take_mean(m.s_, &part_start);
+      system.add_reactions(m.q_, m.t_, m.s_, all_rows, reaction, &m.step_);
+      system.add_reactions({m.step_.q, m.q_.size()}, m.step_.t, part_start, contact_rows, reaction, &m.step_);
+    } else {
+      system.add_reactions(m.q_, m.t_, s, all_rows, reaction, &m.step_);
+    }
     scale_into(-1.0, reaction, r);
     if (!moved) return m.force_norm(reaction);
     system.mass_times(q_M, x, m.Mx_);
@@ -25,15 +36,30 @@ struct NsgaDecoupled::Correction : MixedProblem {
     return m.force_norm(reaction) + m.force_norm(m.Mx_);
   }
 
+  // The share of the multipliers whose directions are those of the end of the step; `rest`: what is left.
+  void take_mean(Vector& s, Vector* rest = nullptr) const {
+    if (!m.options_.mean_directions) return;
+    for (int row = system.bilateral(); row < system.rows(); ++row) {
+      if (!mean.of(row - system.bilateral())) continue;
+      if (rest != nullptr) (*rest)[at(row)] = (1 - mean.share) * s[at(row)];
+      s[at(row)] *= mean.share;
+    }
+  }
+  const MeanDirections* directions() const { return m.options_.mean_directions ? &mean : nullptr; }
+
   NsgaDecoupled& m;
   const System& system;
-  Vector x, reaction;
+  const MeanDirections& mean;
+  Vector x, reaction, part_start;
   bool moved = false;  // x is not zero
 };
 
 struct NsgaDecoupled::Position final : Correction {
   using Correction::Correction;
-  void rows(Out c) override { system.gaps(m.q_, m.t_, position_rows, c, &m.step_); }
+  void rows(Out c) override {
+    system.gaps(m.q_, m.t_, all_rows, c, &m.step_);
+    if (!m.anchors_.empty()) axpy(-1.0, m.anchors_, c);
+  }
   double residual(In s, Out r) override {
     const double terms = momentum(m.smooth_.q(), s, r);
     if (!moved || !m.options_.force_corrections) return terms;
@@ -41,13 +67,14 @@ struct NsgaDecoupled::Position final : Correction {
     axpy(-m.h_ * m.h_, f_p, r);
     return terms + m.h_ * m.h_ * m.force_norm(f_p);
   }
-  RowPoint row_point() override { return {m.q_, m.T_ = m.tangent_operators(x)}; }
+  RowPoint row_point() override { return {m.q_, m.T_ = m.tangent_operators(x), directions(), true}; }
   // M(q~) - (h^2 Df + D(G^T xi) + h^2 D(G_b^T lambda~)) T(U)
   void linearise(In s, Linearisation& S) override {
     const std::size_t n_b = at(system.bilateral());
     S.c_M = S.c_s = 1;
     S.c_K = m.options_.force_corrections ? m.h_ * m.h_ : 0;
     copy(s, m.s_);
+    take_mean(m.s_);
     axpy(S.c_K, m.smooth_.multipliers().first(n_b), Out(m.s_).first(n_b));
     S.s = m.s_.data();
     S.q_M = m.smooth_.q().data();
@@ -70,8 +97,11 @@ struct NsgaDecoupled::Velocity final : Correction {
   using Correction::Correction;
   void rows(Out c) override {
     if (system.bilateral() > 0) system.rates(m.q_, m.v_, m.t_, bilateral_rows, c, &m.step_);
+    // the three rows of a contact with friction at once
+    const bool all = m.position_.friction() != nullptr;
+    if (all) system.rates(m.q_, m.v_, m.t_, contact_rows, c, &m.step_);
     for (const int row : m.position_.active_rows())
-      c[at(row)] = system.row_rate(row, m.q_, m.v_, m.t_, &m.step_) + m.reflected_[at(row)];
+      c[at(row)] = (all ? c[at(row)] : system.row_rate(row, m.q_, m.v_, m.t_, &m.step_)) + m.reflected_[at(row)];
   }
   // f_* vanishes as long as neither q nor, where forces depend on it, v has changed
   bool has_force() const {
@@ -84,7 +114,7 @@ struct NsgaDecoupled::Velocity final : Correction {
     axpy(-m.h_, f, r);
     return terms + m.h_ * m.force_norm(f);
   }
-  RowPoint row_point() override { return {m.q_}; }
+  RowPoint row_point() override { return {m.q_, nullptr, directions()}; }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
     S.c_C = m.options_.force_corrections ? m.h_ : 0;
@@ -104,13 +134,18 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     : Integrator(system, method_info(o.force_corrections), o.scales, o.newton),
       options_(o),
       smooth_(system, o.scales, o.newton, o.rho_infinity, tangent_properties(system, o.newton.method), 0, &matrix_),
-      position_(system, o.newton, position_setup(system, o.newton.method), o.scales, 1, &matrix_),
-      velocity_(system, o.newton, velocity_setup(system, o.newton.method), o.scales, 2, &matrix_),
-      U_(std::make_unique<Position>(*this)),
-      W_(std::make_unique<Velocity>(*this)) {
+      position_(system, o.newton, position_setup(system, o.newton.method, all_rows), o.scales, 1, &matrix_),
+      velocity_(system, o.newton, velocity_setup(system, o.newton.method, bilateral_rows | contact_rows), o.scales, 2,
+                &matrix_),
+      U_(std::make_unique<Position>(*this, mean_position_)),
+      W_(std::make_unique<Velocity>(*this, mean_velocity_)) {
+  stayed_.assign(at(system.conditional()), 0);
   for (Vector* x : {&v_, &f_correction_, &Mx_, &scratch_}) x->assign(at(system.size()), 0.0);
   q_.assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&s_, &reflected_}) x->assign(at(system.rows()), 0.0);
+  if (!system.row_kinds().has(RowKind::tangential)) return;
+  anchors_.assign(at(system.rows()), 0.0);
+  frictionless_.assign(at(system.conditional()), 0);
 }
 
 NsgaDecoupled::~NsgaDecoupled() = default;
@@ -144,17 +179,73 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
   U_->moved = correction_known_ = false;
   if (system().rows() == 0) return true;
   set_zero(U_->x);
-  position_.begin(report, {.held = &start.active});
-  if (!position_.solve(*U_, scales.positions(options_.penalty), report)) return false;
+  if (!anchors_.empty()) find_anchors(start);
+  if (options_.mean_directions) {
+    // tangential rows go with their contact
+    for (std::size_t i = 0; i < stayed_.size(); ++i) {
+      const std::size_t in_item = at(system().row_place(system().bilateral() + static_cast<int>(i)).row);
+      const bool tangential = system().row_kind(system().bilateral() + static_cast<int>(i)) == RowKind::tangential;
+      stayed_[i] = start.active[tangential ? i - in_item : i] != 0 ? 1 : 0;
+    }
+    mean_position_ = {step_, &stayed_, 1.0 / 3};
+    mean_velocity_ = {step_, &stayed_, 0.5};
+  }
+  const double ratio = h_ / start.last_h;
+  position_.begin(report, {.held = &start.active, .guess = start.nu, .guess_scale = ratio * ratio});
+  if (!position_.solve(*U_, scales.positions(options_.penalty), report) &&
+      !solve_without_anchors(scales, start, report))
+    return false;
   report_gaps(position_, report);
   return true;
+}
+
+// s*: the smooth slip up to touch-down of contacts that were open at t_n.
+void NsgaDecoupled::find_anchors(const State& start) {
+  const int n_b = system().bilateral();
+  system().gaps(smooth_.q(), t_, contact_rows, anchors_, &step_);
+  int normal = -1;
+  double share = 0;
+  for (int row = n_b; row < system().rows(); ++row) {
+    if (system().row_kind(row) == RowKind::unilateral) {
+      normal = row;
+      share = 0;
+      const bool has_friction = row + 1 < system().rows() && system().row_kind(row + 1) == RowKind::tangential;
+      const double smooth = anchors_[at(row)], before = has_friction && start.active[at(row - n_b)] == 0
+                                                            ? system().row_gap(row, start.q, start.t, &step_)
+                                                            : 0.0;
+      if (before > 0) share = smooth < 0 ? before / (before - smooth) : 1.0;
+      anchors_[at(normal)] = 0;
+    } else {
+      anchors_[at(row)] *= share;
+    }
+  }
+}
+
+// Where the anchors contradict each other: without friction of the contacts that close in this step, then of all.
+bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State& start, StepReport& report) {
+  if (report.reason != FailureReason::no_friction_solution) return false;
+  for (const bool all : {false, true}) {
+    for (std::size_t i = 0; i < frictionless_.size(); ++i) frictionless_[i] = all || start.active[i] == 0 ? 1 : 0;
+    forget_failure(report);
+    ++report.friction_fallbacks;
+    copy(smooth_.q(), q_);
+    U_->moved = correction_known_ = false;
+    set_zero(U_->x);
+    position_.begin(report, {.held = &start.active, .frictionless = &frictionless_});
+    if (position_.solve(*U_, scales.positions(options_.penalty), report)) return true;
+    if (report.reason != FailureReason::no_friction_solution) return false;
+  }
+  return false;
 }
 
 bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, StepReport& report) {
   copy(smooth_.v(), v_);
   W_->moved = false;
   correction_known_ = correction_known_ && system().constant_mass();
-  velocity_.begin(report, {.held = &start.active, .candidates = &position_.flags()});
+  velocity_.begin(report, {.held = &start.active,
+                           .candidates = &position_.flags(),
+                           .guess = start.impulse,
+                           .guess_scale = h_ / start.last_h});
   if (system().bilateral() == 0 && position_.active_rows().empty()) return true;
   set_zero(W_->x);
   for (const int row : position_.active_rows()) reflected_[at(row)] = reflected_rate(row, start.q, start);
@@ -184,6 +275,7 @@ std::span<const Stage> NsgaDecoupled::stages() {
   if (U_->moved) stages_.push_back({Kind::correction, t_, t_, q, v, q_, v, position_.multipliers()});
   if (W_->moved) {
     stages_.push_back({Kind::jump, t_, t_, q_, v, q_, v_, velocity_.multipliers(), h_});
+    if (options_.mean_directions) stages_.back().mean = &mean_velocity_;
     if (W_->has_force()) stages_.back().force = force_correction(v_, !system().constant_mass());
   }
   if (stages_.size() > 1) stages_.back().end = step_end();

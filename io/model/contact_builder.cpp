@@ -52,8 +52,9 @@ std::vector<RowGroup> ContactBuilder::groups() const {
   for (const Contact& contact : contacts_) {
     RowGroup group{contact.name, {}, true, {}, contact.pointer};
     for (const ConstraintBlock* block : contact.blocks)
-      for (int row = 0, first = context_.first_row(*block); row < block->topology().items * block->rows(); ++row)
-        group.rows.push_back(first + row);
+      for (int row = 0, first = context_.first_row(*block); row < block->topology().items * block->rows();
+           row += block->rows())
+        group.rows.push_back(first + row);  // the gap; rows of friction follow
     groups.push_back(std::move(group));
   }
   return groups;
@@ -86,7 +87,9 @@ bool ContactBuilder::take_candidates(std::size_t more, const std::string& pointe
 
 void ContactBuilder::read_spheres(const json& contact, const std::string& pointer) {
   const std::string name = text(contact["name"]);
-  const double restitution = contact["restitution"].get<double>();
+  const double restitution = contact["restitution"].get<double>(), friction = contact["friction"].get<double>(),
+               tangential = contact["tangential_restitution"].get<double>();
+  check_friction(contact, pointer);
   const json& between = contact["between"];
   std::vector<ContactSphere> spheres;
   for (std::size_t i = 0; i < between.size(); ++i) {
@@ -101,7 +104,7 @@ void ContactBuilder::read_spheres(const json& contact, const std::string& pointe
   std::unique_ptr<SphereContactBlock> block;
   if (between.size() > most_spheres_with_all_pairs) {
     if (!take_candidates(NearSpheresBlock::rows_per_sphere * between.size(), pointer)) return;
-    block = std::make_unique<NearSpheresBlock>(name, std::move(spheres), restitution);
+    block = std::make_unique<NearSpheresBlock>(name, std::move(spheres), restitution, friction, tangential);
   } else {
     if (!take_candidates(between.size() * (between.size() - 1) / 2, pointer)) return;
     std::vector<SpherePair> pairs;
@@ -114,6 +117,8 @@ void ContactBuilder::read_spheres(const json& contact, const std::string& pointe
         pair.radius_a = a->radius;
         pair.radius_b = b->radius;
         pair.restitution = restitution;
+        pair.friction = friction;
+        pair.tangential_restitution = tangential;
         pairs.push_back(std::move(pair));
       }
     block = std::make_unique<SphereContactBlock>(name, std::move(pairs));
@@ -158,10 +163,13 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
     c.offset = p.at.offset;
     c.radius = radius(p);
     c.restitution = contact["restitution"].get<double>();
+    c.friction = contact["friction"].get<double>();
+    c.tangential_restitution = contact["tangential_restitution"].get<double>();
     (context_.is_frame(p.at) ? on_frames : on_points).push_back(std::move(c));
   }
   ObstacleInfo info;
   info.contact = name;
+  check_friction(contact, pointer);
   const json& o = contact["obstacle"];
   info.motion = read_motion(o, pointer + "/obstacle");
   if (!context_.issues.empty()) return;
@@ -213,11 +221,23 @@ std::vector<ContactBuilder::TouchingPoint> ContactBuilder::touching_points(const
   return points;
 }
 
+// Keys that do nothing without friction.
+void ContactBuilder::check_friction(const json& contact, const std::string& pointer) const {
+  if (contact["friction"].get<double>() > 0) return;
+  if (contact["tangential_restitution"].get<double>() > 0)
+    context_.error(pointer + "/tangential_restitution", "expected a contact with a \"friction\" above 0");
+  if (contact.contains("obstacle") && contact["obstacle"].contains("surface_velocity"))
+    context_.error(pointer + "/obstacle/surface_velocity", "expected a contact with a \"friction\" above 0");
+}
+
 std::shared_ptr<const PrescribedMotion> ContactBuilder::read_motion(const json& obstacle, const std::string& pointer) {
-  if (!obstacle.contains("motion")) return nullptr;
-  const json& m = obstacle["motion"];
+  if (!obstacle.contains("motion") && !obstacle.contains("surface_velocity")) return nullptr;
   auto motion = std::make_shared<PrescribedMotion>();
   constexpr auto needs = BuildContext::Needs::rate;
+  if (obstacle.contains("surface_velocity"))
+    motion->surface = context_.time_functions(obstacle["surface_velocity"], pointer + "/surface_velocity", needs);
+  if (!obstacle.contains("motion")) return motion;
+  const json& m = obstacle["motion"];
   if (m.contains("translation"))
     motion->translation = context_.time_functions(m["translation"], pointer + "/motion/translation", needs);
   if (m.contains("rotation")) {

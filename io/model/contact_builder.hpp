@@ -43,6 +43,7 @@ class ContactBuilder {
   void read_spheres(const nlohmann::json& contact, const std::string& pointer);
   void read_obstacle(const nlohmann::json& contact, const std::string& pointer);
   std::vector<TouchingPoint> touching_points(const std::string& reference, const std::string& pointer) const;
+  void check_friction(const nlohmann::json& contact, const std::string& pointer) const;
   std::shared_ptr<const PrescribedMotion> read_motion(const nlohmann::json& obstacle, const std::string& pointer);
   double picture_size(double distance) const;
 

@@ -117,6 +117,16 @@ std::string model_text(const json& model) { return model.dump(2) + "\n"; }
 
 std::unique_ptr<Integrator> start_integrator(Model& model, bool initialise, ModelIssues& issues) {
   std::unique_ptr<Integrator> integrator = model.make_integrator(model.system);
+  bool suits = true;
+  for (const Integrator::Objection& o : integrator->objections(model.state, model.simulation.step)) {
+    issues.add(!o.pointer.empty() ? o.pointer
+               : o.row >= 0       ? model.pointer_of_row(o.row)
+               : o.equation >= 0  ? model.pointer_of_equation(o.equation)
+                                  : "/integrator/type",
+               o.message);
+    suits = false;
+  }
+  if (!suits) return nullptr;
   StepReport report;
   if (!initialise || integrator->initialise(model.state, model.simulation.step, report)) return integrator;
   const int row = report.worst_row, equation = report.worst_equation;

@@ -111,6 +111,20 @@ struct ExpectationSettings {
   std::string pointer;  ///< of the expectation in the model file
 };
 
+/// An entry of "until": see io/results/until.hpp.
+struct UntilSettings {
+  enum class Type { kinetic_energy, inertial_impulse, formula };
+  Type type = Type::kinetic_energy;
+  double below = 0;
+  double duration = 0;  ///< for which it must hold
+  double after = 0;     ///< time before which it does not count
+  double damping = 1;   ///< rate of the viscous term
+  std::string formula{};
+  std::vector<std::string> probes{};  ///< the formula's variables, before t
+  std::map<std::string, double, std::less<>> parameters{};
+  std::string pointer{};  ///< of the entry in the model file
+};
+
 /// The requests of initial_state, and how far they moved the state.
 struct InitialProjection {
   bool positions = false, velocities = false;  ///< requested
@@ -149,6 +163,7 @@ struct Model {
   SimulationOptions simulation;
   Scales scales;  ///< of all tolerances
   OutputSettings output;
+  std::vector<UntilSettings> until;
   std::vector<BodyInfo> bodies;
   std::vector<RowGroup> contacts;
   std::vector<JointInfo> joints;

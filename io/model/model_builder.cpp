@@ -51,6 +51,10 @@ class Builder {
 
     System& system = model_->system;
     system.set_gravity(vec3(root_["gravity"]));
+    // Carpenter's implicit variant has the model's own mass matrix
+    const json& integrator = root_["integrator"];
+    const bool implicit = integrator.contains("implicit") && integrator["implicit"].get<bool>();
+    if (method_of(integrator).lumped_mass && !implicit) system.use_lumped_mass();
     system.finalize();
     initial_state();
     read_time();
@@ -262,6 +266,16 @@ class Builder {
     std::vector<std::string> others;
     for (const IntegratorType& type : integrator_types())
       if (type.info.rows.covers(model_->system.row_kinds()) && type.info.dynamic) others.push_back(type.type);
+    if (method_of(integrator).rows.has(RowKind::unilateral)) {
+      const json& contacts = root_["contacts"];
+      for (std::size_t i = 0; i < contacts.size(); ++i)
+        if (contacts[i]["friction"].get<double>() > 0)
+          error("/contacts/" + std::to_string(i) + "/friction",
+                fmt::format("expected 0, because \"{}\" takes contacts without friction only; methods with friction: "
+                            "{}",
+                            text(integrator["type"]), fmt::join(others, ", ")));
+      return;
+    }
     const std::string first = model_->system.row_name(model_->system.bilateral());
     error("/integrator/type",
           fmt::format("expected a method that takes contacts and stops, of which the model has some (such as {}), got "
@@ -389,12 +403,41 @@ class Builder {
                                        e.contains("time") ? e["time"].get<double>() : end,
                                        "/expect/" + std::to_string(i)});
     }
+    read_until();
     const json& probes = output["probes"];
     for (std::size_t i = 0; i < probes.size(); ++i) {
       const json& p = probes[i];
       model_->output.probes.push_back({text(p["name"]), p.contains("of") ? text(p["of"]) : "", text(p["quantity"]),
                                        "/output/probes/" + std::to_string(i),
                                        (p.contains("every") ? p["every"] : output["probes_every"]).get<int>()});
+    }
+  }
+
+  void read_until() {
+    const json& criteria = root_["until"];
+    if (!criteria.empty() && !method_of(root_["integrator"]).dynamic)
+      error("/until", "expected no end criteria in a static run: nothing moves between its equilibria");
+    for (std::size_t i = 0; i < criteria.size(); ++i) {
+      const json& c = criteria[i];
+      UntilSettings settings;
+      const std::string type = text(c["type"]);
+      settings.type = type == "formula"            ? UntilSettings::Type::formula
+                      : type == "inertial_impulse" ? UntilSettings::Type::inertial_impulse
+                                                   : UntilSettings::Type::kinetic_energy;
+      settings.duration = c["for"].get<double>();
+      settings.after = c.contains("after") ? c["after"].get<double>() : -std::numeric_limits<double>::infinity();
+      if (c.contains("below")) settings.below = c["below"].get<double>();
+      if (c.contains("damping")) settings.damping = c["damping"].get<double>();
+      if (c.contains("formula")) {
+        settings.formula = text(c["formula"]);
+        for (const json& probe : c["probes"]) settings.probes.push_back(text(probe));
+        // only those that it names: Formula checks all
+        const auto parameters = context_.document.parameters();
+        for (const std::string& name : spec::names_in_formula(settings.formula, parameters))
+          settings.parameters.emplace(name, parameters.at(name));
+      }
+      settings.pointer = "/until/" + std::to_string(i);
+      model_->until.push_back(std::move(settings));
     }
   }
 
@@ -406,7 +449,11 @@ class Builder {
   }
 
   Scales scales() const {
-    if (options_.scales) return *options_.scales;
+    if (options_.scales) {
+      Scales given = *options_.scales;
+      given.force = typical_force(given);
+      return given;
+    }
     const System& system = model_->system;
     const State& state = model_->state;
     Scales scales;

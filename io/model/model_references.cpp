@@ -145,7 +145,7 @@ class References {
     }
   }
 
-  /// Checks that expectations name columns of probes.csv.
+  /// Checks that expectations and end criteria name columns of probes.csv.
   void check_expectations() {
     const json none = json::object();
     const json& output = model_.contains("output") ? model_["output"] : none;
@@ -159,6 +159,17 @@ class References {
       const ProbedQuantity probed = find_quantity(word);
       if (probed.quantity == nullptr) return;
       for (const std::string& suffix : probed.columns()) columns.push_back(name + suffix);
+    }
+    const json& criteria = list_of(model_, "until");
+    for (std::size_t i = 0; i < criteria.size(); ++i) {
+      const json& names = list_of(criteria[i], "probes");
+      for (std::size_t k = 0; k < names.size(); ++k) {
+        if (!names[k].is_string()) continue;
+        const std::string column = names[k].get<std::string>();
+        if (std::find(columns.begin(), columns.end(), column) == columns.end())
+          complain("/until/" + std::to_string(i) + "/probes/" + std::to_string(k),
+                   "no probe with a column " + in_quotes(column) + suggest(column, columns));
+      }
     }
     const json& expectations = list_of(model_, "expect");
     for (std::size_t i = 0; i < expectations.size(); ++i) {

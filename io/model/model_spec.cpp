@@ -171,6 +171,9 @@ Node obstacle_spec() {
   for (const ObstacleType& kind : obstacle_types()) {
     std::vector<Key> keys = kind.keys();
     keys.push_back(optional("motion", motion_spec(), "prescribed motion (default: at rest)"));
+    keys.push_back(optional("surface_velocity", list("components", time_function("velocity")).of_length({3}),
+                            "velocity of the surface over the obstacle, of a conveyor belt: its tangential part drags "
+                            "what touches with friction; in axes of the obstacle"));
     variants.emplace_back(kind.type, kind.help, std::move(keys));
   }
   return tagged("obstacle", std::move(variants));
@@ -195,6 +198,11 @@ Node contacts_spec() {
                        "body's sphere, otherwise 0)"),
               preset("restitution", number().at_least(0).at_most(1), 0,
                      "Newton's coefficient: velocity after over velocity before the impact"),
+              preset("friction", number().at_least(0), 0,
+                     "Coulomb's coefficient: largest tangential over normal force; methods \"nsga_decoupled\" and "
+                     "\"moreau_jean\""),
+              preset("tangential_restitution", number().at_least(0).at_most(1), 0,
+                     "the same of slip velocities, as far as friction is able to turn them round"),
               optional("obstacle", obstacle_spec(), "what is touched"),
           })
           .exactly_one({{"on", "obstacle"}, {"between"}})
@@ -287,6 +295,41 @@ Node expect_spec() {
           }));
 }
 
+Node until_spec() {
+  const auto keys = [](std::vector<Key> own) {
+    own.push_back(preset("for", number("time").at_least(0), 0,
+                         "how long it must hold without a break: what turns round has no kinetic energy for a moment"));
+    own.push_back(optional("after", number("time"), "time before which it does not count"));
+    return own;
+  };
+  return list(
+      "end criteria",
+      tagged("end criterion",
+             {{"kinetic_energy", "the kinetic energy is small",
+               keys({required("below", number("energy").above(0), "bound of the kinetic energy")})},
+              {"inertial_impulse",
+               "what a viscous term does in a step is small beside the impulses of the contacts: the model rests, "
+               "whatever its damping",
+               keys({required("below", number().above(0), "bound of their ratio"),
+                     required("damping", number().above(0), "rate c of the model's viscous term -c M v, 1/s")})},
+              {"formula", "a formula of probes and t is not zero",
+               keys({required("probes", list("probes", variable_name("name of a probe")).unique(),
+                              "probes of one column that the formula names"),
+                     required("formula",
+                              formula("condition",
+                                      [](const json& owner) -> std::optional<std::vector<std::string>> {
+                                        if (!owner.contains("probes") || !owner["probes"].is_array()) return {};
+                                        std::vector<std::string> names;
+                                        for (const json& probe : owner["probes"]) {
+                                          if (!probe.is_string()) return {};
+                                          names.push_back(probe.get<std::string>());
+                                        }
+                                        names.emplace_back("t");
+                                        return names;
+                                      }),
+                              "such as \"abs(v) < 1e-3 && t > 1\"")})}}));
+}
+
 // ---- The model
 
 Node whole_model() {
@@ -334,6 +377,8 @@ Node whole_model() {
           preset("initial_state", initial_state, json::object(), "how the start is made consistent"),
           required("integrator", integrator_spec(), "the method, its step and the simulated time"),
           preset("output", output_spec(), json::object(), "what is written"),
+          preset("until", until_spec(), json::array(),
+                 "criteria that end the run before the end of its duration, as completed"),
           preset("expect", expect_spec(), json::array(),
                  "what the run should find: if it does not, it ends with exit code 6"),
       });

@@ -204,6 +204,80 @@ double contact_impulse(const StepView& v, const Rows& rows) {
   return sum;
 }
 
+// ---- friction
+
+template <int n>
+Quantity of_friction(std::string name, std::string unit, std::string help,
+                     Eigen::Matrix<double, n, 1> (*value)(const StepView&, const Rows&)) {
+  return {std::move(name),
+          n,
+          Of::contact,
+          std::move(unit),
+          std::move(help),
+          [value](const Model& model, const std::string& of, std::string& error) -> Evaluate {
+            const Rows rows = rows_of(model, of, error);
+            if (error.empty() && model.system.row_block(rows.front()).rows() == 1)
+              error = "contact " + in_quotes(of.substr(0, of.find('['))) + " has no friction";
+            if (!error.empty()) return {};
+            return [value, rows](const StepView& v, double* values) { write(value(v, rows), values); };
+          }};
+}
+
+using Scalar = Eigen::Matrix<double, 1, 1>;
+
+// The tangential multipliers as vectors, summed.
+template <class Multiplier>
+Vec3 tangential_sum(const StepView& v, const Rows& rows, const Multiplier& multiplier) {
+  Vec3 sum = Vec3::Zero();
+  for (const int row : rows)
+    for (int k = row + 1; k < row + v.system.row_block(row).rows(); ++k)
+      if (const double s = multiplier(k); s != 0)
+        sum += s * v.system.row_contact_place(k, v.state.q, v.state.v, v.state.t).normal;
+  return sum;
+}
+Vec3 friction_force(const StepView& v, const Rows& rows) {
+  return tangential_sum(v, rows, [&](int row) { return v.integrator.row_force(v.state, row); });
+}
+Vec3 friction_impulse(const StepView& v, const Rows& rows) {
+  return tangential_sum(v, rows, [&](int row) { return v.state.impulse[at(row)]; });
+}
+Scalar slip_velocity(const StepView& v, const Rows& rows) {
+  double largest = 0;
+  for (const int row : rows) {
+    if (v.system.row_vacant(row) || v.state.closed[at(row - v.system.bilateral())] == 0) continue;
+    double square = 0;
+    for (int k = row + 1; k < row + v.system.row_block(row).rows(); ++k) {
+      const double rate = v.system.row_rate(k, v.state.q, v.state.v, v.state.t);
+      square += rate * rate;
+    }
+    largest = std::max(largest, square);
+  }
+  return Scalar(std::sqrt(largest));
+}
+Scalar slip_state(const StepView& v, const Rows& rows) {
+  int state = 0;
+  for (const int row : rows) state = std::max<int>(state, v.state.closed[at(row + 1 - v.system.bilateral())]);
+  return Scalar(state);
+}
+// Of the last step.
+Scalar friction_work(const StepView& v, const Rows& rows) {
+  double work = 0;
+  const std::span<const Stage> stages = v.integrator.stages();
+  if (stages.empty()) return Scalar(0);
+  for (const int row : rows)
+    for (int k = row + 1; k < row + v.system.row_block(row).rows(); ++k)
+      if (const double impulse = v.state.impulse[at(k)]; impulse != 0)
+        work += 0.5 * impulse *
+                (v.system.row_rate(k, v.state.q, v.state.v, v.state.t) +
+                 v.system.row_rate(k, v.state.q, stages.front().v_0, v.state.t));
+  return Scalar(work);
+}
+
+Quantity summed(Quantity quantity) {
+  quantity.summed = true;
+  return quantity;
+}
+
 // ---- joints
 
 // `make` returns null for a joint that has no such thing; `what` names the thing for the message.
@@ -436,6 +510,19 @@ std::vector<Quantity> make_table() {
                  "step's length; in a static run, which has no impulses, the multiplier alone",
                  contact_force),
       of_contact("contact_impulse", "N s", "impulse of a step, summed over the contact's points", contact_impulse),
+      of_friction<3>("friction_force", "N",
+                     "force of friction on what touches (\"on\", or the second of two spheres), summed over the "
+                     "contact's points: the impulse of the step over the step's length",
+                     friction_force),
+      of_friction<3>("friction_impulse", "N s", "impulse of friction in a step, summed over the contact's points",
+                     friction_impulse),
+      of_friction<1>("slip_velocity", "m/s", "largest slip velocity of the closed points of a contact with friction",
+                     slip_velocity),
+      of_friction<1>("slip_state", "",
+                     "0 if all points of a contact are open, 1 if the closed ones stick, 2 if one slips", slip_state),
+      summed(of_friction<1>("friction_work", "J",
+                            "work of friction on the slip of a contact since the start of the run: negative",
+                            friction_work)),
       of_joint("constraint_force", 3, "N",
                "force of a joint on its second point, of its drivers and stops too, without its springs", "",
                constraint_force),

@@ -30,7 +30,8 @@ struct Quantity {
   std::string unit, help;
   /// Finds the thing named `of` in a built model. Null, with a message in `error`, if the model has no such thing.
   std::function<Evaluate(const Model& model, const std::string& of, std::string& error)> make;
-  double period = 0;  ///< > 0: a state gives the value modulo this period; a probe counts the periods over the run
+  bool summed = false;  ///< the value is that of a step; a probe sums the steps since the start of the run
+  double period = 0;    ///< > 0: a state gives the value modulo this period; a probe counts the periods over the run
 };
 
 const std::vector<Quantity>& quantities();

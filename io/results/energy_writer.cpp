@@ -7,9 +7,11 @@ namespace carom {
 
 EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
     : ledger_(ledger),
+      friction_(model.system.row_kinds().has(RowKind::tangential)),
       file_(file,
-            "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,contacts,"
-            "constraints,force_correction,closure"),
+            std::string("t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,"
+                        "contacts,constraints,force_correction,closure") +
+                (friction_ ? ",friction" : "")),
       every_(model.output.energy_every.value_or(
           std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
       given_stride_(model.output.energy_every.has_value()),
@@ -43,6 +45,7 @@ void EnergyWriter::write(const StepView& view) {
        {view.state.t, b.energy.kinetic, b.energy.elastic, b.energy.potential, b.total(), b.loads, b.drivers, b.damping,
         b.numerical, b.position, b.impacts, b.contacts, b.constraints, b.corrections, b.closure})
     file_.cell(x);
+  if (friction_) file_.cell(b.friction);
   file_.end_row();
   last_written_ = view.state.t;
 }

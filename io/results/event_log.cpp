@@ -1,7 +1,10 @@
 #include "io/results/event_log.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
+
+#include "contact/law/cone_problem.hpp"
 
 namespace carom {
 
@@ -31,9 +34,11 @@ double last_fall(double value_0, double slope_0, double value_1, double slope_1)
 
 EventLog::EventLog(const Model& model, const std::filesystem::path& file)
     : model_(model),
+      friction_(model.system.row_kinds().has(RowKind::tangential)),
       file_(file,
-            "t,step,event,contact,x,y,z,normal_x,normal_y,normal_z,gap_velocity_start,gap_velocity_smooth,"
-            "gap_velocity_end,impulse,total_impulse") {}
+            std::string("t,step,event,contact,x,y,z,normal_x,normal_y,normal_z,gap_velocity_start,gap_velocity_smooth,"
+                        "gap_velocity_end,impulse,total_impulse") +
+                (friction_ ? ",slip_velocity,friction_impulse,friction_work" : "")) {}
 
 void EventLog::start(const StepView& view) {
   file_.open(resume_);
@@ -46,7 +51,11 @@ void EventLog::after_step(const StepView& view) {
   const StepReport& report = view.report;
   if (report.closed == 0 && report.releases == 0 && report.impacts == 0) return;
   Passage passage{nullptr, nullptr, view.state.t};
-  for (const Stage& stage : view.integrator.stages()) {
+  const std::span<const Stage> stages = view.integrator.stages();
+  // impulses may act before the first motion
+  for (const Stage& stage : stages)
+    if (passage.motion == nullptr && stage.kind == Stage::Kind::motion) passage.motion = &stage;
+  for (const Stage& stage : stages) {
     if (stage.kind == Stage::Kind::motion) passage.motion = &stage;
     passage.jump = stage.kind == Stage::Kind::jump ? &stage : nullptr;
     if (stage.t_1 != report.t + report.h) passage.t = stage.t_1;
@@ -61,15 +70,22 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
     const bool before = closed_[i] != 0, now = stage.closed[i] != 0;
     if (!before && !now) continue;
     const int row = model_.system.bilateral() + static_cast<int>(i);
+    if (friction_ && model_.system.row_kind(row) == RowKind::tangential) continue;
     const double impulse = passage.jump != nullptr ? stage.multipliers[at(row)] : 0.0;
     Contact& contact = contacts_[i];
     if (now) {
-      if (!before) contact = {impact_time(view.system, passage, row), 0, 0};
+      if (!before) contact = {impact_time(view.system, passage, row), 0, 0, 0};
       contact.steps += 1;
       contact.impulse += impulse;
-      if (!before) write(view, passage, row, true, contact.began, contact, impulse);
+      const bool rubs = friction_ && model_.system.row_block(row).rows() > 1;
+      if (rubs) contact.friction_work += slip_of(view, row).work;
+      if (!before) write(view, passage, row, "impact", contact.began, contact, impulse);
+      if (before && rubs && closed_[i + 1] != stage.closed[i + 1]) {
+        const bool slips = stage.closed[i + 1] == static_cast<std::uint8_t>(SlipState::slip);
+        write(view, passage, row, slips ? "slip" : "stick", view.state.t, contact, impulse);
+      }
     } else {
-      write(view, passage, row, false, release_time(view, passage, row, contact), contact, impulse);
+      write(view, passage, row, "release", release_time(view, passage, row, contact), contact, impulse);
     }
   }
   closed_.assign(stage.closed.begin(), stage.closed.end());
@@ -90,6 +106,8 @@ double EventLog::release_time(const StepView& view, const Passage& passage, int 
   const System& system = view.system;
   const Stage& m = *passage.motion;
   if (passage.jump != nullptr && passage.jump->located) return passage.t;
+  // a force up to an event; without one the contact has bounced before
+  if (m.located && m.multipliers[at(row)] != 0) return passage.t;
   const double h = view.report.h;
   const double rate_n = system.row_rate(row, m.q_0, m.v_0, m.t_0);
   const double jump = rate_n - system.row_rate(row, m.q_0, v_smooth_, m.t_0);
@@ -99,7 +117,22 @@ double EventLog::release_time(const StepView& view, const Passage& passage, int 
   return std::max(contact.began, m.t_0 - 0.5 * h_ + 0.5 * (h_ + h) * pull / (pull + push));
 }
 
-void EventLog::write(const StepView& view, const Passage& passage, int row, bool impact, double t,
+EventLog::Slip EventLog::slip_of(const StepView& view, int row) {
+  Slip slip;
+  const System& system = view.system;
+  const State& state = view.state;
+  const In v_n = view.integrator.stages().front().v_0;
+  for (int k = 1; k < system.row_block(row).rows(); ++k) {
+    const double rate = system.row_rate(row + k, state.q, state.v, state.t),
+                 rate_n = system.row_rate(row + k, state.q, v_n, state.t), impulse = state.impulse[at(row + k)];
+    slip.velocity = std::hypot(slip.velocity, rate);
+    slip.impulse = std::hypot(slip.impulse, impulse);
+    slip.work += 0.5 * impulse * (rate + rate_n);
+  }
+  return slip;
+}
+
+void EventLog::write(const StepView& view, const Passage& passage, int row, const char* event, double t,
                      const Contact& contact, double impulse) {
   const System& system = view.system;
   const Stage& m = *passage.motion;
@@ -109,13 +142,19 @@ void EventLog::write(const StepView& view, const Passage& passage, int row, bool
   const ConstraintBlock::Place place = system.row_contact_place(row, q, v, passage.t);
   // inside a subdivided step use the number of the whole step, which is not complete yet
   const long step = view.nominal ? view.state.step : view.state.step + 1;
-  file_.cell(t).cell(std::to_string(step)).cell(impact ? "impact" : "release").cell(system.row_name(row));
+  file_.cell(t).cell(std::to_string(step)).cell(event).cell(system.row_name(row));
   for (const Vec3& x : {place.point, place.normal})
     for (int c = 0; c < 3; ++c) file_.cell(x[c]);
-  file_.cell(system.row_rate(row, m.q_0, m.v_0, m.t_0));
-  file_.cell(system.row_rate(row, q, m.v_1, passage.t));
+  // a jump that begins the step, with which the motion begins
+  const bool begins = passage.jump != nullptr && passage.jump->v_1.data() == m.v_0.data();
+  file_.cell(system.row_rate(row, m.q_0, begins ? passage.jump->v_0 : m.v_0, m.t_0));
+  file_.cell(system.row_rate(row, q, begins ? passage.jump->v_0 : m.v_1, passage.t));
   file_.cell(system.row_rate(row, q, v, passage.t));
   file_.cell(impulse).cell(contact.impulse);
+  if (friction_) {
+    const Slip slip = slip_of(view, row);
+    file_.cell(slip.velocity).cell(slip.impulse).cell(contact.friction_work);
+  }
   file_.end_row();
 }
 
@@ -124,6 +163,9 @@ void EventLog::save(NamedArrays& record) {
   Vector contacts;
   for (const Contact& c : contacts_) contacts.insert(contacts.end(), {c.began, c.steps, c.impulse});
   record.set("contacts", std::move(contacts));
+  Vector work;
+  for (const Contact& c : contacts_) work.push_back(c.friction_work);
+  if (friction_) record.set("friction work", std::move(work));
   record.set("smooth velocity", v_smooth_);
   record.set_number("step", h_);
 }
@@ -134,7 +176,9 @@ void EventLog::restore(const NamedArrays& record, bool same_files) {
   if (contacts == nullptr || v_smooth == nullptr) throw std::invalid_argument("EventLog: the record does not fit");
   contacts_.resize(contacts->size() / 3);
   for (std::size_t i = 0; i < contacts_.size(); ++i)
-    contacts_[i] = {(*contacts)[3 * i], (*contacts)[3 * i + 1], (*contacts)[3 * i + 2]};
+    contacts_[i] = {(*contacts)[3 * i], (*contacts)[3 * i + 1], (*contacts)[3 * i + 2], 0};
+  if (const Vector* const work = record.find("friction work"); work != nullptr && work->size() == contacts_.size())
+    for (std::size_t i = 0; i < contacts_.size(); ++i) contacts_[i].friction_work = (*work)[i];
   v_smooth_ = *v_smooth;
   h_ = record.number("step");
 }

@@ -14,6 +14,10 @@
 //   gap_velocity_start                               at t_n; the impact law reflects this value
 //   gap_velocity_smooth, gap_velocity_end            at the end of the step, before and after the velocity jump
 //   impulse, total_impulse                           of the step; of the contact since its impact
+// Models with friction have two more events, at the end of the step in which a closed contact begins to stick or to
+// slip, and more columns:
+//   slip_velocity, friction_impulse                  sizes at the end of the step and of the step
+//   friction_work                                    of the contact since its impact, of its slip: negative
 // A contact that carries a force from the start counts as an impact of the first step, with hardly any gap velocity.
 #pragma once
 
@@ -45,6 +49,11 @@ class EventLog final : public Observer {
     double began = 0;  ///< time of the impact
     double steps = 0;
     double impulse = 0;
+    double friction_work = 0;
+  };
+  /// Slip velocity, impulse and work of friction in a step.
+  struct Slip {
+    double velocity = 0, impulse = 0, work = 0;
   };
 
   /// The motion and, if the velocity jumps after it, the jump by which contacts close or open at t.
@@ -56,10 +65,12 @@ class EventLog final : public Observer {
   void note(const StepView& view, const Passage& passage, const Stage& stage);
   static double impact_time(const System& system, const Passage& passage, int row);
   double release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const;
-  void write(const StepView& view, const Passage& passage, int row, bool impact, double t, const Contact& contact,
+  void write(const StepView& view, const Passage& passage, int row, const char* event, double t, const Contact& contact,
              double impulse);
+  static Slip slip_of(const StepView& view, int row);
 
   const Model& model_;
+  bool friction_;
   CsvFile file_;
   std::vector<std::uint8_t> closed_;  // rows before the step
   std::vector<Contact> contacts_;

@@ -252,13 +252,23 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back(
         "numbers overflow: a formula, a stiffness or a mass is out of range, or the step is far too large");
 
-  if (reason == FailureReason::unexplained_energy) {
+  // what penetrates at the start is thrown out by methods whose forces know the corrected positions
+  const bool no_contacts = last.failed >= 0 && at(last.failed) < view.integrator.solvers().size() &&
+                           !view.integrator.solvers()[at(last.failed)]->setup().rows.has(RowKind::unilateral);
+  const Penetration now = deepest(view.state);
+  const bool penetrates = now.gap < -1e-6 * model.scales.length, at_start = view.state.step == 0;
+  if (reason == FailureReason::unexplained_energy && !(penetrates && at_start)) {
     const bool ends = last.failed_item.find("too few elements") != std::string::npos;
     hints_.emplace_back(fmt::format(
         "at every step size that was tried the motion gains energy that no force gives{}: {}",
         last.failed_item.empty() ? "" : ", most of it in " + last.failed_item,
         ends ? "use more elements" : "use a smaller step, more elements, or /integrator/rho_infinity below 1"));
   }
+  if (reason == FailureReason::no_friction_solution)
+    hints_.emplace_back(fmt::format(
+        "no impulses of the contacts around {} fulfil Coulomb's law: bodies may be jammed, or restitutions and "
+        "friction contradict each other; try a smaller friction or restitution",
+        last.failed_item));
   if (reason == FailureReason::too_many_subdivisions)
     hints_.emplace_back(
         "step after step had to be halved again and again, with little progress: use a smaller step, and look at the "
@@ -270,13 +280,10 @@ void PostMortem::find_hints(const StepView& view) {
         "(neo_hookean)");
 
   // the model
-  const bool no_contacts =
-      last.failed >= 0 && !view.integrator.solvers()[at(last.failed)]->setup().rows.has(RowKind::unilateral);
-  const Penetration now = deepest(view.state);
   const char* const projected = "start without penetration, or let the model project its start (initial_state/project)";
-  if (!no_contacts && now.gap < -1e-6 * model.scales.length)
+  if (penetrates && (at_start || !no_contacts))
     hints_.emplace_back(fmt::format("{} penetrates by {:.3g} before the step{}{}", system.row_name(now.row), -now.gap,
-                                    view.state.step > 0 ? "" : ": ", view.state.step > 0 ? "" : projected));
+                                    at_start ? ": " : "", at_start ? projected : ""));
   if (view.state.step > 0 && at_start_.gap < -1e-3 * model.scales.length)
     hints_.emplace_back(fmt::format("{} penetrated by {:.3g} at the start, which the first step has corrected: {}",
                                     system.row_name(at_start_.row), -at_start_.gap, projected));
@@ -327,6 +334,11 @@ void PostMortem::find_hints(const StepView& view) {
     else if (!large_step && falling && sub->attempt_iterations() >= iterations_allowed() &&
              history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
       hints_.emplace_back("the iteration still made progress: raise /integrator/newton/max_iterations");
+    if (view.integrator.info().in_turn)
+      hints_.emplace_back(
+          "this method corrects motion, positions and velocities in turn and leaves their coupling out, which "
+          "converges "
+          "slowly where stiff bodies meet contacts or joints: use a smaller step, or nsga_decoupled");
     // more changes than rows: some rows changed repeatedly
     if (sub->set_changes > std::max(system.conditional(), sub->iterations / 2))
       hints_.emplace_back("contacts kept opening and closing: a smaller step has fewer of them change at once");

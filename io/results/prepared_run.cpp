@@ -6,7 +6,7 @@ namespace carom {
 
 PreparedRun prepare_run(ModelDocument document, const RunOptions& options, const Checkpoint* checkpoint) {
   ModelIssues issues = document.issues();
-  PreparedRun run{std::move(document), options, {}, std::move(issues), {}, nullptr, {}, nullptr, nullptr};
+  PreparedRun run{std::move(document), options, {}, std::move(issues), {}, nullptr, {}, nullptr, nullptr, nullptr};
   if (!run.ok()) return run;
   run.resolved = resolved_model(run.document, options);
   if (checkpoint != nullptr) {
@@ -17,6 +17,7 @@ PreparedRun prepare_run(ModelDocument document, const RunOptions& options, const
   if (run.model == nullptr) return run;
   run.probes = make_probes(*run.model, run.issues);
   run.expectations = std::make_unique<Expectations>(*run.model, run.probes, run.issues);
+  run.until = std::make_unique<EndCriteria>(*run.model, run.probes, run.issues);
   if (checkpoint != nullptr) check_restart(*checkpoint, *run.model, run.differences, run.options, run.issues);
   if (run.ok()) run.integrator = start_integrator(*run.model, checkpoint == nullptr, run.issues);
   return run;

@@ -17,6 +17,7 @@
 #include "io/results/checkpoint.hpp"
 #include "io/results/expectations.hpp"
 #include "io/results/probes.hpp"
+#include "io/results/until.hpp"
 
 namespace carom {
 
@@ -31,6 +32,7 @@ struct PreparedRun {
   std::unique_ptr<Model> model;
   std::vector<Probe> probes;
   std::unique_ptr<Expectations> expectations;
+  std::unique_ptr<EndCriteria> until;
   std::unique_ptr<Integrator> integrator;
 
   bool ok() const { return issues.empty(); }

@@ -25,6 +25,20 @@ void count_periods(Probe& probe, double period) {
   };
 }
 
+// The sum over the steps of a value that belongs to the last step.
+void sum_steps(Probe& probe) {
+  probe.memory = std::make_shared<Vector>();
+  probe.evaluate = [of_step = std::move(probe.evaluate), memory = probe.memory](const StepView& view, double* value) {
+    Vector& last = *memory;  // time and sum
+    if (last.empty()) last = {view.state.t, 0.0};
+    if (view.state.t != last[0]) {
+      of_step(view, value);
+      last = {view.state.t, last[1] + *value};
+    }
+    *value = last[1];
+  };
+}
+
 }  // namespace
 
 std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
@@ -39,6 +53,7 @@ std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
       continue;
     }
     if (probed.quantity->period > 0) count_periods(probe, probed.quantity->period);
+    if (probed.quantity->summed) sum_steps(probe);
     probe.every = settings.every;
     probe.meaning = settings.quantity + " " + settings.of;
     for (const std::string& suffix : probed.columns()) probe.columns.push_back(settings.name + suffix);

@@ -175,6 +175,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"max_penetration", largest_penetration(s)},
       {"impacts", s.impacts},
       {"set_fallbacks", s.set_fallbacks},
+      {"friction_fallbacks", s.friction_fallbacks},
       {"redundant_steps", s.redundant_steps},
       {"stalled", {{"steps", s.stalled_steps}, {"residual", s.stalled_residual}}},
       {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
@@ -210,6 +211,10 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     energy["position_correction"] = b.position;
     energy["impacts"] = b.impacts;
     energy["contacts"] = b.contacts;
+    if (model.system.row_kinds().has(RowKind::tangential)) {
+      energy["friction"] = b.friction;
+      energy["friction_gain"] = b.friction_gain;
+    }
     energy["constraints"] = b.constraints;
     energy["force_correction"] = b.corrections;
     energy["closure"] = b.closure;
@@ -221,6 +226,8 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     entry["status"] = !e.found ? "not reached" : e.met() ? "met" : "missed";
     out["expectations"].push_back(std::move(entry));
   }
+  if (!account.ended_by.empty())
+    out["ended_by"] = {{"criterion", account.ended_by}, {"key", account.ended_by_key}, {"t", account.t_end}};
   if (!account.restarted_from.empty()) out["restarted_from"] = account.restarted_from;
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -248,6 +255,10 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         fmt::format("constraints are off by up to {:.2g} of the model's length: {} holds them at velocity "
                     "level only; a smaller step reduces this, nsga_decoupled avoids it",
                     drift, method.name));
+  if (method.name == "carpenter" && !method.explicit_step && s.impacts > 0)
+    remarks.emplace_back(
+        "the implicit variant of carpenter is unstable in impacts, which give or take energy without cause: it serves "
+        "comparisons only");
   if (s.growth > 0.25)
     remarks.push_back(
         fmt::format("the energy grew by up to {:.2g} of the energies in the model, without cause or by impacts: use a "
@@ -284,6 +295,7 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                                ? fmt::format("   ({} subdivided, {} trials rejected)", s.subdivided_steps, s.rejected)
                                : ""));
   row("time", fmt::format("{:.6g} to {:.6g}", account.t_start, account.t_end));
+  if (!account.ended_by.empty()) row("ended by", account.ended_by);
   row("wall time",
       fmt::format("{:.3g} s   (set-up {:.3g}, steps {:.3g}, output {:.3g}; {:.3g} us per step)", account.wall.total,
                   account.wall.setup, account.wall.step, account.wall.output, 1e6 * account.wall.step / steps));
@@ -309,6 +321,15 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   }
   if (s.set_fallbacks > 0)
     row("active sets", fmt::format("cycled in {} steps, whose smooth motion left contacts out", s.set_fallbacks));
+  if (s.friction_fallbacks > 0)
+    row("friction", fmt::format("contradictory slip displacements in {} steps, whose position correction left friction "
+                                "of contacts out",
+                                s.friction_fallbacks));
+  if (account.ledger && account.ledger->friction_gain > 1e-3 * account.ledger->scale)
+    row("impacts with friction",
+        fmt::format("gave {:.3g} of energy: restitutions along the normal and the tangents differ "
+                    "(Kane's paradox)",
+                    account.ledger->friction_gain));
   if (s.redundant_steps > 0)
     row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
   if (s.stalled_steps > 0)
@@ -332,8 +353,11 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                           {"force_correction", b.corrections}};
     double error = 0;
     for (const auto& [name, work] : errors) error += work;
-    row("  work of",
-        words({{"loads", b.loads}, {"drivers", b.drivers}, {"damping", b.damping}, {"impacts", b.impacts}}));
+    row("  work of", words({{"loads", b.loads},
+                            {"drivers", b.drivers},
+                            {"damping", b.damping},
+                            {"friction", b.friction},
+                            {"impacts", b.impacts}}));
     row("  error of the method",
         fmt::format("{:.4g}, {:.2g} of the largest energies", error, b.scale > 0 ? std::abs(error) / b.scale : 0.0));
     if (verbose) row("    of", words(errors));

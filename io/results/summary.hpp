@@ -80,6 +80,8 @@ struct RunAccount {
   double energy_initial = 0, energy_final = 0, energy_max = 0;
   std::optional<EnergyBalance> ledger;
   std::vector<Expectation> expectations;
+  std::string ended_by;        ///< the end criterion that ended the run, in words; empty: none
+  std::string ended_by_key;    ///< its pointer in the model file
   std::string restarted_from;  ///< path of a checkpoint; empty for a run from the start
   WallSeconds wall;
   std::vector<std::string> warnings;

@@ -101,7 +101,8 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   vertex.points = {Vec3::Zero()};
   vertex.add_cell(CellType::vertex, {0});
   for (int i = 0; i < model.system.conditional(); ++i)
-    if (has_place(model, model.system.bilateral() + i)) {
+    if (model.system.row_kind(model.system.bilateral() + i) == RowKind::unilateral &&
+        has_place(model, model.system.bilateral() + i)) {
       contact_rows_.push_back(model.system.bilateral() + i);
       piece_.append(vertex);
     }
@@ -340,7 +341,11 @@ void VtuOutput::fill_contacts(const StepView& view) {
       offset = center.R.transpose() * (place.point - center.x);
     }
     fill_point(point, body != nullptr ? coordinate_point(view, *body) : material_point(view, node, offset));
-    for (int c = 0; c < 3; ++c) piece_.point_fields[contact_force].values[3 * point + at(c)] = force * place.normal[c];
+    Vec3 whole = force * place.normal;
+    for (int k = 1; k < system.row_block(row).rows(); ++k)  // friction
+      whole += view.integrator.row_force(view.state, row + k) *
+               system.row_contact_place(row + k, view.state.q, view.state.v, view.state.t).normal;
+    for (int c = 0; c < 3; ++c) piece_.point_fields[contact_force].values[3 * point + at(c)] = whole[c];
     piece_.point_fields[gap].values[point] = system.row_gap(row, view.state.q, view.state.t);
   }
 }

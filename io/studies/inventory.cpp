@@ -222,12 +222,25 @@ class ModelInspection {
     }
     for (const Inventory::Frequency& f : inventory_.frequencies)
       if (f.omega > 0 && (highest == nullptr || f.omega > highest->omega)) highest = &f;
-    if (highest != nullptr && !is_static()) inventory_.stiffness_remark = meaning(*highest);
+    inventory_.stable = model_.make_integrator(system_)->find_stable_step(state_);
+    if (inventory_.stable)
+      inventory_.stiffness_remark = stability(*inventory_.stable);
+    else if (highest != nullptr && !is_static())
+      inventory_.stiffness_remark = meaning(*highest);
   }
 
   bool is_static() const { return !method_of(root_["integrator"]).dynamic; }
 
-  // All methods are implicit.
+  std::string stability(const StableStep& stable) const {
+    if (!std::isfinite(stable.largest))
+      return "the explicit method is stable at any step: no force depends on the motion";
+    return fmt::format(
+        "the largest stable step of the explicit method is {:.6g} at the start, the step {:.3g} of that; the highest "
+        "angular frequency is {:.6g}, and the elements alone bound the step by {:.6g}",
+        stable.largest, inventory_.step / stable.largest, stable.omega, stable.guaranteed);
+  }
+
+  // Of an implicit method.
   std::string meaning(const Inventory::Frequency& f) const {
     const json& integrator = root_["integrator"];
     const std::string period =

@@ -79,7 +79,8 @@ struct Inventory {
   InitialProjection projection;
   std::vector<Frequency> frequencies;
   double step = 0;
-  std::string stiffness_remark;  ///< consequence of the highest frequency for the step; empty without stiffness
+  std::optional<StableStep> stable;  ///< of an explicit method
+  std::string stiffness_remark;      ///< consequence of the highest frequency for the step; empty without stiffness
 
   Scales scales;
   Energies energies;

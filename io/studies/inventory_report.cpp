@@ -297,7 +297,11 @@ json stiffness_json(const Inventory& s) {
     }
     list.push_back(std::move(entry));
   }
-  return {{"step", s.step}, {"list", list}, {"meaning", s.stiffness_remark}};
+  json out = {{"step", s.step}, {"list", list}, {"meaning", s.stiffness_remark}};
+  if (s.stable && std::isfinite(s.stable->largest))
+    out["stable_step"] = {
+        {"largest", s.stable->largest}, {"angular_frequency", s.stable->omega}, {"by_elements", s.stable->guaranteed}};
+  return out;
 }
 
 }  // namespace

@@ -96,8 +96,8 @@ const std::string dsn = "/integrator/force_corrections=false";
 // `step`: where a variant has none; empty: the model's.
 void check_closure(const std::vector<std::string>& names, const std::string& step = {}) {
   for (const std::string& name : names) {
-    // a static run has no energy to follow
-    if (!Case(name).integrator().info().dynamic) continue;
+    // a static run has no energy to follow; explicit methods have other keys, and closures of their own tests
+    if (const MethodInfo info = Case(name).integrator().info(); !info.dynamic || info.explicit_step) continue;
     // where a restitution is a parameter that nothing else uses
     const std::string restitution = name == "brick_flat" ? "/parameters/restitution=" : "/contacts/0/restitution=";
     std::vector<std::vector<std::string>> variants = {
@@ -140,6 +140,7 @@ void check_closure(const std::vector<std::string>& names, const std::string& ste
 void check_restored(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     CAPTURE(name);
+    if (name == "impacting_bar") continue;  // whose steps are less than a microsecond
     Case c(name, {"/integrator/step=1e-3", "/integrator/duration=0.6"});
     std::unique_ptr<EnergyLedger> second;
     long compared = 0;
@@ -462,6 +463,37 @@ TEST_CASE("ledger: a floor that carries a ball upwards does the work of its forc
     CHECK(b.energy.kinetic + b.energy.potential == doctest::Approx(work).epsilon(1e-9));
     CHECK(b.largest_closure < 1e-11 * b.scale);
   }
+}
+
+TEST_CASE("ledger: with every method a floor that carries a box does the work of its force") {
+  // as above, with four redundant contacts; no part but the floor's work is left over
+  const double g = 9.81, a = 3, m = 2, T = 1, work = m * (g + a) * a * T * T / 2;
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "event_driven"})
+    for (const double h : {1e-2, 1e-3}) {
+      CAPTURE(std::string(method));
+      CAPTURE(h);
+      Case c = Case::from_text(R"({
+          "format": 1, "gravity": [0, 0, -9.81],
+          "bodies": [{"name": "box", "type": "rigid", "mass": 2, "shape": {"type": "box", "size": [0.4, 0.2, 0.1]},
+                      "position": [0, 0, 0.05]}],
+          "contacts": [{"name": "floor", "on": "box.vertices", "restitution": 0,
+                        "obstacle": {"type": "plane", "normal": [0, 0, 1],
+                                     "motion": {"translation": [0, 0, "1.5*t^2"]}}}],
+          "integrator": {"type": ")" +
+                                   std::string(method) +
+                                   R"(", "step": 1e-2, "duration": 1}
+        })",
+                               {set("/integrator/step", h)});
+      const Account ledger = account(c);
+      CHECK(ledger.status == RunStatus::completed);
+      const EnergyBalance& b = ledger.balance;
+      CHECK(b.energy.kinetic + b.energy.potential - ledger.initial == doctest::Approx(work).epsilon(2 * h));
+      CHECK(b.drivers == doctest::Approx(work).epsilon(1.1 * h));
+      // next to nothing where the smooth motion has the force, the sinking of the smooth motion otherwise
+      const bool smooth = std::string(method) == "nsga_pva" || std::string(method) == "event_driven";
+      CHECK(std::abs(b.drivers - work) < (smooth ? 2e-3 * work * h / 1e-2 : work * h * 1.1));
+      CHECK(b.largest_closure < 1e-11 * b.scale);
+    }
 }
 
 TEST_CASE("ledger: a floor at constant speed V gives a bouncing ball (1 + e) m V (V - v)") {

@@ -376,6 +376,27 @@ TEST_CASE("events: what rests on a floor that sinks away leaves when the floor f
   }
 }
 
+TEST_CASE("events: event-driven releases and impacts are located, and no contact has an event of another") {
+  // data/models/moving_floor.json as above: the carried ball rests while the other one bounces at t = 0.0204
+  const double g = 9.81, a = 0.013, omega = 10 * M_PI, leave = std::asin(g / (a * omega * omega)) / omega;
+  for (const double h : {2e-3, 5e-4}) {
+    CAPTURE(h);
+    const Run balls = run(model_path("moving_floor"),
+                          {R"(/integrator={"type": "event_driven", "step": 1e-3, "duration": 0.1, "rest_speed": 1e-6})",
+                           number("/integrator/step", h)});
+    std::vector<Event> carried, bounces;
+    for (const Event& e : balls.all) (e.contact.starts_with("carry") ? carried : bounces).push_back(e);
+    REQUIRE(carried.size() == 1);
+    CHECK_FALSE(carried[0].impact);
+    CHECK(std::abs(carried[0].t - leave) < h * h);
+    REQUIRE(bounces.size() >= 2);
+    CHECK(bounces[0].impact);
+    CHECK_FALSE(bounces[1].impact);
+    CHECK(bounces[1].t == bounces[0].t);
+    CHECK(a * std::sin(omega * bounces[0].t) == doctest::Approx(bounces[0].point[2]).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("events: a restart while contacts are closed gives the same file to the last byte") {
   for (const std::string name : {"elastic_bar", "moving_floor", "bead_chain"}) {
     CAPTURE(name);

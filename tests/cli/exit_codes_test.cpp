@@ -265,6 +265,32 @@ TEST_CASE("no convergence: 4, and everything before is complete and readable") {
   CHECK(times.back() == doctest::Approx(0.415).epsilon(1e-12));
 }
 
+TEST_CASE(
+    "event-driven: a start that penetrates and approaches, and impacts that accumulate, end with 4 and a way out") {
+  const TemporaryDirectory directory;
+  const auto stops = [&](const std::string& ball, const std::string& method, const std::string& reason,
+                         const std::string& hint) {
+    write(directory / "model.json", R"({"format": 1, "gravity": [0, 0, -10],
+      "bodies": [{"name": "ball", "type": "point_mass", "mass": 1, )" +
+                                        ball + R"(}],
+      "contacts": [{"name": "floor", "on": "ball", "restitution": 0.5,
+                    "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+      "integrator": {"type": "event_driven", )" +
+                                        method + R"("step": 0.01, "duration": 1}})");
+    const Outcome outcome = run_carom(directory, {"run", "model.json", "-q", "-o", "r"});
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 4);
+    CHECK(lines_of(outcome.err).size() == 3);  // the reason, a hint, the post-mortem's place
+    CHECK(contains(outcome.err, reason + ", worst: floor)"));
+    CHECK(contains(outcome.err, "hint: " + hint));
+    CHECK(contains(read_json(directory / "r/summary.json")["failure"]["reason"], reason));
+  };
+  stops(R"("position": [0, 0, -0.01], "velocity": [0, 0, -1])", "", "a contact penetrates and approaches at the start",
+        "floor must not penetrate at the start");
+  stops(R"("position": [0, 0, 0.18])", R"("max_events": 5, )", "impacts accumulate",
+        "impacts of floor follow each other in ever shorter times");
+}
+
 TEST_CASE("a step that does not converge is repeated in halves, which the summary counts") {
   const TemporaryDirectory directory;
   const Outcome outcome = run_carom(

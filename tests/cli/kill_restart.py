@@ -221,7 +221,8 @@ def check_checkpoint(path, data):
     start = head.end() + width
     size = int.from_bytes(data[head.end() : start], "big")
     tail = data[start + size :]
-    require(tail.startswith(b"\x70carom checkpoint\x01\x64hash\x1b") and len(tail) == 32, f"{path} ends too early")
+    # number 2: the format of checkpoints, in step with io/results/checkpoint.cpp
+    require(tail.startswith(b"\x70carom checkpoint\x02\x64hash\x1b") and len(tail) == 32, f"{path} ends too early")
     if size < 12000:
         value = 0xCBF29CE484222325
         for byte in data[start : start + size]:

@@ -92,6 +92,13 @@ bool is_static_model(const std::string& name) {
   return read(model_path(name)).find("\"integrator\": {\"type\": \"static\"") != std::string::npos;
 }
 
+bool is_explicit_model(const std::string& name) {
+  const std::string text = read(model_path(name));
+  for (const char* type : {"cd_lagrange", "paoli_schatzman", "carpenter"})
+    if (text.find("\"integrator\": {\"type\": \"" + std::string(type) + "\"") != std::string::npos) return true;
+  return false;
+}
+
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(std::string(CAROM_SOURCE_DIR) + "/data/models"))

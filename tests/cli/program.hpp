@@ -54,6 +54,8 @@ std::string model_path(const std::string& name);
 std::vector<std::string> model_names();
 /// True if the integrator is static: no impacts, no energy ledger, other keys.
 bool is_static_model(const std::string& name);
+/// True if the integrator is explicit: contacts and joints hold at velocity level only, other keys.
+bool is_explicit_model(const std::string& name);
 
 using Words = std::vector<std::string>;
 Words joined(Words words, const Words& more);

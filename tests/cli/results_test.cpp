@@ -167,8 +167,8 @@ TEST_CASE("run: run.json repeats the run byte for byte") {
   const TemporaryDirectory directory;
   for (const std::string& name : model_names()) {
     CAPTURE(name);
-    const std::string setting =
-        is_static_model(name) ? "/integrator/max_subdivisions=8" : "/integrator/rho_infinity=0.7";
+    const std::string setting = is_static_model(name) || is_explicit_model(name) ? "/integrator/max_subdivisions=8"
+                                                                                 : "/integrator/rho_infinity=0.7";
     REQUIRE(
         run_carom(directory, {"run", model_path(name), "--until", "0.05", "-q", "-o", name, "--set", setting}).code ==
         0);

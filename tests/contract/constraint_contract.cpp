@@ -51,12 +51,25 @@ class Fixture {
                       values.rate_gradient.data()});
     return values;
   }
-  Vector gap(const Vector& q, double t) const {
+  Vector gap(const Vector& q, double t, const StepStart* start = nullptr) const {
     Vector g(at(items() * rows()));
     ConstraintValues wanted;
     wanted.gap = g.data();
-    block().evaluate(all(), {q.data(), nullptr, t}, wanted);
+    block().evaluate(all(), {q.data(), nullptr, t, start}, wanted);
     return g;
+  }
+  Vector gap_gradient(const Vector& q, double t, const StepStart& start) const {
+    Vector G(at(items() * rows()) * m());
+    ConstraintValues wanted;
+    wanted.gap_gradient = G.data();
+    block().evaluate(all(), {q.data(), nullptr, t, &start}, wanted);
+    return G;
+  }
+  bool tangential(int row) const { return block().row_kind(row % rows()) == RowKind::tangential; }
+  /// Of values per row, those of tangential rows.
+  void drop_tangential(Matrix& values) const {
+    for (int row = 0; row < items() * rows(); ++row)
+      if (tangential(row)) values.row(row).setZero();
   }
   Vector rate(const Vector& q, const Vector& v, double t) const {
     Vector rates(at(items() * rows()));
@@ -101,7 +114,21 @@ void at_random_states(const ConstraintCase& c, const Check& check) {
 void check_gradient(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Matrix D = configuration_gradient(f.system, s.q, [&](const Vector& q) { return f.gap(q, s.t); });
-    CHECK(relative_error(f.spread_rows(f.evaluate(s.q, s.v, s.t).gradient), D) < derivative_tolerance);
+    Matrix G = f.spread_rows(f.evaluate(s.q, s.v, s.t).gradient);
+    f.drop_tangential(G);
+    CHECK(relative_error(G, D) < derivative_tolerance);
+  });
+}
+
+// Of tangential rows: of the slip displacement since the start of the step.
+void check_gap_gradient(const ConstraintCase& c) {
+  at_random_states(c, [](Fixture& f, const Motion& s) {
+    if (f.block().row_kind(f.rows() - 1) != RowKind::tangential) return;
+    const double h = 0.07;
+    const Vector q_n = moved(f.system, s.q, s.v, -h);
+    const StepStart start{q_n.data(), s.v.data(), s.t - h};
+    const Matrix D = configuration_gradient(f.system, s.q, [&](const Vector& q) { return f.gap(q, s.t, &start); });
+    CHECK(relative_error(f.spread_rows(f.gap_gradient(s.q, s.t, start)), D) < derivative_tolerance);
   });
 }
 
@@ -109,11 +136,16 @@ void check_gradient(const ConstraintCase& c) {
 void check_rate(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Values values = f.evaluate(s.q, s.v, s.t);
-    const Matrix g_t = column(derivative([&](double e) { return f.gap(s.q, s.t + e); }));
+    Matrix g_t = column(derivative([&](double e) { return f.gap(s.q, s.t + e); }));
     const double scale = largest(s.v);
+    const Vector at_rest = f.rate(s.q, Vector(s.v.size(), 0.0), s.t);
+    for (int row = 0; row < f.items() * f.rows(); ++row)
+      if (f.tangential(row)) g_t(row, 0) = at_rest[at(row)];
     CHECK(relative_error(column(values.rate), f.spread_rows(values.gradient) * column(s.v) + g_t, scale) <
           derivative_tolerance);
-    const Vector along = derivative([&](double e) { return f.gap(moved(f.system, s.q, s.v, e), s.t + e); });
+    // slip displacements count from the start of the step
+    const StepStart start{s.q.data(), s.v.data(), s.t};
+    const Vector along = derivative([&](double e) { return f.gap(moved(f.system, s.q, s.v, e), s.t + e, &start); });
     CHECK(relative_error(values.rate, along, scale) < derivative_tolerance);
   });
 }
@@ -263,7 +295,7 @@ void check_distance(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
     const Vector G = f.evaluate(s.q, s.v, s.t).gradient;
     for (int item = 0; item < f.items(); ++item)
-      CHECK(Vec3(G.data() + at(item) * f.m()).norm() == doctest::Approx(1).epsilon(rounding));
+      CHECK(Vec3(G.data() + at(item * f.rows()) * f.m()).norm() == doctest::Approx(1).epsilon(rounding));
   });
 }
 

@@ -26,6 +26,7 @@ struct ConstraintCase {
 };
 
 void check_gradient(const ConstraintCase& c);
+void check_gap_gradient(const ConstraintCase& c);
 void check_rate(const ConstraintCase& c);
 void check_bias(const ConstraintCase& c);
 void check_rate_gradient(const ConstraintCase& c);

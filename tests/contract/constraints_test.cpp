@@ -117,7 +117,7 @@ struct NamedMotion {
 };
 
 std::vector<NamedMotion> motions() {
-  const auto make = [](bool translates, bool rotates, bool fixed) {
+  const auto make = [](bool translates, bool rotates, bool fixed, bool belt = false) {
     auto motion = std::make_shared<PrescribedMotion>();
     motion->axis = Vec3(2, -1, 2).normalized();
     motion->about = Vec3(0.5, 0.1, -0.4);
@@ -129,19 +129,24 @@ std::vector<NamedMotion> motions() {
       motion->translation = {TimeFunction::constant(0.2), TimeFunction::constant(-0.6), TimeFunction::constant(0.1)};
       motion->angle = TimeFunction::constant(1.1);
     }
+    if (belt)
+      motion->surface = {TimeFunction::formula("0.5*cos(2*t)"), TimeFunction::constant(0.3),
+                         TimeFunction::formula("0.2*t")};
     return motion;
   };
   return {{"fixed", nullptr},
           {"displaced", make(false, false, true)},
           {"translating", make(true, false, false)},
           {"rotating", make(false, true, false)},
-          {"translating and rotating", make(true, true, false)}};
+          {"translating and rotating", make(true, true, false)},
+          {"with a surface that moves", make(false, true, false, true)}};
 }
 
 // Three points or spheres against one obstacle.
-ConstraintCase point_contact(const Obstruction& o, const NamedMotion& motion, NodeKind kind) {
+ConstraintCase point_contact(const Obstruction& o, const NamedMotion& motion, NodeKind kind, double friction) {
   ConstraintCase c;
-  c.name = o.name + ", " + motion.name + (kind == F ? ", points of frames" : ", points");
+  c.name = o.name + ", " + motion.name + (kind == F ? ", points of frames" : ", points") +
+           (friction > 0 ? ", friction" : "");
   const auto offset = [](int i) { return Vec3(i * arm_a); };
   c.build = [=](System& s) {
     std::vector<ContactPoint> points;
@@ -150,7 +155,9 @@ ConstraintCase point_contact(const Obstruction& o, const NamedMotion& motion, No
                         .node = node(s, kind),
                         .offset = offset(i),
                         .radius = i == 1 ? 0 : 0.15 * (i + 1),
-                        .restitution = 0.4 * i});
+                        .restitution = 0.4 * i,
+                        .friction = friction,
+                        .tangential_restitution = friction > 0 ? 0.3 : 0});
     s.add(std::make_unique<PointContactBlock>("contacts", points, o.obstacle, motion.motion, kind == F));
   };
   c.place = [=](const System& s, Random& random, Motion& m) {
@@ -178,7 +185,7 @@ void formula_rows(System& s, const std::vector<std::string>& formulas, RowKind k
   s.add(std::make_unique<FormulaRowBlock>("body", names.nodes, rows, kind, std::array<int, 3>{0, 1, 2}));
 }
 
-void sphere_pairs(System& s, NodeKind a, NodeKind b) {
+void sphere_pairs(System& s, NodeKind a, NodeKind b, double friction = 0) {
   std::vector<SpherePair> pairs;
   for (int i = 0; i < 2; ++i)
     pairs.push_back({.name = "pair",
@@ -188,7 +195,8 @@ void sphere_pairs(System& s, NodeKind a, NodeKind b) {
                      .offset_b = arm_b,
                      .radius_a = 0.2,
                      .radius_b = 0.3 * i,
-                     .restitution = 0.5});
+                     .restitution = 0.5,
+                     .friction = friction});
   s.add(std::make_unique<SphereContactBlock>("pairs", pairs));
 }
 
@@ -261,10 +269,15 @@ std::vector<ConstraintCase> constraints() {
       {"spheres, frame against point", [](System& s) { sphere_pairs(s, F, P); }, contact, {}, true},
       {"spheres, point against frame", [](System& s) { sphere_pairs(s, P, F); }, contact, {}, true},
       {"spheres, point against point", [](System& s) { sphere_pairs(s, P, P); }, contact, {}, true},
+      {"spheres with friction, frame against frame", [](System& s) { sphere_pairs(s, F, F, 0.4); }, contact, {}, true},
+      {"spheres with friction, frame against point", [](System& s) { sphere_pairs(s, F, P, 0.4); }, contact, {}, true},
+      {"spheres with friction, point against frame", [](System& s) { sphere_pairs(s, P, F, 0.4); }, contact, {}, true},
+      {"spheres with friction, point against point", [](System& s) { sphere_pairs(s, P, P, 0.4); }, contact, {}, true},
   };
   for (const Obstruction& o : obstructions())
     for (const NamedMotion& motion : motions())
-      for (const NodeKind kind : {F, P}) list.push_back(point_contact(o, motion, kind));
+      for (const NodeKind kind : {F, P})
+        for (const double friction : {0.0, 0.6}) list.push_back(point_contact(o, motion, kind, friction));
   return list;
 }
 
@@ -276,6 +289,7 @@ void for_constraints(const Check& check) {
 }  // namespace
 
 TEST_CASE("every constraint: G is the gradient of the gap") { for_constraints(check_gradient); }
+TEST_CASE("every contact with friction: the gradient of the slip displacement") { for_constraints(check_gap_gradient); }
 TEST_CASE("every constraint: the rate is G v + g_t, the derivative of the gap along the motion") {
   for_constraints(check_rate);
 }

@@ -85,17 +85,69 @@ const char* const pressed_beam = R"({
                 "obstacle": {"type": "plane", "point": [0, 0, -0.05], "normal": [0, 0, 1]}}]
 })";
 
+// The same for methods without rotations: beads on a string that swing, that meet a floor, that fly.
+const char* const string_of_beads = R"({
+  "format": 1, "gravity": [0, 0, -9.81],
+  "bodies": [
+    {"name": "a", "type": "point_mass", "mass": 1, "position": [1, 0, 0], "velocity": [0, 0.5, 0]},
+    {"name": "b", "type": "point_mass", "mass": 0.5, "position": [1.5, 0.2, 0]},
+    {"name": "c", "type": "point_mass", "mass": 0.8, "position": [1.9, 0.2, 0.1]}
+  ],
+  "ground": [{"name": "pin", "at": [0, 0, 0]}],
+  "springs": [{"name": "s", "of": ["a", "b"], "stiffness": 300}],
+  "joints": [{"name": "rod", "type": "distance", "of": ["ground.pin", "a"]},
+             {"name": "link", "type": "distance", "of": ["b", "c"]}],
+  "initial_state": {"project": "velocities"}
+})";
+const char* const beads_with_floor = R"({
+  "format": 1, "gravity": [0, 0, -9.81],
+  "bodies": [
+    {"name": "a", "type": "point_mass", "mass": 1, "position": [1, 0, 0]},
+    {"name": "b", "type": "point_mass", "mass": 0.5, "position": [1.5, 0.2, 0]},
+    {"name": "c", "type": "point_mass", "mass": 0.8, "position": [1.9, 0.2, 0.1]}
+  ],
+  "ground": [{"name": "pin", "at": [0, 0, 0]}],
+  "springs": [{"name": "s", "of": ["a", "b"], "stiffness": 300, "damping": 10},
+              {"name": "drag", "of": ["ground.pin", "c"], "damping": 2, "stiffness": 1}],
+  "joints": [{"name": "rod", "type": "distance", "of": ["ground.pin", "a"]},
+             {"name": "link", "type": "distance", "of": ["b", "c"]}],
+  "contacts": [{"name": "floor", "on": ["a", "b", "c"], "restitution": 0.3,
+                "obstacle": {"type": "plane", "point": [0, 0, -0.3], "normal": [0, 0, 1]}}]
+})";
+const char* const free_points = R"({
+  "format": 1,
+  "bodies": [
+    {"name": "one", "type": "point_mass", "mass": 2, "position": [0.2, 1, 0], "velocity": [1, 0, 0.5]},
+    {"name": "two", "type": "point_mass", "mass": 1, "position": [-1, -0.3, 0.4], "velocity": [0, 1, -0.5]},
+    {"name": "ball_1", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 2], "velocity": [2, 0, 0]},
+    {"name": "ball_2", "type": "point_mass", "mass": 3, "radius": 0.1, "position": [0.5, 0.08, 2]}
+  ],
+  "springs": [
+    {"name": "a", "of": ["one", "ball_2"], "stiffness": 60},
+    {"name": "b", "of": ["two", "ball_2"], "stiffness": 4, "natural_length": 0.2}
+  ],
+  "joints": [{"name": "arm", "type": "distance", "of": ["two", "one"]}],
+  "initial_state": {"project": "velocities"},
+  "contacts": [{"name": "balls", "between": ["ball_1", "ball_2"], "restitution": 0.7}]
+})";
+
+const char* swinging(const MethodCase& c) { return c.frames ? flexible_pendulum : string_of_beads; }
+const char* flying(const MethodCase& c) { return c.frames ? free_bodies : free_points; }
+
 ModelRun run_of(const char* model, const MethodCase& c, double h, double duration) {
   json j = json::parse(model);
+  if (!c.restitution && j.contains("contacts")) j["contacts"][0]["restitution"] = 0;
   if (!c.contacts) j.erase("contacts");
+  if (c.friction > 0 && j.contains("contacts")) j["contacts"][0]["friction"] = c.friction;
   j["integrator"] = json::parse(c.keys);
-  j["integrator"]["step"] = h;
+  j["integrator"]["step"] = h / c.steps;
   j["integrator"]["duration"] = duration;
   return ModelRun::of_document(parse_model(j.dump(), c.name + ".json"));
 }
 
 ModelRun with_contacts(const MethodCase& c) {
-  return c.dynamic ? run_of(pendulum_with_floor, c, 2e-3, 1) : run_of(pressed_beam, c, 0.02, 1);
+  if (!c.dynamic) return run_of(pressed_beam, c, 0.02, 1);
+  return run_of(c.frames ? pendulum_with_floor : beads_with_floor, c, 2e-3, 1);
 }
 
 double distance(const Vector& a, const Vector& b) {
@@ -113,7 +165,7 @@ void check_order(const MethodCase& c) {
   std::vector<State> ends;
   double h = 5e-4;
   for (int k = 0; k < 4; ++k, h /= 2) {
-    ModelRun run = run_of(flexible_pendulum, c, h, 0.4);
+    ModelRun run = run_of(swinging(c), c, h, 0.4);
     REQUIRE(run.run() == RunStatus::completed);
     ends.push_back(run.state());
   }
@@ -150,6 +202,7 @@ void check_levels(const MethodCase& c) {
       const int row = static_cast<int>(i);
       // no contact penetrates, and those that are active touch
       const bool is_contact = i >= n_b;
+      if (system.row_kind(row) == RowKind::tangential) continue;
       position = std::max(position, is_contact && s.active[i - n_b] == 0 ? -g[i] : std::abs(g[i]));
       if (is_contact && s.closed[i - n_b] == 0) continue;
       if (is_contact) ++closed;
@@ -225,7 +278,8 @@ void check_steps_without_allocation(const MethodCase& c) {
 void check_momentum(const MethodCase& c) {
   INFO("method: " << c.name);
   if (!c.dynamic) return;
-  json smooth = json::parse(free_bodies);
+  const std::string bodies = flying(c);
+  json smooth = json::parse(bodies);
   smooth.erase("contacts");
   const auto largest_change = [&](const std::string& model, double h, Vec3 Momenta::*momentum) {
     ModelRun run = run_of(model.c_str(), c, h, 0.8);
@@ -236,17 +290,17 @@ void check_momentum(const MethodCase& c) {
       const Momenta now = view.system.momenta(view.state.q, view.state.v);
       change = std::max(change, (now.*momentum - start.*momentum).norm());
     }) == RunStatus::completed);
-    CHECK((run.statistics.impacts > 0) == (c.contacts && model == free_bodies));
-    if (c.keeps_energy && model != free_bodies) CHECK(std::abs(run.energy() - energy) < 1e-9 * energy);
+    CHECK((run.statistics.impacts > 0) == (c.contacts && model == bodies));
+    if (c.keeps_energy && model != bodies) CHECK(std::abs(run.energy() - energy) < 1e-9 * energy);
     return change / (start.*momentum).norm();
   };
-  for (const double h : {4e-3, 1e-3}) CHECK(largest_change(free_bodies, h, &Momenta::linear) < 1e-9);
+  for (const double h : {4e-3, 1e-3}) CHECK(largest_change(bodies, h, &Momenta::linear) < 1e-9);
 
   // angular momentum without impacts, whose place in a step is known to O(h) only
   std::vector<double> errors;
   for (const double h : {4e-3, 2e-3, 1e-3}) errors.push_back(largest_change(smooth.dump(), h, &Momenta::angular));
   CHECK(errors.back() < 1e-3);
-  CHECK(std::log2(errors[0] / errors[2]) / 2 > c.order - 0.3);
+  if (errors.front() > 1e-11) CHECK(std::log2(errors[0] / errors[2]) / 2 > c.order - 0.3);
 }
 
 }  // namespace carom::test

@@ -20,6 +20,10 @@ struct MethodCase {
   bool keeps_matrices = false;  ///< of earlier steps, so that a rejected step changes the rounding of later ones
   bool chooses_pivots = false;  ///< of matrices without structure, anew where they change: that allocates
   bool contacts = true;         ///< false: the models are those without contacts
+  bool frames = true;           ///< false: the models have nodes without rotation only
+  bool restitution = true;      ///< false: contacts have none
+  double steps = 1;             ///< how many times smaller the steps are, for explicit methods
+  double friction = 0;          ///< of the contacts
   bool keeps_energy = false;    ///< of free bodies without dampers, to rounding
 };
 

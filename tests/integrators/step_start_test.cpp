@@ -9,8 +9,10 @@
 
 #include "elements/bodies/point_mass.hpp"
 #include "integrators/common/simulation.hpp"
+#include "integrators/methods/event_driven.hpp"
 #include "integrators/methods/moreau_jean.hpp"
 #include "integrators/methods/nsga_decoupled.hpp"
+#include "integrators/methods/static_equilibrium.hpp"
 
 using namespace carom;
 
@@ -99,6 +101,6 @@ TEST_CASE("methods: rows of a kind that a method does not take are refused") {
   system.add(std::make_unique<Tangential>(node));
   system.finalize();
   CHECK(system.row_kinds() == (RowKind::unilateral | RowKind::tangential));
-  CHECK_THROWS_AS(NsgaDecoupled(system, NsgaOptions{}), std::invalid_argument);
-  CHECK_THROWS_AS(MoreauJean(system, MoreauJeanOptions{}), std::invalid_argument);
+  CHECK_THROWS_AS(EventDriven(system, EventDrivenOptions{}), std::invalid_argument);
+  CHECK_THROWS_AS(StaticEquilibrium(system, StaticOptions{}), std::invalid_argument);
 }

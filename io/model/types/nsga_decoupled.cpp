@@ -17,6 +17,10 @@ Node nsga_spec() {
   std::vector<Key> keys = generalized_alpha_keys();
   keys.push_back(preset("force_corrections", boolean(), true,
                         "whether position correction and velocity jump see the change of the forces"));
+  keys.push_back(preset("reaction_directions",
+                        choice({{"end", "those of the end of the step, as published"},
+                                {"mean", "means over the step: motions along curved contacts are of second order"}}),
+                        "end", "directions of the reactions of contacts that stay closed"));
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }
@@ -25,6 +29,7 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
   NsgaOptions options;
   read_generalized_alpha_keys(in, options);
   options.force_corrections = in["force_corrections"].get<bool>();
+  options.mean_directions = in["reaction_directions"] == "mean";
   options.penalty = in["penalty"].get<double>();
   options.scales = model.scales;
   return [options](const System& system) { return std::make_unique<NsgaDecoupled>(system, options); };

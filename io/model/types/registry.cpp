@@ -57,7 +57,9 @@ const std::vector<IntegratorType>& integrator_types() {
   static const std::vector<IntegratorType> kinds =
       joined<IntegratorType>({{nsga_decoupled_type()},
                               coupled_nsga_types(),
-                              {generalized_alpha_type(), event_driven_type(), moreau_jean_type(), static_type()}});
+                              {generalized_alpha_type(), event_driven_type(), moreau_jean_type()},
+                              explicit_types(),
+                              {static_type()}});
   return kinds;
 }
 

@@ -244,6 +244,7 @@ std::vector<IntegratorType> coupled_nsga_types();
 IntegratorType generalized_alpha_type();
 IntegratorType event_driven_type();
 IntegratorType moreau_jean_type();
+std::vector<IntegratorType> explicit_types();
 IntegratorType static_type();
 const std::vector<IntegratorType>& integrator_types();
 /// What the method of a checked "integrator" section takes and gives.

@@ -1,0 +1,446 @@
+#include "contact/law/cone_problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/index.hpp"
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+constexpr double proximal_share = 1e-11;  // of the mean diagonal of W, in the matrix of an iteration
+constexpr double sweep_share = 1e-13;     // the same in the Gauss-Seidel method
+constexpr double least_diagonal = 1e-14;  // of the largest, for the penalties
+constexpr int plain_iterations = 12, searched_iterations = 30, restarted_iterations = 20;
+constexpr int first_sweeps = 10, more_sweeps = 40, sweeps_per_test = 10;
+constexpr double start_share =
+    1e-3;  // of the tolerance: a worse start is corrected, since errors add up over the steps
+constexpr int search_halvings = 10;
+constexpr double search_decrease = 2e-2;
+constexpr int proximal_steps = 60, proximal_iterations = 25, final_iterations = 8;
+constexpr int most_proximal_iterations = 600;  // in all steps; solvable problems took 351 at most
+constexpr double proximal_fall = 0.25, proximal_growth = 5, smallest_proximal = 1e-6, try_without = 1e-3;
+
+double length(const double* x, int rows) { return rows == 1 ? std::abs(x[0]) : std::hypot(x[0], x[1]); }
+
+// The multipliers of a disc and its source over the parameter k = |c_T|/|s_T| of slip: (S + k) s_T = -q~ in the axes
+// of S, and s_N = (-q_N - W_NT s_T)/W_NN, or a constant without source.
+struct ContactCurve {
+  double eigenvalue[2] = {0, 0}, q[2] = {0, 0}, W_NT[2] = {0, 0};
+  double q_N = 0, W_NN = 1;
+  bool with_source = false;
+  double radius = 0, friction = 0;
+
+  double s_T(int i, double k) const { return q[i] != 0 ? -q[i] / (eigenvalue[i] + k) : 0.0; }
+  double s_N(double k) const { return with_source ? (-q_N - W_NT[0] * s_T(0, k) - W_NT[1] * s_T(1, k)) / W_NN : 0.0; }
+  // |s_T| - R
+  double excess(double k) const { return std::hypot(s_T(0, k), s_T(1, k)) - radius - friction * s_N(k); }
+};
+
+// The smallest bracket from the right of a root of the excess, then bisection. Returns k; 0 or nearly: stick.
+double find_slip(const ContactCurve& curve) {
+  const double scale = std::max(curve.eigenvalue[0], std::numeric_limits<double>::min());
+  const double k_0 = curve.eigenvalue[1] > 1e-14 * scale ? 0.0 : 1e-14 * scale;
+  if (curve.excess(k_0) <= 0) return k_0;
+  double high = scale;
+  while (curve.excess(high) > 0 && high < 1e300) high *= 4;
+  double low = k_0;
+  while (low == k_0) {
+    const double middle = high / 4;
+    if (middle <= k_0 || middle < 1e-18 * scale) break;
+    if (curve.excess(middle) > 0)
+      low = middle;
+    else
+      high = middle;
+  }
+  for (int i = 0; i < 200 && high - low > 4e-16 * high; ++i) {
+    const double middle = 0.5 * (low + high);
+    (curve.excess(middle) > 0 ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+void ConeProblem::reserve(int rows) {
+  const std::size_t n = at(rows);
+  for (Vector* x : {&p_, &u_, &rho_, &ds_, &trial_, &trial_u_, &trial_rho_, &start_, &shifted_q_, &previous_})
+    x->reserve(n);
+  for (Vector* x : {&J_, &shifted_}) x->reserve(n * n);
+  discs_.reserve(n);
+  disc_of_.reserve(n);
+  units_.reserve(n);
+  lu_.reserve(rows);
+}
+
+void ConeProblem::set(int rows, std::span<const Disc> discs) {
+  n_ = rows;
+  const std::size_t n = at(rows);
+  discs_.assign(discs.begin(), discs.end());
+  disc_of_.assign(n, -1);
+  for (std::size_t d = 0; d < discs_.size(); ++d)
+    for (int k = 0; k < discs_[d].rows; ++k) disc_of_[at(discs_[d].first + k)] = static_cast<int>(d);
+  // a normal row goes with the first disc of two or one rows that it feeds
+  units_.clear();
+  for (int i = 0; i < n_; ++i)
+    if (disc_of_[at(i)] < 0) units_.push_back({i, -1});
+  for (std::size_t d = 0; d < discs_.size(); ++d) {
+    const auto unit = std::find_if(units_.begin(), units_.end(), [&](const Unit& u) {
+      return u.normal >= 0 && u.normal == discs_[d].source && u.disc < 0;
+    });
+    if (unit != units_.end())
+      unit->disc = static_cast<int>(d);
+    else
+      units_.push_back({-1, static_cast<int>(d)});
+  }
+  for (Vector* x : {&p_, &u_, &rho_, &ds_, &trial_, &trial_u_, &trial_rho_, &start_, &shifted_q_, &previous_})
+    x->resize(n);
+}
+
+// Penalties and the shift of the diagonal.
+void ConeProblem::prepare(In W) {
+  const std::size_t n = at(n_);
+  double sum = 0, largest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    sum += W[i * n + i];
+    largest = std::max(largest, W[i * n + i]);
+  }
+  const double least = std::max(least_diagonal * largest, std::numeric_limits<double>::min());
+  for (std::size_t i = 0; i < n; ++i)
+    if (disc_of_[i] < 0) p_[i] = 1 / std::max(W[i * n + i], least);
+  for (const Disc& disc : discs_) {
+    const std::size_t f = at(disc.first);
+    const double mean = disc.rows == 1 ? W[f * n + f] : 0.5 * (W[f * n + f] + W[(f + 1) * n + f + 1]);
+    for (int k = 0; k < disc.rows; ++k) p_[f + at(k)] = 1 / std::max(mean, least);
+  }
+  shift_ = proximal_share * sum / static_cast<double>(std::max<std::size_t>(1, n));
+}
+
+void ConeProblem::rates(In W, In q, In s, Out u) const {
+  const std::size_t n = at(n_);
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += W[i * n + j] * s[j];
+    u[i] = q[i] + sum;
+  }
+}
+
+double ConeProblem::natural_defect(In s, In u) {
+  double largest = 0;
+  worst_ = -1;
+  const auto see = [&](int row, double defect) {
+    if (defect <= largest) return;
+    largest = defect;
+    worst_ = row;
+  };
+  for (int i = 0; i < n_; ++i) {
+    const std::size_t r = at(i);
+    if (disc_of_[r] >= 0) continue;
+    const double defect = std::abs(s[r] - std::max(0.0, s[r] - p_[r] * u[r])) / p_[r];
+    if (!(defect <= std::numeric_limits<double>::max())) {
+      worst_ = i;
+      return std::numeric_limits<double>::infinity();
+    }
+    see(i, defect);
+  }
+  for (const Disc& disc : discs_) {
+    const std::size_t f = at(disc.first);
+    double sigma[2] = {0, 0}, rest[2] = {0, 0};
+    for (int k = 0; k < disc.rows; ++k) sigma[k] = s[f + at(k)] - p_[f] * u[f + at(k)];
+    const double a = length(sigma, disc.rows), R = radius(disc, disc.source >= 0 ? s[at(disc.source)] : 0);
+    const double share = a > R ? R / a : 1;
+    for (int k = 0; k < disc.rows; ++k) rest[k] = s[f + at(k)] - share * sigma[k];
+    const double defect = length(rest, disc.rows) / p_[f];
+    if (!(defect <= std::numeric_limits<double>::max())) {
+      worst_ = disc.first;
+      return std::numeric_limits<double>::infinity();
+    }
+    see(disc.first, defect);
+  }
+  return largest;
+}
+
+double ConeProblem::defect(In W, In q, In s) {
+  prepare(W);
+  rates(W, q, s, u_);
+  return natural_defect(s, u_);
+}
+
+// rho, and with the matrix J_ = A + B W_r.
+void ConeProblem::evaluate(In s, In u, Out rho, In W, bool with_matrix) {
+  const std::size_t n = at(n_);
+  const auto set_rate_row = [&](std::size_t row) {
+    std::copy_n(W.begin() + static_cast<std::ptrdiff_t>(row * n), n, J_.begin() + static_cast<std::ptrdiff_t>(row * n));
+    J_[row * n + row] += shift_;
+  };
+  const auto set_open = [&](std::size_t row) {
+    rho[row] = s[row] / p_[row];
+    if (!with_matrix) return;
+    std::fill_n(J_.begin() + static_cast<std::ptrdiff_t>(row * n), n, 0.0);
+    J_[row * n + row] = 1 / p_[row];
+  };
+  const auto set_closed = [&](std::size_t row) {
+    rho[row] = u[row];
+    if (with_matrix) set_rate_row(row);
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    if (disc_of_[i] >= 0) continue;
+    if (s[i] - p_[i] * u[i] > 0)
+      set_closed(i);
+    else
+      set_open(i);
+  }
+  for (const Disc& disc : discs_) {
+    const std::size_t f = at(disc.first), m = at(disc.rows);
+    const double p = p_[f];
+    const double sigma_N = disc.source >= 0 ? s[at(disc.source)] - p_[at(disc.source)] * u[at(disc.source)] : 0.0;
+    const double R = radius(disc, sigma_N);
+    if (!(R > 0)) {
+      for (std::size_t k = 0; k < m; ++k) set_open(f + k);
+      continue;
+    }
+    double tau[2] = {0, 0};
+    for (std::size_t k = 0; k < m; ++k) tau[k] = s[f + k] - p * u[f + k];
+    const double a = length(tau, disc.rows);
+    if (a <= R) {
+      for (std::size_t k = 0; k < m; ++k) set_closed(f + k);
+      continue;
+    }
+    for (double& x : tau) x /= a;
+    for (std::size_t k = 0; k < m; ++k) rho[f + k] = (s[f + k] - R * tau[k]) / p;
+    if (!with_matrix) continue;
+    const double kappa = R / a;
+    const bool follows = disc.source >= 0 && sigma_N > 0;
+    const std::size_t N = follows ? at(disc.source) : 0;
+    for (std::size_t k = 0; k < m; ++k) {
+      double* const row = J_.data() + (f + k) * n;
+      const double along = follows ? disc.friction * tau[k] * p_[N] / p : 0;
+      for (std::size_t j = 0; j < n; ++j) row[j] = follows ? along * W[N * n + j] : 0.0;
+      if (follows) row[N] += along * shift_ - disc.friction * tau[k] / p;
+      row[f + k] += 1 / p;
+      for (std::size_t l = 0; l < m; ++l) {
+        const double part = kappa * ((k == l ? 1.0 : 0.0) - tau[k] * tau[l]);
+        if (m == 1) continue;  // a disc of one row has no other direction
+        for (std::size_t j = 0; j < n; ++j) row[j] += part * W[(f + l) * n + j];
+        row[f + l] += part * (shift_ - 1 / p);
+      }
+    }
+  }
+}
+
+bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iterations, Out s) {
+  const std::size_t n = at(n_);
+  J_.resize(n * n);
+  rates(W, q, s, u_);
+  for (int k = 0;; ++k) {
+    const double defect = natural_defect(s, u_);
+    if (defect <= (k == 0 ? start_share : 1.0) * tolerance) {
+      if (k > 0) refine(W, q, defect, s);
+      return true;
+    }
+    if (k == iterations) return false;
+    ++iterations_;
+    evaluate(s, u_, rho_, W, true);
+    if (!(lu_.factorise(J_, n_) > 0)) return false;
+    scale_into(-1.0, rho_, ds_);
+    lu_.solve(ds_);
+    if (!all_finite(ds_)) return false;
+    double share = 1;
+    if (search) {
+      const double before = dot(rho_, rho_);
+      for (int halving = 0; halving < search_halvings; ++halving) {
+        combine(1.0, s, share, ds_, trial_);
+        rates(W, q, trial_, trial_u_);
+        evaluate(trial_, trial_u_, trial_rho_, W, false);
+        if (dot(trial_rho_, trial_rho_) <= (1 - search_decrease * share) * before) break;
+        share *= 0.5;
+      }
+    }
+    axpy(share, ds_, s);
+    rates(W, q, s, u_);
+  }
+}
+
+// With the matrix at hand: takes back what the shift has left, which would add up over many steps.
+void ConeProblem::refine(In W, In q, double defect, Out s) {
+  evaluate(s, u_, rho_, W, false);
+  scale_into(-1.0, rho_, ds_);
+  lu_.solve(ds_);
+  combine(1.0, s, 1.0, ds_, trial_);
+  rates(W, q, trial_, trial_u_);
+  const int worst = worst_;
+  if (natural_defect(trial_, trial_u_) < defect) copy(trial_, s);
+  worst_ = worst;
+}
+
+// The exact solution of the rows of a unit, the other multipliers given.
+void ConeProblem::solve_unit(const Unit& unit, In W, In q, Out s) const {
+  const std::size_t n = at(n_);
+  const auto rate_of_others = [&](std::size_t row, const Disc* disc) {
+    double sum = q[row];
+    for (std::size_t j = 0; j < n; ++j) sum += W[row * n + j] * s[j];
+    if (unit.normal >= 0) sum -= W[row * n + at(unit.normal)] * s[at(unit.normal)];
+    if (disc != nullptr)
+      for (int k = 0; k < disc->rows; ++k) sum -= W[row * n + at(disc->first + k)] * s[at(disc->first + k)];
+    return sum;
+  };
+  const double shift = sweep_share / proximal_share * shift_;
+  const Disc* const disc = unit.disc >= 0 ? &discs_[at(unit.disc)] : nullptr;
+  ContactCurve curve;
+  std::size_t N = 0;
+  if (unit.normal >= 0) {
+    N = at(unit.normal);
+    curve.q_N = rate_of_others(N, disc);
+    curve.W_NN = W[N * n + N] + shift;
+    if (curve.q_N >= 0 || disc == nullptr) {
+      s[N] = curve.q_N < 0 ? -curve.q_N / curve.W_NN : 0.0;
+      if (disc == nullptr) return;
+    }
+    curve.with_source = curve.q_N < 0;
+  }
+  const std::size_t f = at(disc->first), m = at(disc->rows);
+  curve.radius = disc->radius;
+  curve.friction = curve.with_source ? disc->friction : 0;
+  if (unit.normal < 0 && disc->source >= 0) curve.radius = radius(*disc, s[at(disc->source)]);
+  double q_T[2] = {0, 0}, W_TN[2] = {0, 0}, W_NT[2] = {0, 0}, S[2][2] = {{0, 0}, {0, 0}};
+  for (std::size_t k = 0; k < m; ++k) {
+    q_T[k] = rate_of_others(f + k, disc);
+    if (curve.with_source) {
+      W_TN[k] = W[(f + k) * n + N];
+      W_NT[k] = W[N * n + f + k];
+      q_T[k] -= W_TN[k] * curve.q_N / curve.W_NN;
+    }
+  }
+  for (std::size_t k = 0; k < m; ++k)
+    for (std::size_t l = 0; l < m; ++l)
+      S[k][l] = W[(f + k) * n + f + l] + (k == l ? shift : 0.0) - W_TN[k] * W_NT[l] / curve.W_NN;
+  // axes of S
+  double axis[2][2] = {{1, 0}, {0, 1}};
+  curve.eigenvalue[0] = curve.eigenvalue[1] = S[0][0];
+  if (m == 2) {
+    const double mean = 0.5 * (S[0][0] + S[1][1]), half = 0.5 * (S[0][0] - S[1][1]), off = 0.5 * (S[0][1] + S[1][0]);
+    const double spread = std::hypot(half, off), angle = 0.5 * std::atan2(off, half);
+    curve.eigenvalue[0] = mean + spread;
+    curve.eigenvalue[1] = mean - spread;
+    axis[0][0] = axis[1][1] = std::cos(angle);
+    axis[0][1] = std::sin(angle);
+    axis[1][0] = -axis[0][1];
+  }
+  for (int i = 0; i < static_cast<int>(m); ++i) {
+    curve.q[i] = axis[i][0] * q_T[0] + axis[i][1] * q_T[1];
+    curve.W_NT[i] = axis[i][0] * W_NT[0] + axis[i][1] * W_NT[1];
+  }
+  const double k = curve.radius > 0 || curve.friction > 0 ? find_slip(curve) : -1;
+  for (std::size_t l = 0; l < m; ++l)
+    s[f + l] = k >= 0 ? axis[0][l] * curve.s_T(0, k) + axis[1][l] * curve.s_T(1, k) : 0.0;
+  if (unit.normal >= 0) s[N] = curve.with_source ? (k >= 0 ? curve.s_N(k) : -curve.q_N / curve.W_NN) : 0.0;
+}
+
+bool ConeProblem::sweep(In W, In q, double tolerance, int sweeps, Out s) {
+  for (int k = 1; k <= sweeps; ++k) {
+    for (const Unit& unit : units_) solve_unit(unit, W, q, s);
+    if (k % sweeps_per_test != 0) continue;
+    rates(W, q, s, u_);
+    if (natural_defect(s, u_) <= tolerance) return true;
+  }
+  return false;
+}
+
+bool ConeProblem::proximal_point(In W, In q, double tolerance, Out s) {
+  const std::size_t n = at(n_);
+  shifted_.resize(n * n);
+  const double shift = shift_;
+  const auto restore = [&] {
+    prepare(W);
+    shift_ = shift;
+  };
+  copy(s, start_);
+  double a = 1;
+  const int most = iterations_ + most_proximal_iterations;
+  for (int k = 0; k < proximal_steps && iterations_ < most; ++k) {
+    restore();
+    copy(W, shifted_);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double add = a / p_[i];
+      shifted_[i * n + i] += add;
+      shifted_q_[i] = q[i] - add * start_[i];
+    }
+    copy(start_, s);
+    prepare(shifted_);
+    if (!newton(shifted_, shifted_q_, tolerance, k % 2 == 0, proximal_iterations, s)) {
+      a *= proximal_growth;
+      continue;
+    }
+    copy(s, start_);
+    restore();
+    rates(W, q, s, u_);
+    if (natural_defect(s, u_) <= tolerance) return true;
+    a = std::max(proximal_fall * a, smallest_proximal);
+    if (a < try_without) {
+      if (newton(W, q, tolerance, false, final_iterations, s)) return true;
+      copy(start_, s);
+    }
+  }
+  restore();
+  return false;
+}
+
+// Open contacts are decided by sigma_N, never by what rounding has left of s_N, and discs are not left.
+void ConeProblem::clean(In W, In q, Out s) {
+  rates(W, q, s, u_);
+  for (int i = 0; i < n_; ++i)
+    if (disc_of_[at(i)] < 0 && !(s[at(i)] - p_[at(i)] * u_[at(i)] > 0 && s[at(i)] > 0)) s[at(i)] = 0;
+  for (const Disc& disc : discs_) {
+    double* const x = s.data() + disc.first;
+    const double R = radius(disc, disc.source >= 0 ? s[at(disc.source)] : 0), a = length(x, disc.rows);
+    if (a > R)
+      for (int k = 0; k < disc.rows; ++k) x[k] *= R / a;
+  }
+}
+
+ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s) {
+  Result result;
+  iterations_ = 0;
+  prepare(W);
+  copy(s, previous_);
+  const auto from = [&](In start) {
+    copy(start, s);
+    return s;
+  };
+  const auto solved = [&] {
+    result.stage = 1;
+    if (newton(W, q, tolerance, false, plain_iterations, s)) return true;
+    result.stage = 2;
+    if (newton(W, q, tolerance, true, searched_iterations, from(previous_))) return true;
+    result.stage = 3;
+    set_zero(previous_);
+    for (const int sweeps : {first_sweeps, more_sweeps}) {
+      if (sweep(W, q, tolerance, sweeps, from(previous_))) return true;
+      copy(s, previous_);
+      if (newton(W, q, tolerance, false, restarted_iterations, s)) return true;
+      if (newton(W, q, tolerance, true, restarted_iterations, from(previous_))) return true;
+    }
+    result.stage = 4;
+    return proximal_point(W, q, tolerance, from(previous_));
+  };
+  result.solved = solved();
+  result.iterations = iterations_;
+  if (result.solved)
+    clean(W, q, s);
+  else
+    result.worst = worst_;
+  return result;
+}
+
+void ConeProblem::linearise(In W, In q, In s, Out rho, Out J) {
+  prepare(W);
+  J_.resize(at(n_) * at(n_));
+  rates(W, q, s, u_);
+  evaluate(s, u_, rho, W, true);
+  copy(J_, J);
+}
+
+}  // namespace carom

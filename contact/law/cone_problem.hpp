@@ -1,0 +1,102 @@
+// ConeProblem: unilateral contact and Coulomb friction of one island of condensed rows.
+//
+//   c = q + W s
+//   normal rows:  0 <= c_N  perp  s_N >= 0
+//   discs:        -c_T in the normal cone at s_T of the disc |s_T| <= R,   R = radius + friction s_source
+//
+// With sigma = s - p c, p_N = 1/W_NN and p_T = 2/tr W_TT, the law of a contact is a semi-smooth system
+// A ds + B dc = -rho, scaled so that the rows of what is closed are the rates [Alart, Curnier, A mixed formulation for
+// frictional contact problems prone to Newton like solution methods, CMAME 92 (1991) 353]:
+//
+//                rho                          A                                        B
+//   open         s/p                          1/p                                      0
+//   closed: N    c_N                          0                                        1
+//   stick:  T    c_T                          0                                        1
+//   slip:   T    (s_T - R(sigma_N) tau)/p_T   A_TT = (1 - kappa P)/p_T                 B_TT = kappa P
+//                                             A_TN = -friction tau/p_T                 B_TN = friction tau p_N/p_T
+//
+// tau = sigma_T/|sigma_T|, P = 1 - tau tau^T, kappa = R/|sigma_T|. An iteration solves (A + B W_r) ds = -rho with
+// W_r = W + 1e-11 mean(diag W) 1, a proximal step, so that redundant rows do no harm. Newton's method alone does not
+// always converge; solve() goes up a ladder until a stage succeeds:
+//
+//   1  Newton's method, 12 iterations (nearly all problems of time stepping)
+//   2  the same with a line search on |rho|^2, 30 iterations
+//   3  10 and then 40 more sweeps of a Gauss-Seidel method with exact solutions of each contact, which give starts
+//   4  proximal point: W + a D, q - a D s_k with D = diag W; a falls on success and grows on failure
+//
+// The problem of a single contact is solved with certainty if W is positive definite: with S the Schur complement,
+// s_T(k) = -(S + k)^-1 q~ and |s_T(k)| = R(s_N(k)) has a root k >= 0 unless the contact sticks. Several contacts with
+// large friction may have no solution, or several (Painleve).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/types.hpp"
+#include "core/linear/dense_lu.hpp"
+
+namespace carom {
+
+enum class SlipState : std::uint8_t { open, stick, slip };
+
+class ConeProblem {
+ public:
+  struct Disc {
+    int first = 0;        ///< its first row
+    int rows = 2;         ///< 1 or 2
+    int source = -1;      ///< normal row whose multiplier the radius follows; -1: none
+    double friction = 0;  ///< radius over that multiplier
+    double radius = 0;    ///< constant part of the radius
+  };
+  struct Result {
+    bool solved = false;
+    int stage = 0;       ///< of the ladder, from 1
+    int iterations = 0;  ///< of Newton's method, in all stages
+    int worst = -1;      ///< row of the largest defect, if the problem is not solved
+  };
+
+  /// Memory for problems of so many rows.
+  void reserve(int rows);
+  /// The rows of the problem: those of the discs, and normal rows, which are all others.
+  void set(int rows, std::span<const Disc> discs);
+  /// W: rows x rows, row-major; q: one value per row; s: multipliers, the start and the solution. `tolerance`: of the
+  /// defects of all rows, in the unit of q. In a solution the multipliers of open contacts are zero to the bit, and
+  /// those of discs do not leave them.
+  Result solve(In W, In q, double tolerance, Out s);
+  /// p of a row in the last problem.
+  double penalty(int row) const { return p_[static_cast<std::size_t>(row)]; }
+  /// The largest defect of a row in the unit of q: |s - projection of (s - p c)|/p.
+  double defect(In W, In q, In s);
+  /// rho and A + B W_r at s (rows and rows x rows entries).
+  void linearise(In W, In q, In s, Out rho, Out J);
+
+ private:
+  struct Unit {  // a step of the Gauss-Seidel method: a normal row with one disc, or one of them alone
+    int normal, disc;
+  };
+
+  void prepare(In W);
+  void rates(In W, In q, In s, Out u) const;
+  double radius(const Disc& disc, double source) const {
+    return disc.radius + disc.friction * (source > 0 ? source : 0.0);
+  }
+  double natural_defect(In s, In u);
+  void evaluate(In s, In u, Out rho, In W, bool with_matrix);
+  bool newton(In W, In q, double tolerance, bool search, int iterations, Out s);
+  void refine(In W, In q, double defect, Out s);
+  bool sweep(In W, In q, double tolerance, int sweeps, Out s);
+  bool proximal_point(In W, In q, double tolerance, Out s);
+  void solve_unit(const Unit& unit, In W, In q, Out s) const;
+  void clean(In W, In q, Out s);
+
+  int n_ = 0, iterations_ = 0, worst_ = -1;
+  std::vector<Disc> discs_;
+  std::vector<int> disc_of_;  // per row; -1: normal
+  std::vector<Unit> units_;
+  double shift_ = 0;  // of the diagonal of W_r
+  Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, previous_;
+  DenseLu lu_;
+};
+
+}  // namespace carom

@@ -1,0 +1,97 @@
+// FrictionSet: active set, slip states and multipliers of the contacts of one sub-problem that has tangential rows.
+//
+// Where ContactSet evaluates the active set once per iteration of Newton's method, a FrictionSet has the
+// complementarity and Coulomb's law of all contacts at hand solved to the end in every iteration (ConeProblem), on the
+// linearised rows: contacts may open, stick and slip within one linear solve, and the outer iteration is that of a
+// smooth problem. The contacts at hand are those that wanted to close in some iteration of the solve so far; their
+// number only grows, so that nothing can cycle. Whether a contact is closed follows from sigma_N = s_N - p c_N > 0.
+//
+// Contacts without friction in the same model are contacts with discs of radius zero, which have no tangential rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "contact/law/cone_problem.hpp"
+#include "core/linear/delassus.hpp"
+#include "core/mechanics/system.hpp"
+
+namespace carom {
+
+class FrictionSet final : public CondensedLaw {
+ public:
+  using Flags = std::vector<std::uint8_t>;
+
+  explicit FrictionSet(const System& system);
+
+  /// Weights over which the rows are lengths (one per conditional row; empty: 1).
+  void measure(In weights) { weights_.assign(weights.begin(), weights.end()); }
+  /// A solve begins. All flags are per conditional row and read at normal rows: `candidates`, which may close (null:
+  /// all); `held`, which were closed before (null: none); `frictionless`, whose friction is left out (null: none).
+  void begin(const Flags* candidates, const Flags* held, const Flags* frictionless);
+  /// Multipliers near which the first linear system's solution may lie, those of the step before (one per conditional
+  /// row, times `factor`): where the iteration of the first cone problem starts.
+  void guess(In multipliers, double factor);
+  /// Evaluates the set from the row values c (one per conditional row); `penalty` and `band` as in ContactSet::update.
+  /// Returns the number of contacts that closed or opened.
+  int update(In c, double penalty, double band);
+  /// What the law leaves, (s - projection of (s - p c))/p, in the order of working_rows().
+  void defects(In c, Out defects) const;
+  /// Whether one of these defects of tangential rows exceeds the tolerance; true at most once in a solve.
+  bool creeps(In defects, double tolerance);
+  /// Of the next solve(), in the unit of c.
+  void set_tolerance(double tolerance) { tolerance_ = tolerance; }
+  bool solve(std::span<const std::size_t> rows, In D, In b, Out l) override;
+  /// The normal row of a contact for which the last solve() found no solution; -1: none.
+  int failed_row() const { return failed_row_; }
+
+  /// Rows of the contacts at hand, ascending; add_increment adds in this order.
+  std::span<const int> working_rows() const { return working_rows_; }
+  /// Rows of the closed contacts, ascending: the normal and the tangential ones.
+  std::span<const int> active_rows() const { return active_rows_; }
+  /// Per conditional row: 1 for closed normal rows, a SlipState for tangential rows.
+  const Flags& flags() const { return flags_; }
+  Vector& multipliers() { return multipliers_; }
+  const Vector& multipliers() const { return multipliers_; }
+  void add_increment(In increments);
+  /// The projections of s - p c, which estimate the multipliers to come.
+  void augmented(In c, Out s) const;
+  /// Problems solved by each stage of the ladder (ConeProblem), from 1.
+  const std::array<long, 5>& stages() const { return stages_; }
+
+ private:
+  struct Contact {
+    int row;   // its normal row, among the conditional rows
+    int rows;  // tangential ones
+    double friction;
+    bool working = false, frictionless = false;
+  };
+
+  double weight(int i) const { return weights_.empty() ? 1 : weights_[at(i)]; }
+  double p(int i, double penalty) const { return p_[at(i)] > 0 ? p_[at(i)] : penalty / (weight(i) * weight(i)); }
+  const Contact& contact_of(int row) const;
+  int tangential(const Contact& c) const { return c.frictionless ? 0 : c.rows; }
+
+  int first_ = 0;
+  std::vector<Contact> contacts_;
+  const Flags *candidates_ = nullptr, *held_ = nullptr;
+  Flags flags_;
+  std::vector<int> working_rows_, active_rows_;
+  Vector multipliers_;
+  Vector weights_;
+  Vector p_;  // of the last linear systems; 0: not known yet
+  double penalty_ = 1, tolerance_ = 0;
+  int updates_ = 0, failed_row_ = -1;
+
+  ConeProblem cone_;
+  std::vector<ConeProblem::Disc> discs_;
+  Vector q_, s_;
+  std::array<long, 5> stages_{};
+  bool refined_ = false;  // creeps() was true
+  bool guessed_ = false;  // the next solve() starts from guess_
+  Vector guess_;
+};
+
+}  // namespace carom

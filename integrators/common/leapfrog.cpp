@@ -1,0 +1,233 @@
+#include "integrators/common/leapfrog.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/base/vector_ops.hpp"
+#include "core/lie/so3.hpp"
+#include "core/mechanics/element_frequency.hpp"
+#include "integrators/common/failure.hpp"
+
+namespace carom {
+
+namespace {
+
+constexpr double rounding = 1e-6;  // of Rayleigh's quotient
+constexpr double rest = 1e-12;     // kinetic energy of the model's mass and speed below which quotients are rounding
+constexpr double turned_back = 1.5, largest_growth = 3;  // of the energies
+
+// An upper bound of the highest angular frequency (core/mechanics/element_frequency.hpp).
+double element_bound(const System& system, In q, double t) {
+  double squares = 0;
+  for (const BlockFrequency& f : element_frequencies(system, q, t)) squares += f.omega * f.omega;
+  return std::sqrt(squares);
+}
+
+Vec3 part(In x, int first) { return {x[at(first)], x[at(first + 1)], x[at(first + 2)]}; }
+void set_part(Out x, int first, const Vec3& value) {
+  for (int i = 0; i < 3; ++i) x[at(first + i)] = value[i];
+}
+
+}  // namespace
+
+Leapfrog::Leapfrog(const System& system, MethodInfo info, const LeapfrogOptions& options)
+    : Integrator(system, std::move(info), options.scales, {.constraint_tolerance = options.constraint_tolerance}),
+      options_(options),
+      mass_(system),
+      impulses_(system, mass_) {
+  const std::size_t n = at(system.size()), rows = at(system.rows());
+  for (Vector* x : {&w_, &d_, &a_, &a_int_, &f_, &p_, &p_next_, &zero_, &v_before_}) x->assign(n, 0.0);
+  for (Vector* x : {&gaps_, &forces_, &jumps_, &biases_}) x->assign(rows, 0.0);
+  for (Vector* x : {&c_, &r_, &s_}) x->reserve(rows);
+  list_.reserve(rows);
+  stages_.reserve(2);
+}
+
+std::vector<Integrator::Objection> Leapfrog::objections(const State& start, double h) {
+  std::vector<Objection> found;
+  if (const int e = mass_.massless(); e >= 0) {
+    found.push_back({"", e,
+                     "expected a mass: " + system().equation_name(e) + " has none, and \"" + info().name +
+                         "\" divides forces by lumped masses"});
+    return found;
+  }
+  if (!mass_.has_frame_inertias())
+    found.push_back({"", system().dofs().rotating_frames().front().equation,
+                     "expected frames whose rotation and translation have masses of their own: \"" + info().name +
+                         "\" does not couple them"});
+  if (options_.force_step) return found;
+  if (!system().velocity_dependent() && h <= omega_h_limit() / element_bound(system(), start.q, start.t)) return found;
+  const StableStep stable = *find_stable_step(start);
+  if (h > stable.largest) {
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "expected at most %.6g, the largest stable step of \"%s\" at the start (highest angular frequency "
+                  "%.6g), got %.6g; \"force_step\": true tries it nevertheless",
+                  stable.largest, info().name.c_str(), stable.omega, h);
+    found.push_back({"/integrator/step", -1, text});
+  }
+  return found;
+}
+
+std::optional<StableStep> Leapfrog::find_stable_step(const State& state) const {
+  return stable_step(system(), mass_, scales(), state.q, state.v, state.t, omega_h_limit());
+}
+
+bool Leapfrog::fail(StepReport& report, FailureReason reason, int subproblem) const {
+  mark_failed(report, subproblem, reason);
+  return false;
+}
+
+bool Leapfrog::begin(State& state, double h, StepReport& report) {
+  clear(state, h);
+  if (mass_.massless() >= 0) {
+    fail(report, FailureReason::singular_matrix);
+    report.worst_equation = mass_.massless();
+    return false;
+  }
+  mark_touching(state);
+  if (!evaluate(state.q, state.v, state.t, report)) return false;
+  const std::size_t n = at(system().size());
+  state.history = {{"half_velocity", Vector(n, 0.0)}, {"internal_acceleration", a_int_}, {"energy", Vector(3, 0.0)}};
+  return true;
+}
+
+bool Leapfrog::evaluate(In q, In v, double t, StepReport& report) {
+  if (!mass_.update(q)) return fail(report, FailureReason::indefinite_mass);
+  system().forces(q, v, t, force_internal, a_int_);
+  mass_.solve(a_int_, a_int_);
+  system().forces(q, v, t, force_all & ~force_internal, f_);
+  mass_.solve(f_, f_);
+  combine(1.0, a_int_, 1.0, f_, a_);
+  if (has_frames()) add_gyroscopic(-1.0, v, a_);
+  return all_finite(a_) || fail(report, FailureReason::not_finite);
+}
+
+void Leapfrog::add_gyroscopic(double sign, In v, Out a) const {
+  const auto frames = system().dofs().rotating_frames();
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const LumpedMass::Group& g = mass_.of_frame(i);
+    const Vec3 Omega = part(v, frames[i].equation), moment = -Omega.cross(Vec3(g.M * Omega));
+    set_part(a, frames[i].equation, part(a, frames[i].equation) + sign * Vec3(g.inverse * moment));
+  }
+}
+
+void Leapfrog::frame_momenta(In x, Out y) const {
+  const auto frames = system().dofs().rotating_frames();
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    set_part(y, frames[i].equation, mass_.of_frame(i).M * part(x, frames[i].equation));
+}
+
+void Leapfrog::frame_velocities(In p, Out v) const {
+  const auto frames = system().dofs().rotating_frames();
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    set_part(v, frames[i].equation, mass_.of_frame(i).inverse * part(p, frames[i].equation));
+}
+
+void Leapfrog::transport(double h, In w, In x, Out y) const {
+  for (const DofMap::Frame& f : system().dofs().rotating_frames())
+    set_part(y, f.equation, so3::exp(Vec3(h * part(w, f.equation))).transpose() * part(x, f.equation));
+}
+
+bool Leapfrog::find_half_rotations(In p, double h, Out w) {
+  const auto frames = system().dofs().rotating_frames();
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const LumpedMass::Group& g = mass_.of_frame(i);
+    const Mat3 J = g.M;
+    const Vec3 momentum = part(p, frames[i].equation);
+    Vec3 Omega = g.inverse * momentum;
+    bool converged = false;
+    for (int k = 0; k < 20 && !converged; ++k) {
+      const Vec3 theta = 0.5 * h * Omega, turned = so3::exp(theta).transpose() * momentum;
+      const Vec3 residual = J * Omega - turned;
+      const Mat3 tangent = J - 0.5 * h * so3::hat(turned) * so3::tangent(theta);
+      const Vec3 correction = tangent.partialPivLu().solve(residual);
+      Omega -= correction;
+      converged = correction.norm() <= 4e-16 * Omega.norm() || residual.isZero(0) ||
+                  (k > 2 && correction.norm() <= 1e-14 * Omega.norm());
+    }
+    if (!converged) return false;
+    set_part(w, frames[i].equation, Omega);
+  }
+  return true;
+}
+
+double Leapfrog::rate_at_rest(int row, In q, double t) const {
+  return system().row_block(row).traits().moving ? system().row_rate(row, q, zero_, t) : 0.0;
+}
+
+bool Leapfrog::split(In change, In q, In w, double t, double h) {
+  set_zero(forces_);
+  set_zero(jumps_);
+  if (list_.empty()) return false;
+  system().biases(q, w, t, bilateral_rows | unilateral_rows, biases_);
+  for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = impulses_.rate(i, change) + h * biases_[at(list_[i])];
+  s_ = r_;
+  if (!impulses_.solve(c_, 0, s_)) std::fill(s_.begin(), s_.end(), 0.0);
+  bool impact = false;
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const std::size_t row = at(list_[i]);
+    const double reaction = list_[i] < system().bilateral() ? s_[i] : std::min(s_[i], r_[i]);
+    forces_[row] = reaction / h;
+    jumps_[row] = r_[i] - reaction;
+    impact = impact || jumps_[row] != 0;
+  }
+  return impact;
+}
+
+bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, double h, In forces, double row_work,
+                     StepReport& report) {
+  const In q = end.q, a = end.acceleration;
+  end.history[energy].values = start.history[energy].values;
+  // Rayleigh's quotient along the motion
+  if (system().constant_mass() && system().has_forces(force_internal)) {
+    combine(1.0, a_int_, -1.0, start.history[internal].values, d_);
+    const double size = mass_.product(w, w), work = mass_.product(w, d_);
+    const double largest_quotient = omega_h_limit() * omega_h_limit() * (1 + rounding);
+    const double floor = rest * scales().mass * scales().speed * scales().speed;
+    if (size > floor && -h * work > largest_quotient * size) {
+      fail(report, FailureReason::unstable_step);
+      // halves would let the motion grow again where the step grows back
+      report.retry = !options_.force_step;
+      report.failed_item = system().element_of_largest_gain(start.q, start.v, q, v, start.t + h);
+      return false;
+    }
+  }
+  if (!guard().on()) return true;
+  const double now = stored(a, h), before = stored(a_start, h);
+  const double terms = 2 * std::sqrt(mass_.product(a, a) * scales().mass);
+  if (!guard().explains(start, q, v, h, forces, row_work, terms, now - before)) {
+    guard().blame(report, -1, start, q, v, start.t + h);
+    return false;
+  }
+  // growth of T + V so far, its lowest value, and the largest energies without it
+  const EnergyPoint &first = *guard().step_end(), &last = *guard().motion_end();
+  Vector& record = end.history[energy].values;
+  record[0] +=
+      sum(last.energies) - sum(first.energies) - 0.5 * h * (first.powers.given() + last.powers.given()) - row_work;
+  record[1] = std::min(record[1], record[0]);
+  const double grown = record[0] - record[1];
+  record[2] = std::max(record[2], guard().size(last.energies) - grown);
+  const bool has_grown = grown > largest_growth * record[2];
+  if (last.energies.kinetic + now < -turned_back * guard().energies() || has_grown) {
+    fail(report, FailureReason::unstable_step);
+    if (has_grown) report.retry = false;  // earlier steps are wrong, which halves do not mend
+    report.failed_item = system().element_of_largest_gain(start.q, start.v, q, v, start.t + h);
+    return false;
+  }
+  return true;
+}
+
+void Leapfrog::measure_gaps(In q, double t, const std::vector<std::uint8_t>& closed, StepReport& report) {
+  if (system().rows() == 0) return;
+  const std::size_t n_b = at(system().bilateral());
+  if (n_b > 0) system().gaps(q, t, bilateral_rows, gaps_);
+  report.position_residual = max_abs(In(gaps_).first(n_b));
+  for (std::size_t i = n_b; i < gaps_.size(); ++i) {
+    report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
+    if (closed[i - n_b] != 0) report.position_residual = std::max(report.position_residual, std::abs(gaps_[i]));
+  }
+}
+
+}  // namespace carom

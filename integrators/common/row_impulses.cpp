@@ -1,0 +1,238 @@
+#include "integrators/common/row_impulses.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+constexpr int free_changes = 50;  // exchanges of all wrong rows before the least-index rule
+}
+
+RowImpulses::RowImpulses(const System& system, const LumpedMass& mass) : system_(&system), mass_(&mass) {
+  representative_.resize(at(system.size()));
+  for (std::size_t e = 0; e < representative_.size(); ++e) {
+    const int group = mass.group_of(static_cast<int>(e));
+    representative_[e] = group < 0 ? static_cast<int>(e) : mass.groups()[at(group)].equations.front();
+  }
+  owner_.assign(representative_.size(), -1);
+  listed_.reserve(at(system.rows()));
+  seen_.reserve(at(free_changes) + 1);
+  coupled_.reserve(at(system.rows()));
+  active_.reserve(at(system.rows()));
+  in_set_.reserve(at(system.rows()));
+  b_.reserve(at(system.rows()));
+}
+
+void RowImpulses::set_rows(std::span<const int> rows, In q_joints, In q, double t, const StepStart* start) {
+  listed_.assign(rows.begin(), rows.end());
+  if (rows_.size() < listed_.size()) rows_.resize(listed_.size());
+  coupled_.clear();
+  for (std::size_t i = 0; i < listed_.size(); ++i) {
+    Row& row = rows_[i];
+    system_->row_gradient(listed_[i], listed_[i] < system_->bilateral() ? q_joints : q, t, nullptr, row.G, start);
+    row.single = true;
+    for (const int e : row.G.equation) {
+      int& owner = owner_[at(representative_[at(e)])];
+      const int me = static_cast<int>(i);
+      if (owner != me) owner = owner == -1 ? me : -2;
+    }
+  }
+  for (std::size_t i = 0; i < listed_.size(); ++i)
+    for (const int e : rows_[i].G.equation)
+      if (owner_[at(representative_[at(e)])] == -2) rows_[i].single = false;
+  for (std::size_t i = 0; i < listed_.size(); ++i) {
+    for (const int e : rows_[i].G.equation) owner_[at(representative_[at(e)])] = -1;
+    if (!rows_[i].single) coupled_.push_back(i);
+  }
+  if (!coupled_.empty() && !analysed_) {
+    // the pattern of M: its groups are the components
+    SparsePattern pattern;
+    const std::size_t n = representative_.size();
+    pattern.rows = pattern.cols = static_cast<int>(n);
+    for (std::size_t e = 0; e < n; ++e) {
+      const int group = mass_->group_of(static_cast<int>(e));
+      if (group < 0)
+        pattern.column.push_back(static_cast<int>(e));
+      else
+        for (const int other : mass_->groups()[at(group)].equations) pattern.column.push_back(other);
+      pattern.row_start.push_back(pattern.nonzeros());
+    }
+    delassus_.analyse(pattern, at(system_->rows()));
+    velocity_.assign(n, 0.0);
+    analysed_ = true;
+  }
+  find_columns();
+}
+
+// M^-1 G^T of every listed row; of uncoupled rows only H_ii.
+void RowImpulses::find_columns() {
+  for (std::size_t i = 0; i < listed_.size(); ++i) {
+    Row& row = rows_[i];
+    const SparseRow& G = row.G;
+    if (row.single) {
+      row.H = 0;
+      for (std::size_t k = 0; k < G.equation.size(); ++k) {
+        const int e = G.equation[k], group = mass_->group_of(e);
+        if (group < 0) {
+          row.H += G.value[k] * G.value[k] * mass_->inverse(e);
+          continue;
+        }
+        const LumpedMass::Group& g = mass_->groups()[at(group)];
+        const auto place = [&](int equation) {
+          return std::lower_bound(g.equations.begin(), g.equations.end(), equation) - g.equations.begin();
+        };
+        for (std::size_t l = 0; l < G.equation.size(); ++l)
+          if (mass_->group_of(G.equation[l]) == group)
+            row.H += G.value[k] * G.value[l] * g.inverse(place(e), place(G.equation[l]));
+      }
+      continue;
+    }
+    row.F = G;
+    row.parts.clear();
+    row.column.clear();
+    for (std::size_t k = 0; k < G.equation.size(); ++k) {
+      const int e = G.equation[k], component = delassus_.components().of(e), group = mass_->group_of(e);
+      auto part = std::find_if(row.parts.begin(), row.parts.end(),
+                               [&](const CondensedRow::Part& p) { return p.component == component; });
+      const std::span<const int> equations = delassus_.components().equations(component);
+      if (part == row.parts.end()) {
+        row.parts.push_back({component, row.column.size()});
+        row.column.resize(row.column.size() + equations.size(), 0.0);
+        part = row.parts.end() - 1;
+      }
+      double* const column = row.column.data() + part->first;
+      if (group < 0) {
+        column[0] += mass_->inverse(e) * G.value[k];
+        continue;
+      }
+      const Eigen::MatrixXd& inverse = mass_->groups()[at(group)].inverse;
+      const auto place = static_cast<Eigen::Index>(delassus_.components().place(e));
+      for (std::size_t j = 0; j < equations.size(); ++j)
+        column[j] += inverse(static_cast<Eigen::Index>(j), place) * G.value[k];
+    }
+  }
+}
+
+void RowImpulses::add_velocity(double factor, In r, Out v) const {
+  for (std::size_t i = 0; i < listed_.size(); ++i) {
+    if (r[i] == 0) continue;
+    const Row& row = rows_[i];
+    if (!row.single) {
+      delassus_.add_column(row, factor * r[i], v);
+      continue;
+    }
+    for (std::size_t k = 0; k < row.G.equation.size(); ++k) {
+      const int e = row.G.equation[k], group = mass_->group_of(e);
+      if (group < 0) {
+        v[at(e)] += factor * r[i] * row.G.value[k] * mass_->inverse(e);
+        continue;
+      }
+      const LumpedMass::Group& g = mass_->groups()[at(group)];
+      const auto place = std::lower_bound(g.equations.begin(), g.equations.end(), e) - g.equations.begin();
+      for (std::size_t j = 0; j < g.equations.size(); ++j)
+        v[at(g.equations[j])] += factor * r[i] * row.G.value[k] * g.inverse(static_cast<Eigen::Index>(j), place);
+    }
+  }
+}
+
+void RowImpulses::add_reaction(double factor, In r, Out f) const {
+  for (std::size_t i = 0; i < listed_.size(); ++i) {
+    const SparseRow& G = rows_[i].G;
+    if (r[i] == 0) continue;
+    for (std::size_t k = 0; k < G.equation.size(); ++k) f[at(G.equation[k])] += factor * r[i] * G.value[k];
+  }
+}
+
+double RowImpulses::rate(std::size_t listed, In v) const {
+  const SparseRow& G = rows_[listed].G;
+  double sum = 0;
+  for (std::size_t k = 0; k < G.equation.size(); ++k) sum += G.value[k] * v[at(G.equation[k])];
+  return sum;
+}
+
+bool RowImpulses::solve(In c_0, double roundoff, Out r) {
+  iterations_ = listed_.empty() ? 0 : 1;
+  set_changes_ = 0;
+  redundant_ = false;
+  const int n_b = system_->bilateral();
+  for (std::size_t i = 0; i < listed_.size(); ++i) {
+    if (!rows_[i].single) continue;
+    const bool bilateral = listed_[i] < n_b;
+    // nothing that moves: the row cannot act
+    if (!(rows_[i].H > 0)) {
+      r[i] = 0;
+      continue;
+    }
+    const bool held = r[i] > 0;
+    r[i] = bilateral || c_0[i] < (held ? 0 : -roundoff) ? -c_0[i] / rows_[i].H : 0.0;
+  }
+  return coupled_.empty() || solve_coupled(c_0, roundoff, r);
+}
+
+bool RowImpulses::solve_coupled(In c_0, double roundoff, Out r) {
+  const int n_b = system_->bilateral();
+  const std::size_t count = coupled_.size();
+  in_set_.assign(count, 0);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t i = coupled_[k];
+    in_set_[k] = listed_[i] < n_b || r[i] > 0 || c_0[i] < -roundoff ? 1 : 0;
+  }
+  const int most = free_changes + 10 * static_cast<int>(count) * static_cast<int>(std::min<std::size_t>(count, 100));
+  seen_.clear();
+  bool careful = false;
+  for (iterations_ = 1; iterations_ <= most; ++iterations_) {
+    active_.clear();
+    b_.clear();
+    std::uint64_t hash = 14695981039346656037U;
+    for (std::size_t k = 0; k < count; ++k) {
+      r[coupled_[k]] = 0;
+      if (in_set_[k] == 0) continue;
+      active_.push_back(&rows_[coupled_[k]]);
+      b_.push_back(-c_0[coupled_[k]]);
+      hash = (hash ^ k) * 1099511628211U;
+    }
+    if (std::find(seen_.begin(), seen_.end(), hash) != seen_.end() || iterations_ > free_changes) careful = true;
+    if (!careful) seen_.push_back(hash);
+    if (!active_.empty()) {
+      if (!delassus_.factorise(active_)) return false;
+      redundant_ = redundant_ || delassus_.regularised();
+      delassus_.solve(b_);
+    }
+    double largest = 0;
+    for (std::size_t k = 0, a = 0; k < count; ++k)
+      if (in_set_[k] != 0) {
+        r[coupled_[k]] = b_[a++];
+        largest = std::max(largest, std::abs(r[coupled_[k]]));
+      }
+    if (!std::isfinite(largest)) return false;
+
+    // c of the rows outside of the set
+    for (const std::size_t i : coupled_)
+      if (r[i] != 0) delassus_.add_column(rows_[i], r[i], velocity_);
+    bool changed = false;
+    for (std::size_t k = 0; k < count && !(careful && changed); ++k) {
+      const std::size_t i = coupled_[k];
+      if (listed_[i] < n_b) continue;
+      const bool wrong = in_set_[k] != 0 ? r[i] < -1e-14 * largest : c_0[i] + rate(i, velocity_) < -roundoff;
+      if (!wrong) continue;
+      in_set_[k] = in_set_[k] != 0 ? 0 : 1;
+      changed = true;
+      ++set_changes_;
+    }
+    for (const std::size_t i : coupled_)
+      if (r[i] != 0)
+        for (const CondensedRow::Part& part : rows_[i].parts)
+          for (const int e : delassus_.components().equations(part.component)) velocity_[at(e)] = 0;
+    if (!changed) {
+      for (const std::size_t i : coupled_)
+        if (listed_[i] >= n_b) r[i] = std::max(0.0, r[i]);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace carom

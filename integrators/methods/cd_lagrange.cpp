@@ -1,0 +1,202 @@
+#include "integrators/methods/cd_lagrange.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
+
+namespace carom {
+
+MethodInfo CdLagrange::method_info() {
+  return {.name = "cd_lagrange",
+          .subproblems = {"impulse"},
+          .exact_positions = false,
+          .accelerations = false,
+          .explicit_step = true,
+          .lumped_mass = true};
+}
+
+double CdLagrange::stability_limit(double rho) {
+  return std::sqrt(12 * (1 + rho) * (2 - rho) / (10 - 5 * rho + rho * rho));
+}
+
+CdLagrange::CdLagrange(const System& system, const CdLagrangeOptions& options)
+    : Leapfrog(system, method_info(), options), rho_(options.rho_bifurcation) {
+  alpha_m_ = (2 * rho_ - 1) / (1 + rho_);
+  gamma_ = 1.5 - alpha_m_;
+  beta_ = (5 - 3 * rho_) / ((1 + rho_) * (1 + rho_) * (2 - rho_));
+  q_.assign(at(system.dofs().configuration_size()), 0.0);
+  w_next_.assign(at(system.size()), 0.0);
+  w_free_ = w_next_;
+  closed_.assign(at(system.conditional()), 0);
+  offset_.reserve(at(system.rows()));
+}
+
+bool CdLagrange::initialise(State& state, double h, StepReport& report) {
+  if (!begin(state, h, report)) return false;
+  if (rho_ < 1) {
+    // as if the internal forces had always been those of the start
+    state.history.push_back({"filtered_acceleration", a_int_});
+    state.history.push_back({"filtered_acceleration_before", a_int_});
+  }
+  state.acceleration = a_;
+  if (has_frames()) add_gyroscopic(1.0, state.v, state.acceleration);
+  Vector& w = state.history[half_velocity].values;
+  if (!half_velocity_of(state, h)) return fail(report, FailureReason::no_convergence, 0);
+
+  // joints, and contacts that rest, hold the first half step
+  list_.clear();
+  for (int row = 0; row < system().rows(); ++row)
+    if (row < system().bilateral() || state.active[at(row - system().bilateral())] != 0) list_.push_back(row);
+  impulses_.set_rows(list_, state.q, state.t, nullptr);
+  c_.resize(list_.size());
+  r_.assign(list_.size(), 0.0);
+  for (std::size_t i = 0; i < list_.size(); ++i)
+    c_[i] = impulses_.rate(i, w_) + rate_at_rest(list_[i], state.q, state.t + 0.5 * h);
+  if (!impulses_.solve(c_, 0, r_)) return fail(report, FailureReason::singular_matrix);
+  impulses_.add_velocity(1.0, r_, w_);
+  impulses_.add_velocity(2 / h, r_, state.acceleration);
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    state.impulse[at(list_[i])] = 2 * r_[i];
+    if (list_[i] >= system().bilateral()) state.closed[at(list_[i] - system().bilateral())] = r_[i] > 0 ? 1 : 0;
+  }
+  w = w_;
+  return true;
+}
+
+// v_{n+1/2} from v_n and a_n, to w_.
+bool CdLagrange::half_velocity_of(const State& start, double h) {
+  combine(1.0, start.v, 0.5 * h, start.acceleration, w_);
+  if (!has_frames()) return true;
+  // a_n without the gyroscopic part is the torque over J
+  a_ = start.acceleration;
+  add_gyroscopic(-1.0, start.v, a_);
+  combine(1.0, start.v, 0.5 * h, a_, p_next_);
+  frame_momenta(p_next_, p_);
+  return find_half_rotations(p_, h, w_);
+}
+
+void CdLagrange::list_rows(In q, double t, double h, const State& start, const StepScales& scales) {
+  const int n_b = system().bilateral();
+  list_.clear();
+  for (int row = 0; row < n_b; ++row) list_.push_back(row);
+  if (system().conditional() > 0) {
+    system().gaps(q, t, unilateral_rows, gaps_, &scales.start);
+    for (int row = n_b; row < system().rows(); ++row)
+      if (gaps_[at(row)] <= 0) list_.push_back(row);
+  }
+  impulses_.set_rows(list_, q, t, &scales.start);
+  c_.resize(list_.size());
+  r_.resize(list_.size());
+  offset_.resize(list_.size());
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const int row = list_[i];
+    offset_[i] = rate_at_rest(row, q, t + 0.5 * h);
+    r_[i] = start.impulse[at(row)];
+    const double e = row < n_b ? 0 : system().contact_parameters(row).restitution;
+    if (e > 0) offset_[i] += e * std::min(0.0, impulses_.rate(i, w_) + rate_at_rest(row, q, t - 0.5 * h));
+    c_[i] = impulses_.rate(i, w_next_) + offset_[i];
+  }
+}
+
+// Replaces M^-1 f_int in a_ by its weighted mean.
+void CdLagrange::filter(const State& start, State& end) {
+  const Vector &A = start.history[filtered].values, &A_before = start.history[filtered_before].values;
+  Vector& A_next = end.history[filtered].values;
+  const double b_0 = 0.5 - gamma_ + beta_, b_1 = 0.5 + gamma_ - 2 * beta_;
+  for (std::size_t i = 0; i < a_.size(); ++i) {
+    A_next[i] = (a_int_[i] - alpha_m_ * A[i]) / (1 - alpha_m_);
+    a_[i] += beta_ * A_next[i] + b_1 * A[i] + b_0 * A_before[i] - a_int_[i];
+  }
+  end.history[filtered_before].values = A;
+}
+
+bool CdLagrange::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  const double h = scales.h, t = scales.t;
+  if (start.last_h == h)
+    w_ = start.history[half_velocity].values;
+  else if (!half_velocity_of(start, h))
+    return fail(report, FailureReason::no_convergence, 0);
+
+  // momenta of frames with half of the torque at t_n
+  const bool frames = has_frames();
+  if (frames) {
+    a_ = start.acceleration;
+    add_gyroscopic(-1.0, start.v, a_);
+    combine(1.0, start.v, 0.5 * h, a_, p_next_);
+    frame_momenta(p_next_, p_);
+    transport(h, w_, p_, p_);
+  }
+  scale_into(h, w_, d_);
+  system().retract(start.q, d_, q_);
+  if (!evaluate(q_, w_, t, report)) return false;
+  end.history[internal].values = a_int_;
+  if (rho_ < 1) filter(start, end);
+
+  combine(1.0, w_, 0.5 * h, a_, end.v);
+  combine(1.0, w_, h, a_, w_next_);
+  if (frames) {
+    frame_velocities(p_, end.v);
+    for (const DofMap::Frame& f : system().dofs().rotating_frames())
+      for (int i = 0; i < 3; ++i) {
+        const std::size_t e = at(f.equation + i);
+        end.v[e] += 0.5 * h * a_[e];
+        p_next_[e] = end.v[e] + 0.5 * h * a_[e];
+      }
+    frame_momenta(p_next_, p_);
+    if (!find_half_rotations(p_, h, w_next_)) return fail(report, FailureReason::no_convergence, 0);
+  }
+
+  // impulses
+  list_rows(q_, t, h, start, scales);
+  const double roundoff = 64 * StepScales::epsilon * scales.speed;
+  SubproblemReport& sub = report.subproblems[0];
+  const bool solved = impulses_.solve(c_, roundoff, r_);
+  sub.iterations = impulses_.iterations();
+  sub.set_changes = impulses_.set_changes();
+  if (!solved) return fail(report, FailureReason::no_convergence, 0);
+  report.redundant = impulses_.redundant();
+  w_free_ = w_next_;
+  impulses_.add_velocity(1.0, r_, w_next_);
+  if (!all_finite(w_next_)) return fail(report, FailureReason::not_finite, 0);
+
+  const int n_b = system().bilateral();
+  set_zero(end.impulse);
+  std::fill(closed_.begin(), closed_.end(), 0);
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const int row = list_[i];
+    end.impulse[at(row)] = r_[i];
+    if (row >= n_b && r_[i] > 0) closed_[at(row - n_b)] = 1;
+    if (row < n_b || r_[i] > 0)
+      report.velocity_residual = std::max(report.velocity_residual, std::abs(offset_[i] + impulses_.rate(i, w_next_)));
+  }
+  // the change of w without impulses, then the reactions act like forces and the impacts at t_{n+1}
+  combine(1.0, w_free_, -1.0, w_, d_);
+  const bool impact = split(d_, q_, w_next_, t, h);
+  end.acceleration = a_;
+  for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = h * forces_[at(list_[i])];
+  impulses_.add_velocity(0.5, c_, end.v);
+  impulses_.add_velocity(1 / h, c_, end.acceleration);
+  v_before_ = end.v;
+  if (impact) {
+    for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = jumps_[at(list_[i])];
+    impulses_.add_velocity(1.0, c_, end.v);
+  }
+  if (frames) add_gyroscopic(1.0, end.v, end.acceleration);
+
+  std::swap(end.q, q_);
+  end.history[half_velocity].values = w_next_;
+  end.active = end.closed = closed_;
+  measure_gaps(end.q, t, closed_, report);
+  if (!judge(start, start.acceleration, end, v_before_, w_, h, forces_, 0, report)) return false;
+  guard().close(impact, forces_, jumps_, v_before_);
+
+  stages_.clear();
+  stages_.push_back({Stage::Kind::motion, start.t, t, start.q, start.v, end.q, v_before_, forces_, h});
+  if (impact) stages_.push_back({Stage::Kind::jump, t, t, end.q, v_before_, end.q, end.v, jumps_, h});
+  stages_.back().closed = end.closed;
+  return true;
+}
+
+}  // namespace carom

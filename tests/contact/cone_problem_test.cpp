@@ -1,0 +1,235 @@
+#include "contact/law/cone_problem.hpp"
+
+#include <doctest/doctest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/base/vector_ops.hpp"
+#include "tests/contract/differences.hpp"
+
+namespace {
+
+using namespace carom;
+using carom::test::Random;
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+struct Problem {
+  Vector W, q;
+  std::vector<ConeProblem::Disc> discs;
+  int rows() const { return static_cast<int>(q.size()); }
+};
+
+// Contacts with a disc of two rows each; W = G M^-1 G^T and q = G v: a motion of bodies, so that a solution exists.
+Problem contacts(const Matrix& G, const Eigen::VectorXd& mass, const Eigen::VectorXd& v, const Vector& friction) {
+  Problem p;
+  const Matrix W = G * mass.cwiseInverse().asDiagonal() * G.transpose();
+  const Eigen::VectorXd q = G * v;
+  p.W.assign(W.data(), W.data() + W.size());
+  p.q.assign(q.data(), q.data() + q.size());
+  for (int i = 0; i < static_cast<int>(friction.size()); ++i)
+    p.discs.push_back({.first = 3 * i + 1, .rows = 2, .source = 3 * i, .friction = friction[at(i)]});
+  return p;
+}
+
+Problem random_contacts(Random& random) {
+  const int n = 1 + static_cast<int>(random.between(0, 30)), m = 1 + static_cast<int>(random.between(0, 3 * n + 4));
+  Matrix G(3 * n, m);
+  for (int i = 0; i < G.size(); ++i) G.data()[i] = random.normal();
+  Eigen::VectorXd mass(m), v(m);
+  for (int i = 0; i < m; ++i) {
+    mass[i] = std::exp(random.between(-1, 1));
+    v[i] = random.normal();
+  }
+  Vector friction;
+  for (int i = 0; i < n; ++i) friction.push_back(random.between(0, 2));
+  return contacts(G, mass, v, friction);
+}
+
+// Boxes on a floor or on each other, with 4 to 7 points a face.
+Problem boxes(Random& random) {
+  const int count = 1 + static_cast<int>(random.between(0, 4)), points = 4 + static_cast<int>(random.between(0, 4));
+  const double mu = random.between(0, 2);
+  Matrix G = Matrix::Zero(3 * count * points, 6 * count);
+  Eigen::VectorXd mass(6 * count), v(6 * count);
+  for (int b = 0; b < count; ++b) {
+    const double m = std::exp(random.between(-2, 2));
+    for (int k = 0; k < 6; ++k) {
+      mass[6 * b + k] = k < 3 ? m : m * random.between(0.05, 0.3);
+      v[6 * b + k] = random.normal();
+    }
+    v[6 * b + 2] -= 1;
+    const double height = random.between(0.1, 0.6);
+    for (int i = 0; i < points; ++i) {
+      const double angle = 2 * M_PI * i / points + (points > 4 ? random.between(0, 0.3) : M_PI / 4);
+      const Vec3 lower(std::cos(angle), std::sin(angle), -height), upper(lower[0], lower[1], height);
+      const Vec3 axes[3] = {Vec3::UnitZ(), Vec3::UnitX(), Vec3::UnitY()};
+      for (int k = 0; k < 3; ++k) {
+        const int row = 3 * (b * points + i) + k;
+        G.block<1, 3>(row, 6 * b) = axes[k].transpose();
+        G.block<1, 3>(row, 6 * b + 3) = lower.cross(axes[k]).transpose();
+        if (b == 0) continue;
+        G.block<1, 3>(row, 6 * b - 6) = -axes[k].transpose();
+        G.block<1, 3>(row, 6 * b - 3) = -upper.cross(axes[k]).transpose();
+      }
+    }
+  }
+  return contacts(G, mass, v, Vector(at(count * points), mu));
+}
+
+// Signorini's conditions and Coulomb's law themselves, without penalties.
+void check_law(const Problem& p, const Vector& s, double tolerance) {
+  const int n = p.rows();
+  Vector c = p.q;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) c[at(i)] += p.W[at(i * n + j)] * s[at(j)];
+  for (const ConeProblem::Disc& d : p.discs) {
+    const double s_N = s[at(d.source)], c_N = c[at(d.source)], radius = d.friction * s_N;
+    double size = 0, slip = 0, power = 0;
+    for (int k = 0; k < d.rows; ++k) {
+      size = std::hypot(size, s[at(d.first + k)]);
+      slip = std::hypot(slip, c[at(d.first + k)]);
+      power += s[at(d.first + k)] * c[at(d.first + k)];
+    }
+    CHECK(s_N >= 0);
+    CHECK(c_N > -tolerance);
+    CHECK(std::abs(s_N * c_N) < tolerance * (1 + s_N));
+    CHECK(size <= radius * (1 + 1e-14));
+    // -c_T is normal to the disc at s_T: the power is the least of all in the disc
+    CHECK(std::abs(power + radius * slip) < tolerance * (1 + s_N) * (1 + d.friction));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("cone problem: A and B are the derivatives of the law's residual") {
+  Random random(3);
+  ConeProblem cone;
+  int slipping = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    Problem p = random_contacts(random);
+    // a disc that feeds on nothing, and one of one row
+    p.discs.back().source = -1;
+    p.discs.back().radius = random.between(0, 2);
+    if (trial % 2 == 0) p.discs.front().rows = 1;
+    const int n = p.rows();
+    cone.set(n, p.discs);
+    Vector s(at(n)), rho(at(n)), J(at(n * n)), other(at(n * n)), plus(at(n)), minus(at(n));
+    for (double& x : s) x = 2 * random.normal();
+    cone.linearise(p.W, p.q, s, rho, J);
+    double scale = 0, error = 0;
+    for (const double x : J) scale = std::max(scale, std::abs(x));
+    for (int j = 0; j < n; ++j) {
+      const double e = 1e-6;
+      Vector moved = s;
+      moved[at(j)] += e;
+      cone.linearise(p.W, p.q, moved, plus, other);
+      moved[at(j)] -= 2 * e;
+      cone.linearise(p.W, p.q, moved, minus, other);
+      double jump = 0;
+      for (int i = 0; i < n; ++i) {
+        const double D = (plus[at(i)] - minus[at(i)]) / (2 * e);
+        // a state that changes within the difference has no derivative
+        if (std::abs(plus[at(i)] - 2 * rho[at(i)] + minus[at(i)]) > 1e-8 * scale) {
+          jump += 1;
+          continue;
+        }
+        error = std::max(error, std::abs(D - J[at(i * n + j)]) / scale);
+      }
+      CHECK(jump < 3);
+    }
+    CHECK(error < 1e-7);
+    for (const ConeProblem::Disc& d : p.discs) slipping += s[at(d.first)] != 0 ? 1 : 0;
+  }
+  CHECK(slipping > 100);
+}
+
+TEST_CASE("cone problem: one contact sticks, slips or is open as the closed form says") {
+  ConeProblem cone;
+  const std::vector<ConeProblem::Disc> discs = {{.first = 1, .rows = 2, .source = 0, .friction = 0.5}};
+  cone.set(3, discs);
+  const Vector W = {1, 0, 0, 0, 2, 0, 0, 0, 2};
+  Vector s(3, 0.0);
+  CHECK(cone.solve(W, Vector{-3, 1, 2}, 1e-13, s).solved);  // |s_T| = hypot(0.5, 1) < 1.5
+  CHECK(s == Vector{3, -0.5, -1});
+  CHECK(cone.solve(W, Vector{-1, 6, 8}, 1e-13, s).solved);  // slips along (0.6, 0.8)
+  CHECK(s[0] == doctest::Approx(1).epsilon(1e-14));
+  CHECK(s[1] == doctest::Approx(-0.3).epsilon(1e-14));
+  CHECK(s[2] == doctest::Approx(-0.4).epsilon(1e-14));
+  CHECK(cone.solve(W, Vector{0.1, 6, 8}, 1e-13, s).solved);
+  CHECK(s == Vector{0, 0, 0});
+}
+
+TEST_CASE("cone problem: all random problems of 1 to 30 contacts are solved, most of them singular") {
+  Random random(7);
+  ConeProblem cone;
+  int solved = 0, stages[5] = {};
+  const int count = 1500;
+  for (int trial = 0; trial < count; ++trial) {
+    const Problem p = random_contacts(random);
+    cone.set(p.rows(), p.discs);
+    Vector s(at(p.rows()), 0.0);
+    const double scale = max_abs(p.q);
+    const ConeProblem::Result result = cone.solve(p.W, p.q, 1e-10 * scale, s);
+    if (!result.solved) continue;
+    ++solved;
+    ++stages[result.stage];
+    check_law(p, s, 1e-7 * scale);
+  }
+  MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4]);
+  CHECK(solved == count);
+}
+
+TEST_CASE("cone problem: all random boxes and stacks are solved") {
+  Random random(11);
+  ConeProblem cone;
+  int solved = 0, stages[5] = {};
+  const int count = 1000;
+  for (int trial = 0; trial < count; ++trial) {
+    const Problem p = boxes(random);
+    cone.set(p.rows(), p.discs);
+    Vector s(at(p.rows()), 0.0);
+    const double scale = max_abs(p.q);
+    const ConeProblem::Result result = cone.solve(p.W, p.q, 1e-10 * scale, s);
+    if (!result.solved) continue;
+    ++solved;
+    ++stages[result.stage];
+    check_law(p, s, 1e-7 * scale);
+  }
+  MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4]);
+  CHECK(solved == count);
+}
+
+TEST_CASE("cone problem: units of length, mass and time do not matter") {
+  Random random(13);
+  ConeProblem cone;
+  for (int trial = 0; trial < 50; ++trial) {
+    Problem p = random_contacts(random);
+    cone.set(p.rows(), p.discs);
+    Vector s(at(p.rows()), 0.0), other = s;
+    const double tolerance = 1e-11 * max_abs(p.q);
+    const auto result = cone.solve(p.W, p.q, tolerance, s);
+    // powers of two round nothing
+    for (double& x : p.W) x *= 0x1p-40;
+    for (double& x : p.q) x *= 0x1p-20;
+    const auto scaled = cone.solve(p.W, p.q, 0x1p-20 * tolerance, other);
+    CHECK(result.iterations == scaled.iterations);
+    for (std::size_t i = 0; i < s.size(); ++i) CHECK(other[i] == s[i] * 0x1p20);
+  }
+}
+
+TEST_CASE("cone problem: Painleve's rod, W_NN < mu |W_NT|, sticks") {
+  // rod of length 2 at 65 degrees, mu = 2: the lower end approaches at rest along the floor
+  const double c = std::cos(65 * M_PI / 180), s = std::sin(65 * M_PI / 180), mu = 2;
+  const Vector W = {1 + 3 * c * c, -3 * s * c, 0, -3 * s * c, 1 + 3 * s * s, 0, 0, 0, 1};
+  CHECK(W[0] < mu * std::abs(W[1]));
+  ConeProblem cone;
+  const std::vector<ConeProblem::Disc> discs = {{.first = 1, .rows = 2, .source = 0, .friction = mu}};
+  cone.set(3, discs);
+  Vector x(3, 0.0);
+  CHECK(cone.solve(W, Vector{-0.01, -2, 0}, 1e-13, x).solved);
+  CHECK(std::hypot(x[1], x[2]) <= mu * x[0]);
+  CHECK(std::abs(W[3] * x[0] + W[4] * x[1] - 2) < 1e-12);
+}

@@ -1,0 +1,224 @@
+// CD-Lagrange against closed forms and the figures of an independent implementation.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "integrators/common/energy_ledger.hpp"
+#include "integrators/methods/cd_lagrange.hpp"
+#include "tests/support/model_run.hpp"
+
+using namespace carom;
+using carom::test::ModelRun;
+
+namespace {
+
+// A mass on a spring and a damper, without contact: x'' + 2 d w x' + w^2 x = 0, w^2 = 40, rest at x = 1.
+std::string oscillator(const std::string& integrator, double damping = 0) {
+  return R"({"format": 1, "gravity": [0, 0, 0],
+    "bodies": [{"name": "m", "type": "point_mass", "mass": 1, "position": [1.5, 0, 0], "fixed": ["y", "z"]}],
+    "ground": [{"name": "o", "at": [0, 0, 0]}],
+    "springs": [{"name": "s", "of": ["ground.o", "m"], "stiffness": 40, "natural_length": 1, "damping": )" +
+         std::to_string(damping) + "}], \"integrator\": " + integrator + "}";
+}
+
+// A brick that turns freely about no principal axis.
+std::string free_body(double h, double duration) {
+  return R"({"format": 1,
+    "bodies": [{"name": "b", "type": "rigid", "mass": 2, "inertia": [0.1, 0.2, 0.25], "position": [0.3, 0.1, 0],
+                "velocity": [1, 0, 0.5], "angular_velocity": [3, -2, 1.5]}],
+    "integrator": {"type": "cd_lagrange", "step": )" +
+         std::to_string(h) + ", \"duration\": " + std::to_string(duration) + "}}";
+}
+
+}  // namespace
+
+TEST_CASE("CD-Lagrange: without contact it is the central-difference method, to rounding") {
+  const double h = 0.05, w2 = 40;
+  ModelRun run = ModelRun::of_text(oscillator(R"({"type": "cd_lagrange", "step": 0.05, "duration": 2})"));
+  // u_{n+1} = 2 u_n - u_{n-1} - h^2 w^2 u_n from u_{-1} = u_0 + h^2/2 (-w^2 u_0)
+  double u = 0.5, before = 0.5 - 0.5 * h * h * w2 * 0.5;
+  for (int n = 0; n < 40; ++n) {
+    REQUIRE(run.step(run.h()).converged);
+    const double next = 2 * u - before - h * h * w2 * u;
+    before = u;
+    u = next;
+    CHECK(run.position("m").x() - 1 == doctest::Approx(u).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("CD-Lagrange: order 2 without damping, order 1 where damping lags by half a step") {
+  const double w = std::sqrt(40.0), T = 1;
+  for (const double d : {0.0, 0.1}) {
+    std::vector<double> errors;
+    for (const char* h : {"4e-3", "2e-3", "1e-3"}) {
+      ModelRun run = ModelRun::of_text(
+          oscillator(std::string(R"({"type": "cd_lagrange", "duration": 1, "step": )") + h + "}", 2 * d * w));
+      REQUIRE(run.run() == RunStatus::completed);
+      const double wd = w * std::sqrt(1 - d * d);
+      const double exact = 0.5 * std::exp(-d * w * T) * (std::cos(wd * T) + d * w / wd * std::sin(wd * T));
+      errors.push_back(std::abs(run.position("m").x() - 1 - exact));
+    }
+    const double order = std::log2(errors[1] / errors[2]);
+    CHECK(order == doctest::Approx(d == 0 ? 2 : 1).epsilon(0.1));
+  }
+}
+
+TEST_CASE("CD-Lagrange: the motion is stable to the largest step that is found, damped or not, and not beyond") {
+  for (const double c : {0.0, 3.0}) {
+    ModelRun probe = ModelRun::of_text(oscillator(R"({"type": "cd_lagrange", "step": 0.01, "duration": 1})", c));
+    const double found = probe.integrator->find_stable_step(probe.state())->largest;
+    // h^2 w^2 + 2 h c/m = 4
+    CHECK(found == doctest::Approx((-c + std::sqrt(c * c + 4 * 40)) / 40).epsilon(1e-5));
+    for (const double factor : {0.999, 1.02}) {
+      ModelRun run = ModelRun::of_text(
+          oscillator(R"({"type": "cd_lagrange", "force_step": true, "max_subdivisions": 0, "duration": 100, "step": )" +
+                         std::to_string(factor * found) + "}",
+                     c));
+      const RunStatus status = run.run();
+      CHECK((status == RunStatus::completed) == (factor < 1));
+      if (factor > 1) CHECK(run.energy() < 1e3);
+    }
+  }
+}
+
+TEST_CASE("CD-Lagrange: a free body keeps its angular momentum and its energy for 100,000 steps") {
+  ModelRun run = ModelRun::of_text(free_body(0.02, 2000));
+  const Momenta start = run.system().momenta(run.state().q, run.state().v);
+  const double energy = run.energy();
+  double momentum = 0, drift = 0;
+  REQUIRE(run.run([&](const StepView& view) {
+    const Momenta now = view.system.momenta(view.state.q, view.state.v);
+    momentum = std::max(momentum, (now.angular - start.angular).norm());
+    if (view.state.t > 1990) drift = std::max(drift, std::abs(run.energy() - energy));
+  }) == RunStatus::completed);
+  CHECK(momentum < 1e-10 * start.angular.norm());
+  CHECK(drift < 2e-3 * energy);  // it oscillates with h^2 and does not drift
+}
+
+TEST_CASE("CD-Lagrange: the rotation of a free body is of order 2") {
+  std::vector<Vector> ends;
+  for (const double h : {4e-3, 2e-3, 1e-3}) {
+    ModelRun run = ModelRun::of_text(free_body(h, 2));
+    REQUIRE(run.run() == RunStatus::completed);
+    Vector end = run.state().q;
+    end.insert(end.end(), run.state().v.begin(), run.state().v.end());
+    ends.push_back(end);
+  }
+  double coarse = 0, fine = 0;
+  for (std::size_t i = 0; i < ends[0].size(); ++i) {
+    coarse += std::pow(ends[0][i] - ends[1][i], 2);
+    fine += std::pow(ends[1][i] - ends[2][i], 2);
+  }
+  CHECK(0.5 * std::log2(coarse / fine) == doctest::Approx(2).epsilon(0.02));
+}
+
+// ---- dissipation
+
+namespace {
+
+// Largest |z| of the amplification of u'' = -W^2 u, h = 1:
+//   (z - 1)^2 ((1 - a) z + a) + W^2 (b z^2 + (1/2 + g - 2 b) z + 1/2 - g + b) = 0
+double spectral_radius(double rho, double W) {
+  const double a = (2 * rho - 1) / (1 + rho), g = 1.5 - a, b = (5 - 3 * rho) / ((1 + rho) * (1 + rho) * (2 - rho));
+  const double c[4] = {a + W * W * (0.5 - g + b), (1 - a) - 2 * a + W * W * (0.5 + g - 2 * b),
+                       a - 2 * (1 - a) + W * W * b, 1 - a};
+  std::complex<double> z[3] = {{0.4, 0.9}, {-0.65, 0.72}, {-0.1, -1.1}};
+  for (int k = 0; k < 500; ++k)
+    for (int i = 0; i < 3; ++i) {
+      const std::complex<double> p = ((c[3] * z[i] + c[2]) * z[i] + c[1]) * z[i] + c[0];
+      z[i] -= p / (c[3] * (z[i] - z[(i + 1) % 3]) * (z[i] - z[(i + 2) % 3]));
+    }
+  return std::max({std::abs(z[0]), std::abs(z[1]), std::abs(z[2])});
+}
+
+}  // namespace
+
+TEST_CASE("CD-Lagrange: the stability limit with dissipation is where a root of the amplification reaches -1") {
+  for (const double rho : {1.0, 0.8, 0.5, 0.3665, 0.1}) {
+    CAPTURE(rho);
+    const double limit = CdLagrange::stability_limit(rho);
+    CHECK(spectral_radius(rho, 0.999 * limit) < 1 + 1e-9);
+    CHECK(spectral_radius(rho, 1.001 * limit) > 1 + 1e-6);
+    for (double W = 0.05; W < 0.99 * limit; W += 0.05) CHECK(spectral_radius(rho, W) <= 1 + 1e-9);
+  }
+  CHECK(CdLagrange::stability_limit(1) == doctest::Approx(2));
+}
+
+TEST_CASE("CD-Lagrange: vibrations decay by the spectral radius of the dissipation, and the order stays 2") {
+  const double rho = 0.5, w = std::sqrt(40.0);
+  for (const double h : {0.2, 0.1}) {
+    ModelRun run = ModelRun::of_text(oscillator(
+        R"({"type": "cd_lagrange", "rho_bifurcation": 0.5, "duration": 1000, "step": )" + std::to_string(h) + "}"));
+    double last = 0, first = 0;
+    for (int n = 0; n < 60; ++n) {
+      REQUIRE(run.step(run.h()).converged);
+      const double size = std::hypot(w * (run.position("m").x() - 1), run.state().v[0]);
+      if (n >= 20 && n < 40) first = std::max(first, size);
+      if (n >= 40) last = std::max(last, size);
+    }
+    CHECK(std::pow(last / first, 1.0 / 20) == doctest::Approx(spectral_radius(rho, w * h)).epsilon(0.02));
+  }
+  std::vector<double> errors;
+  for (const char* h : {"4e-3", "2e-3", "1e-3"}) {
+    ModelRun run = ModelRun::of_text(oscillator(
+        std::string(R"({"type": "cd_lagrange", "rho_bifurcation": 0.5, "duration": 1, "step": )") + h + "}"));
+    REQUIRE(run.run() == RunStatus::completed);
+    errors.push_back(std::abs(run.position("m").x() - 1 - 0.5 * std::cos(w)));
+  }
+  CHECK(std::log2(errors[1] / errors[2]) == doctest::Approx(2).epsilon(0.1));
+}
+
+// ---- contacts
+
+namespace {
+
+// Four balls in a row on springs between two walls, and a box that falls on its face.
+const char* const coupled = R"({"format": 1, "gravity": [0, 0, -9.81],
+  "bodies": [
+    {"name": "a", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 0.4], "velocity": [1, 0, 0]},
+    {"name": "b", "type": "point_mass", "mass": 2, "radius": 0.1, "position": [0.25, 0, 0.4]},
+    {"name": "c", "type": "point_mass", "mass": 0.5, "radius": 0.1, "position": [0.45, 0.02, 0.4]},
+    {"name": "box", "type": "rigid", "mass": 1, "shape": {"type": "box", "size": [0.2, 0.3, 0.1]},
+     "position": [2, 0, 0.2]}],
+  "joints": [{"name": "rod", "type": "distance", "of": ["c", "box"]}],
+  "contacts": [
+    {"name": "ab", "between": ["a", "b"], "restitution": 0.5}, {"name": "bc", "between": ["b", "c"], "restitution": 0.5},
+    {"name": "floor", "on": ["a", "b", "c", "box.vertices"], "restitution": 0.2,
+     "obstacle": {"type": "plane", "point": [0, 0, 0], "normal": [0, 0, 1]}}],
+  "integrator": {"type": "cd_lagrange", "step": 1e-3, "duration": 2}})";
+
+}  // namespace
+
+TEST_CASE("CD-Lagrange: coupled contacts and joints obey the impact law, and the ledger closes") {
+  ModelRun run = ModelRun::of_text(coupled);
+  const System& system = run.system();
+  EnergyLedger ledger;
+  double law = 0, pull = 0;
+  long closed = 0;
+  Vector before = run.state().history[0].values;
+  ledger.start({system, *run.integrator, run.state(), run.report, run.h(), true});
+  REQUIRE(run.run([&](const StepView& view) {
+    const State& s = view.state;
+    const Vector& after = s.history[0].values;
+    for (int row = 0; row < system.rows(); ++row) {
+      const double r = s.impulse[static_cast<std::size_t>(row)];
+      const bool contact = row >= system.bilateral();
+      if (contact) pull = std::min(pull, r);
+      if (contact && !(r > 0)) continue;
+      ++closed;
+      const double e = system.contact_parameters(row).restitution;
+      law = std::max(law, std::abs(system.row_rate(row, s.q, after, s.t) +
+                                   e * std::min(0.0, system.row_rate(row, s.q, before, s.t))));
+    }
+    before = after;
+    ledger.after_step(view);
+  }) == RunStatus::completed);
+  CHECK(closed > 1000);
+  CHECK(pull == 0);
+  CHECK(law < 1e-11);
+  CHECK(ledger.balance().largest_closure < 1e-11 * ledger.balance().scale);
+  CHECK(ledger.balance().impacts < 0);
+}
