@@ -190,6 +190,19 @@ ConstraintBlock::Place PointContactBlock::place(int item, int row, const Constra
 
 // ---- tangential rows
 
+ConstraintBlock::Turn PointContactBlock::tangent_turn(int item, const ConstraintInput& in) const {
+  if (rows() == 1 || in.start == nullptr || obstacle_->flat()) return {};
+  // in the axes of the obstacle
+  const auto normal = [&](const ConstraintInput& at) {
+    std::optional<PrescribedMotion::Pose> moved;
+    const PrescribedMotion::Pose& pose = pose_at(at.t, moved);
+    const Vec3 n = distance(pose, point(at, item).x, points_[static_cast<std::size_t>(item)].radius).gradient;
+    return motion_ == nullptr ? n : Vec3(pose.Q.transpose() * n);
+  };
+  const Vec3 n = normal(in), n_n = normal({in.start->q, nullptr, in.start->t, nullptr});
+  return TangentBasis(reference_, n).turn_from(TangentBasis(reference_, n_n), n, n_n);
+}
+
 TangentBasis PointContactBlock::tangents(const PrescribedMotion::Pose& pose, const Vec3& n) const {
   const bool flat = obstacle_->flat();
   if (motion_ == nullptr) return flat ? of_plane_ : TangentBasis(reference_, n);

@@ -49,6 +49,7 @@ class PointContactBlock final : public ConstraintBlock {
   std::string item_name(int item) const override { return points_[static_cast<std::size_t>(item)].name; }
   std::string row_name(int, int row) const override { return row > 0 ? "slip " + std::to_string(row) : ""; }
   Place place(int item, int row, const ConstraintInput& in) const override;
+  Turn tangent_turn(int item, const ConstraintInput& in) const override;
 
   std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const override;
 

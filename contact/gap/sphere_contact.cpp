@@ -210,6 +210,13 @@ ConstraintBlock::Place SphereContactBlock::place(int item, int row, const Constr
 
 // ---- tangential rows
 
+ConstraintBlock::Turn SphereContactBlock::tangent_turn(int item, const ConstraintInput& in) const {
+  if (rows() == 1 || in.start == nullptr || !paired(item)) return {};
+  const Vec3 n = geometry(in, item).n, n_n = geometry({in.start->q, nullptr, in.start->t, nullptr}, item).n;
+  const TangentReference& reference = generic_tangent_reference();
+  return TangentBasis(reference, n).turn_from(TangentBasis(reference, n_n), n, n_n);
+}
+
 // Slip velocity u = t . w: its gradient, its time derivative and its derivative.
 void SphereContactBlock::evaluate_slip(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
                                        const ConstraintValues& values) const {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/base/types.hpp"
+#include "core/mechanics/constraint_block.hpp"
 
 namespace carom {
 
@@ -54,6 +55,14 @@ struct TangentBasis {
       t[i] = e - c * sum;
       D[i] = -sum * (e - c * reference.m).transpose() / k - c * Mat3::Identity();
     }
+  }
+  /// How the basis at n has turned against the one at n_n, taken along the shortest way from n to n_n.
+  ConstraintBlock::Turn turn_from(const TangentBasis& start, const Vec3& n, const Vec3& n_n) const {
+    const double k = 1 + n.dot(n_n);
+    if (!(k > 1e-9)) return {};
+    const Vec3 carried = t[0] - t[0].dot(n_n) / k * (n + n_n);
+    const double c = carried.dot(start.t[0]), s = carried.dot(start.t[1]), size = std::hypot(c, s);
+    return {c / size, s / size};
   }
   /// In other axes: t and n turned by Q.
   void turn(const Mat3& Q) {

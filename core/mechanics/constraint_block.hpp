@@ -94,6 +94,17 @@ class ConstraintBlock {
   };
   virtual Place place(int item, int row, const ConstraintInput& in) const = 0;
 
+  /// How the directions t_1, t_2 of an item's tangential rows have turned about the normal since the start of the step,
+  /// beyond what takes the normal from there to here on the shortest way: t_k there is (turn of t_l here)_k,
+  ///   P t_1 = c t_1n + s t_2n,   P t_2 = -s t_1n + c t_2n.   Without tangential rows, or a start: {1, 0}.
+  struct Turn {
+    double c = 1, s = 0;
+  };
+  virtual Turn tangent_turn(int item, const ConstraintInput& in) const {
+    (void)item, (void)in;
+    return {};
+  }
+
   /// Binds items to the nodes that they may touch within a step of size h from (q, v) at time t; v has one entry per
   /// equation. A row keeps its slave point and may change its master. Returns true if Topology::nodes changed. Called
   /// only if `searching` is true.

@@ -205,6 +205,10 @@ class System {
   void row_linearisation(int row, const Linearisation& request, SparseRow& derivative) const;
   /// Where the row acts and in which direction, in inertial axes.
   ConstraintBlock::Place row_contact_place(int row, In q, In v, double t) const;
+  /// Of the contact of a row: how its tangential directions have turned since the start of the step.
+  ConstraintBlock::Turn tangent_turn(int row, In q, double t, const StepStart& start) const {
+    return row_block(row).tangent_turn(row_place(row).item, {q.data(), nullptr, t, &start});
+  }
 
   /// Every searching block binds its items to the nodes that they may touch within a step of size h from the state
   /// (q, v) at t. Rows keep number, name and slave point. The matrix omits entries of D(G^T s) outside of the pattern,

@@ -64,7 +64,7 @@ void EnergyLedger::after_step(const StepView& view) {
         powers_known = false;
         break;
       case Stage::Kind::jump:
-        add_jump(system, stage, view.integrator.stages().front().v_0);
+        add_jump(system, stage, stage.located ? stage.v_0 : view.integrator.stages().front().v_0);
         powers_known = false;
         break;
     }
@@ -137,13 +137,17 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
     if (impulse == 0) continue;
     // F v + g_t, with the directions of the impulses
     const auto rate_of = [&](const auto& evaluate) {
-      const double end = evaluate(q_u, t);
+      const double end = evaluate(row, q_u, t);
       if (stage.mean == nullptr || !stage.mean->of(row - n_b)) return end;
       const MeanDirections& mean = *stage.mean;
-      return mean.share * end + (1 - mean.share) * evaluate(In(mean.start.q, q_u.size()), mean.start.t);
+      const In q_n(mean.start.q, q_u.size());
+      const MeanDirections::Pair turn = mean.turn(system, row, q_u, t);
+      double start = turn.c * evaluate(row, q_n, mean.start.t);
+      if (turn.s != 0) start += turn.s * evaluate(turn.partner, q_n, mean.start.t);
+      return mean.share * end + (1 - mean.share) * start;
     };
     const auto rate_at = [&](In v) {
-      return rate_of([&](In q_r, double t_r) { return system.row_rate(row, q_r, v, t_r); });
+      return rate_of([&](int r, In q_r, double t_r) { return system.row_rate(r, q_r, v, t_r); });
     };
     const double rate = rate_at(stage.v_1), rate_smooth = rate_at(stage.v_0);
     const System::RowPlace place = system.row_place(row);
@@ -158,7 +162,7 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
       sum.add(0.5 * impulse * (rate_smooth + rate));
     }
     if (system.constraints()[at(place.block)]->traits().moving)
-      drivers_.add(-impulse * rate_of([&](In q_r, double t_r) { return meter_->rate_at_rest(row, q_r, t_r); }));
+      drivers_.add(-impulse * rate_of([&](int r, In q_r, double t_r) { return meter_->rate_at_rest(r, q_r, t_r); }));
   }
 
   balance_.friction_gain += std::max(0.0, gain);

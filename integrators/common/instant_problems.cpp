@@ -18,7 +18,7 @@ void InstantProblem::begin(const State& state) {
 double InstantProblem::residual(In s, Out r) {
   system_->mass_times(state_->q, x_, Mx_);
   set_zero(reaction_);
-  system_->add_reactions(state_->q, state_->t, s, bilateral_rows | unilateral_rows, reaction_, &start_);
+  system_->add_reactions(state_->q, state_->t, s, bilateral_rows | contact_rows, reaction_, &start_);
   combine(1.0, Mx_, -1.0, reaction_, r);
   axpy(-1.0, f_, r);
   return system_->force_norm(Mx_, length_) + system_->force_norm(reaction_, length_) + system_->force_norm(f_, length_);
@@ -44,8 +44,8 @@ void ImpactProblem::begin(const State& state, const Vector& reflected) {
 }
 
 void ImpactProblem::rows(Out c) {
-  system_->rates(state_->q, v_, state_->t, bilateral_rows | unilateral_rows, c, &start_);
-  for (std::size_t i = at(system_->bilateral()); i < c.size(); ++i) c[i] += (*reflected_)[i];
+  system_->rates(state_->q, v_, state_->t, bilateral_rows | contact_rows, c, &start_);
+  for (std::size_t i = 0; i < c.size(); ++i) c[i] += (*reflected_)[i];
 }
 
 bool ImpactProblem::move(double share, In dW) {
@@ -62,6 +62,13 @@ void AccelerationProblem::begin(const State& state) {
 void AccelerationProblem::rows(Out c) {
   if (system_->rows() > 0)
     system_->accelerations(state_->q, state_->v, x_, state_->t, bilateral_rows | unilateral_rows, c, &start_);
+}
+
+MixedSetup impact_setup(const System& system, NewtonMethod method) {
+  return {.name = "impact",
+          .rows = bilateral_rows | contact_rows,
+          .matrix = tangent_properties(system, method),
+          .constant_matrix = system.constant_mass() && system.bilateral() == 0};
 }
 
 MixedSetup instant_setup(const System& system, const char* name, NewtonMethod method) {

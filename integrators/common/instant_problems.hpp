@@ -1,10 +1,11 @@
 // Problems of one instant, at a fixed configuration q: an impact, and the accelerations with which a motion begins.
 //
-//   M W = G^T P,        0 <= G (v + W) + g_t + r  perp  P >= 0        joints: G (v + W) + g_t = 0
+//   M W = G^T P,        0 <= G (v + W) + g_t + r  perp  P >= 0        joints: G (v + W) + g_t + r = 0
 //   M a = f + G^T s,    0 <= G a + h              perp  s >= 0        joints: G a + h = 0
 //
-// with r = e (G v + g_t) of the rows that reflect. Both are linear complementarity problems in W and a. The conditional
-// rows that may close are the candidates of MixedNewton::begin.
+// with r = e (G v + g_t) of the contacts that reflect, and of joints r = 0, or -(G v + g_t) so that G W = 0. Both are
+// linear complementarity problems in W and a. The conditional rows that may close are the candidates of
+// MixedNewton::begin.
 #pragma once
 
 #include "core/mechanics/state.hpp"
@@ -59,6 +60,8 @@ class AccelerationProblem final : public InstantProblem {
   void rows(Out c) override;
 };
 
+/// The jump of the velocity with all rows of contacts, where impacts follow each other at several places in a step.
+MixedSetup impact_setup(const System& system, NewtonMethod method);
 /// All rows, at fixed places; `name` is for reports.
 MixedSetup instant_setup(const System& system, const char* name, NewtonMethod method);
 /// Accelerations and multipliers of a state in which its active contacts, which touch at rest, may press. Contacts that

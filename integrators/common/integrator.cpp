@@ -192,15 +192,16 @@ void Integrator::count_events(const State& before, const State& after) {
     if (friction && tangential(i)) continue;
     const bool was = before.closed[i] != 0, is = after.closed[i] != 0;
     report_.closed += is ? 1 : 0;
-    if (!info_.dynamic || info_.judges_parts) continue;
+    if (!info_.dynamic || info_.events_in_stages) continue;
     report_.impacts += is && !was ? 1 : 0;
     report_.releases += was && !is ? 1 : 0;
   }
-  if (!info_.judges_parts) return;
+  if (!info_.events_in_stages) return;
   // a contact may close and open several times in a step
   std::span<const std::uint8_t> then = before.closed;
   for (const Stage& stage : stages()) {
     for (std::size_t i = 0; i < stage.closed.size(); ++i) {
+      if (friction && tangential(i)) continue;
       report_.impacts += stage.closed[i] != 0 && then[i] == 0 ? 1 : 0;
       report_.releases += then[i] != 0 && stage.closed[i] == 0 ? 1 : 0;
     }

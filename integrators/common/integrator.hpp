@@ -33,14 +33,15 @@ struct MethodInfo {
   std::vector<const char*> subproblems;  ///< their names, in the order of StepReport::subproblems
   bool dynamic = true;                   ///< false: from equilibrium to equilibrium; no velocities, impacts or energies
   RowSelection rows = bilateral_rows | unilateral_rows;  ///< kinds of rows that the method takes
-  bool exact_positions = true;  ///< bilateral and active rows hold at position level at the end of a step
-  bool judges_parts = false;    ///< a step has parts, each of which the method has the energy guard judge
-  bool forces_at_end = true;    ///< forces at the end of a step are evaluated, so that inversion shows in most elements
-  bool in_turn = false;         ///< the sub-problems depend on each other and are corrected in turn, without coupling
-  bool accelerations = true;    ///< State::acceleration is v' at the end of a step, not a mean over the step
-  bool explicit_step = false;   ///< forces are explicit: the step is bounded
-  bool guards_linear = false;   ///< the energy guard judges linear systems too
-  bool lumped_mass = false;     ///< the model's mass matrix is the lumped one
+  bool exact_positions = true;    ///< bilateral and active rows hold at position level at the end of a step
+  bool judges_parts = false;      ///< a step has parts, each of which the method has the energy guard judge
+  bool events_in_stages = false;  ///< contacts may close and open several times in a step, as the stages say
+  bool forces_at_end = true;   ///< forces at the end of a step are evaluated, so that inversion shows in most elements
+  bool in_turn = false;        ///< the sub-problems depend on each other and are corrected in turn, without coupling
+  bool accelerations = true;   ///< State::acceleration is v' at the end of a step, not a mean over the step
+  bool explicit_step = false;  ///< forces are explicit: the step is bounded
+  bool guards_linear = false;  ///< the energy guard judges linear systems too
+  bool lumped_mass = false;    ///< the model's mass matrix is the lumped one
 };
 
 /// A part of an accepted step. Ledger and events are sums over the stages, whatever the method: a step may have any

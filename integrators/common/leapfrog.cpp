@@ -93,6 +93,25 @@ bool Leapfrog::begin(State& state, double h, StepReport& report) {
   return true;
 }
 
+bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) {
+  const int n_b = system().bilateral();
+  list_.clear();
+  for (int row = 0; row < system().rows(); ++row)
+    if (row < n_b || state.active[at(row - n_b)] != 0) list_.push_back(row);
+  impulses_.set_rows(list_, state.q, state.t, nullptr);
+  c_.resize(list_.size());
+  r_.assign(list_.size(), 0.0);
+  for (std::size_t i = 0; i < list_.size(); ++i)
+    c_[i] = impulses_.rate(i, w_) + rate_at_rest(list_[i], state.q, state.t + 0.5 * h);
+  if (!impulses_.solve(c_, 0, r_)) return fail(report, FailureReason::singular_matrix);
+  impulses_.add_velocity(2 / h, r_, state.acceleration);
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    state.impulse[at(list_[i])] = 2 * r_[i];
+    if (list_[i] >= n_b) state.closed[at(list_[i] - n_b)] = r_[i] > 0 ? 1 : 0;
+  }
+  return true;
+}
+
 bool Leapfrog::evaluate(In q, In v, double t, StepReport& report) {
   if (!mass_.update(q)) return fail(report, FailureReason::indefinite_mass);
   system().forces(q, v, t, force_internal, a_int_);

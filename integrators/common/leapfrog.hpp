@@ -53,6 +53,9 @@ class Leapfrog : public Integrator {
   static constexpr std::size_t half_velocity = 0, internal = 1, energy = 2;  ///< places in State::history
   /// A state without reactions, with its history; false if M or the forces are wrong there.
   bool begin(State& state, double h, StepReport& report);
+  /// Finds the impulses r_ of joints, and of contacts that touch, that hold the first half step with the velocity w_
+  /// without them; to state.impulse (doubled), state.acceleration and state.closed, not to w_.
+  bool hold_first_half_step(State& state, double h, StepReport& report);
   /// f_int and the other forces over M at (q, v, t) to a_int_ and a_; without gyroscopic terms of frames.
   bool evaluate(In q, In v, double t, StepReport& report);
   /// Omega_{n+1/2} of the frames from p = J Omega_n + h/2 tau, whose entries of frames are momenta; other entries of w

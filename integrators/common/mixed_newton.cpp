@@ -110,6 +110,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   before_ = correction_ = correction_before_ = std::numeric_limits<double>::infinity();
   full_steps_ = start.full_steps;
   other_start_ = start.other_start;
+  starts_moved_ = start.moved;
 }
 
 bool MixedNewton::solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report) {
@@ -155,7 +156,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   if (changes > 0) last_change_ = iterations;
   const bool settled = set_.pending() == 0;
   gather_active();
-  if (setup_.solved_at_rest && iterations == 0 && n_b_ == 0 && active() == 0) return Test::converged;
+  if (setup_.solved_at_rest && !starts_moved_ && iterations == 0 && n_b_ == 0 && active() == 0) return Test::converged;
   // a linear problem is solved when its set stays
   if (setup_.linear && iterations > 0 && changes == 0 && settled && largest_row_ <= scales.row_tolerance)
     return Test::converged;
@@ -325,12 +326,34 @@ void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales) {
     if (point.mean == nullptr || !point.mean->of(rows[k] - system_->bilateral())) continue;
     // the same equations in the same order
     const MeanDirections& mean = *point.mean;
-    system_->row_gradient(rows[k], {mean.start.q, point.q.size()}, mean.start.t, nullptr, row_n_, &mean.start);
-    for (std::size_t i = 0; i < row_n_.value.size(); ++i)
-      row_F_[k].value[i] = mean.share * row_F_[k].value[i] + (1 - mean.share) * row_n_.value[i];
+    const MeanDirections::Pair turn = mean.turn(*system_, rows[k], point.q, scales.t);
+    for (double& value : row_F_[k].value) value *= mean.share;
+    const auto add = [&](int row, double c) {
+      if (row < 0 || c == 0) return;
+      system_->row_gradient(row, {mean.start.q, point.q.size()}, mean.start.t, nullptr, row_n_, &mean.start);
+      for (std::size_t i = 0; i < row_n_.value.size(); ++i)
+        row_F_[k].value[i] += (1 - mean.share) * c * row_n_.value[i];
+    };
+    add(rows[k], turn.c);
+    add(turn.partner, turn.s);
   }
   current().set_active(rows, std::span<const SparseRow>(row_G_).first(rows.size()),
                        std::span<const SparseRow>(row_F_).first(rows.size()), true);
+}
+
+bool MixedNewton::prepare(MixedProblem& problem, const ProblemScales& scales, const StepReport& report) {
+  const bool constant = setup_.linear || setup_.constant_matrix;
+  if (saddle_.factorised() && factor_h_ == scales.h && !saddle_.gave_up() &&
+      (constant || report.subproblems[at(index_)].iterations > 0))
+    return true;
+  return factorise(problem, scales, 0);
+}
+
+bool MixedNewton::respond(MixedProblem& problem, const ProblemScales& scales, In f, Out dx) {
+  saddle_.set_active({}, problem.row_point().q, scales.t, nullptr, &scales.start);
+  scale_into(-1.0, f, r_);
+  set_zero(row_residual_);
+  return saddle_.solve(r_, In(row_residual_).first(n_b_), {}, dx, ds_b_, {}, {1e-6, 0});
 }
 
 // Bordering: the correction of the residuals plus the change of the load's factor times that of a unit of the load.

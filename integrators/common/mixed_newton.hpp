@@ -80,6 +80,8 @@ class MixedNewton {
     bool full_steps = false;          ///< no monotonicity test in this solve
     /// Another start is left: this one ends where the first corrections leave residuals as large as their terms.
     bool other_start = false;
+    /// The first x is no solution even without rows (MixedSetup::solved_at_rest does not hold in this solve).
+    bool moved = false;
   };
   void begin(StepReport& report, const Start& start);
   /// Solves fail before their next correction while *flag is not zero; null: never.
@@ -94,6 +96,11 @@ class MixedNewton {
   /// Rows and residual for a correction after another problem has moved; the active set stays.
   void evaluate(MixedProblem& problem);
   bool correct(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
+
+  /// Between two solves: a matrix S of this step, at the present x if the last solve needed none. False if singular.
+  bool prepare(MixedProblem& problem, const ProblemScales& scales, const StepReport& report);
+  /// S dx - G_b^T ds_b = f, G_b dx = 0 with this matrix; f and dx: size() entries. False if dx is not finite.
+  bool respond(MixedProblem& problem, const ProblemScales& scales, In f, Out dx);
 
   const MixedSetup& setup() const { return setup_; }
   In multipliers() const { return s_; }  ///< rows() entries, physical; zero where open
@@ -164,7 +171,7 @@ class MixedNewton {
   std::size_t n_b_ = 0, n_c_ = 0;  // bilateral rows, conditional rows that take part
   double factor_h_ = 0;            // of the present matrix
   int last_change_ = 0, transient_start_ = 0;
-  bool transient_ = false, full_steps_ = false, other_start_ = false;
+  bool transient_ = false, full_steps_ = false, other_start_ = false, starts_moved_ = false;
   double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
   double norm_ = 0, terms_ = 0, floor_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad

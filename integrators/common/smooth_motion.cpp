@@ -140,6 +140,12 @@ bool SmoothMotion::attempt(First first, const ProblemScales& scales, EnergyGuard
   return false;
 }
 
+bool SmoothMotion::respond(const ProblemScales& scales, In f, Out dv) {
+  if (!newton_.respond(*this, scales, f, dv)) return false;
+  scale_into(alpha_.c_a(h_), dv, dv);
+  return true;
+}
+
 void SmoothMotion::rows(Out c) {
   if (system_->bilateral() == 0) return;
   if (form_.velocity_level()) {

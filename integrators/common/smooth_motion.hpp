@@ -63,6 +63,12 @@ class SmoothMotion final : public MixedProblem {
   /// df = f(q, v, t) - f(q~, v~, t) + (G_b(q) - G_b(q~))^T lambda~.   `scratch` is as long as df.
   void force_change(In q, In v, Vector& df, Vector& scratch);
 
+  /// The velocity at the end of the step that an impulse f at its end gives, as the matrix of the last solve has the
+  /// motion respond: dv = c_a S^-1 f with the joints; f and dv: size() entries. prepare() once after a solve; both are
+  /// false if the matrix is singular.
+  bool prepare(const ProblemScales& scales, const StepReport& report) { return newton_.prepare(*this, scales, report); }
+  bool respond(const ProblemScales& scales, In f, Out dv);
+
   void rows(Out c) override;
   double residual(In s, Out r) override;
   RowPoint row_point() override { return {q_}; }

@@ -46,7 +46,8 @@ double fall(double value_0, double slope_0, double value_1, double slope_1) {
 MethodInfo EventDriven::method_info() {
   return {.name = "event_driven",
           .subproblems = {"smooth", "position", "velocity", "impact", "acceleration"},
-          .judges_parts = true};
+          .judges_parts = true,
+          .events_in_stages = true};
 }
 
 EventDriven::EventDriven(const System& system, const EventDrivenOptions& o)

@@ -1,25 +1,51 @@
 #include "integrators/methods/nsga_decoupled.hpp"
 
+#include <cmath>
+
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
 
-MethodInfo NsgaDecoupled::method_info(bool force_corrections) {
-  return {.name = force_corrections ? "nsga_decoupled" : "nsga_decoupled (DSn)",
-          .subproblems = {"smooth", "position", "velocity"},
-          .rows = bilateral_rows | contact_rows,
-          .forces_at_end = force_corrections};
+MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impacts) {
+  MethodInfo info{.name = force_corrections ? "nsga_decoupled" : "nsga_decoupled (DSn)",
+                  .subproblems = {"smooth", "position", "velocity"},
+                  .rows = bilateral_rows | contact_rows,
+                  .forces_at_end = force_corrections};
+  if (located_impacts) {
+    info.name += " (located impacts)";
+    info.subproblems.push_back("impact");
+    info.events_in_stages = true;
+  }
+  return info;
 }
+
+namespace {
+
+bool locates(const System& system, ImpactInstant impact) {
+  return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
+}
+
+}  // namespace
 
 struct NsgaDecoupled::Correction : MixedProblem {
   Correction(NsgaDecoupled& method, const MeanDirections& directions)
       : m(method), system(method.system()), mean(directions), x(at(system.size()), 0.0), reaction(x) {}
 
-  // M x - F^T s, and the norms of both terms; M x is not evaluated while x is zero
+  // Begins with x = 0, or with what impacts in the step have given.
+  void begin(const Vector* value) {
+    given = value;
+    moved = given != nullptr;
+    if (moved)
+      copy(*given, x);
+    else
+      set_zero(x);
+  }
+
+  // M (x - given) - F^T s, and the norms of both terms; M x is not evaluated while x is zero
   double momentum(In q_M, In s, Out r) {
     set_zero(reaction);
-    if (m.options_.mean_directions) {
+    if (m.mean_directions_) {
       // s = s_ + part_start: the parts at the end and at the start of the step
       part_start.assign(s.size(), 0.0);
       copy(s, m.s_);
@@ -31,27 +57,33 @@ struct NsgaDecoupled::Correction : MixedProblem {
     }
     scale_into(-1.0, reaction, r);
     if (!moved) return m.force_norm(reaction);
-    system.mass_times(q_M, x, m.Mx_);
+    if (given != nullptr) combine(1.0, x, -1.0, *given, m.x_);
+    system.mass_times(q_M, given != nullptr ? m.x_ : x, m.Mx_);
     axpy(1.0, m.Mx_, r);
     return m.force_norm(reaction) + m.force_norm(m.Mx_);
   }
 
   // The share of the multipliers whose directions are those of the end of the step; `rest`: what is left.
   void take_mean(Vector& s, Vector* rest = nullptr) const {
-    if (!m.options_.mean_directions) return;
+    if (!m.mean_directions_) return;
     for (int row = system.bilateral(); row < system.rows(); ++row) {
-      if (!mean.of(row - system.bilateral())) continue;
-      if (rest != nullptr) (*rest)[at(row)] = (1 - mean.share) * s[at(row)];
+      if (!mean.of(row - system.bilateral()) || s[at(row)] == 0) continue;
+      if (rest != nullptr) {
+        const MeanDirections::Pair turn = mean.turn(system, row, m.q_, m.t_);
+        (*rest)[at(row)] += (1 - mean.share) * turn.c * s[at(row)];
+        if (turn.s != 0) (*rest)[at(turn.partner)] += (1 - mean.share) * turn.s * s[at(row)];
+      }
       s[at(row)] *= mean.share;
     }
   }
-  const MeanDirections* directions() const { return m.options_.mean_directions ? &mean : nullptr; }
+  const MeanDirections* directions() const { return m.mean_directions_ ? &mean : nullptr; }
 
   NsgaDecoupled& m;
   const System& system;
   const MeanDirections& mean;
   Vector x, reaction, part_start;
-  bool moved = false;  // x is not zero
+  const Vector* given = nullptr;  // of impacts in the step; null: zero
+  bool moved = false;             // x is not zero
 };
 
 struct NsgaDecoupled::Position final : Correction {
@@ -117,7 +149,7 @@ struct NsgaDecoupled::Velocity final : Correction {
   RowPoint row_point() override { return {m.q_, nullptr, directions()}; }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
-    S.c_C = m.options_.force_corrections ? m.h_ : 0;
+    S.c_C = m.options_.force_corrections ? m.theta_ * m.h_ : 0;
     S.q_M = S.q = m.q_.data();
     S.v = m.v_.data();
   }
@@ -131,8 +163,9 @@ struct NsgaDecoupled::Velocity final : Correction {
 };
 
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
-    : Integrator(system, method_info(o.force_corrections), o.scales, o.newton),
+    : Integrator(system, method_info(o.force_corrections, locates(system, o.impact)), o.scales, o.newton),
       options_(o),
+      mean_directions_(o.mean_directions.value_or(info().events_in_stages)),
       smooth_(system, o.scales, o.newton, o.rho_infinity, tangent_properties(system, o.newton.method), 0, &matrix_),
       position_(system, o.newton, position_setup(system, o.newton.method, all_rows), o.scales, 1, &matrix_),
       velocity_(system, o.newton, velocity_setup(system, o.newton.method, bilateral_rows | contact_rows), o.scales, 2,
@@ -143,6 +176,13 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
   for (Vector* x : {&v_, &f_correction_, &Mx_, &scratch_}) x->assign(at(system.size()), 0.0);
   q_.assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&s_, &reflected_}) x->assign(at(system.rows()), 0.0);
+  if (info().events_in_stages) {
+    located_ =
+        std::make_unique<LocatedImpacts>(system, o.newton, o.scales, o.impact == ImpactInstant::located, 3, &matrix_);
+    solvers_[3] = &located_->solver();
+    for (Vector* x : {&v_free_, &f_smooth_, &x_}) x->assign(at(system.size()), 0.0);
+    q_free_ = q_;
+  }
   if (!system.row_kinds().has(RowKind::tangential)) return;
   anchors_.assign(at(system.rows()), 0.0);
   frictionless_.assign(at(system.conditional()), 0);
@@ -150,10 +190,17 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
 
 NsgaDecoupled::~NsgaDecoupled() = default;
 
+std::vector<Integrator::Objection> NsgaDecoupled::objections(const State&, double) {
+  if (options_.impact != ImpactInstant::located || !system().has_massless_equation()) return {};
+  return {{"/integrator/impact", -1,
+           "expected a mass in every equation: an impact at its instant is solved with the mass matrix alone; "
+           "\"published\" takes massless parts"}};
+}
+
 bool NsgaDecoupled::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
   mark_touching(state);
-  return smooth_.initialise(state, h, options_.initial_acceleration, velocity_.saddle(), solvers_, report);
+  return smooth_.initialise(state, h, options_.initial_acceleration, velocity_.saddle(), solvers(), report);
 }
 
 bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
@@ -161,6 +208,8 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
   t_ = scales.t;
   step_ = scales.start;
   if (!smooth_.solve(scales.motion(options_.penalty), start, guard(), report)) return false;
+  if (located_ && !located_->find(scales, start, smooth_, report)) return false;
+  theta_ = impacts() ? located_->theta() : 1;
   if (!correct_position(scales, start, report)) return false;
   if (!jump_velocity(scales, start, report)) return false;
   smooth_.write(end);
@@ -170,33 +219,60 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
   copy(velocity_.multipliers(), end.impulse);
   end.active = position_.flags();
   end.closed = velocity_.flags();
-  guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? velocity_.multipliers() : In(), smooth_.v());
+  if (located_) leave_resting(scales, end);
+  if (impacts()) {
+    axpy(1.0, located_->impulses(), end.impulse);
+    if (!located_->correct_acceleration(scales, q_, smooth_.v(), v_, end)) {
+      mark_failed(report, 3, FailureReason::singular_matrix);
+      return false;
+    }
+  }
+  guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? In(end.impulse) : In(), smooth_.v());
   return true;
 }
 
+// Closed for the next step are contacts that the velocity leaves closed.
+void NsgaDecoupled::leave_resting(const StepScales& scales, State& end) const {
+  const double rest = 4 * scales.momenta(1).row_tolerance;
+  const int n_b = system().bilateral();
+  for (const int row : position_.active_rows())
+    if (system().row_kind(row) == RowKind::unilateral && std::abs(system().row_rate(row, q_, v_, t_, &step_)) > rest)
+      end.active[at(row - n_b)] = 0;
+  for (const int row : position_.active_rows())
+    if (end.active[at(normal_row(row) - n_b)] == 0) end.active[at(row - n_b)] = 0;
+}
+
 bool NsgaDecoupled::correct_position(const StepScales& scales, const State& start, StepReport& report) {
-  copy(smooth_.q(), q_);
-  U_->moved = correction_known_ = false;
+  begin_position();
   if (system().rows() == 0) return true;
-  set_zero(U_->x);
   if (!anchors_.empty()) find_anchors(start);
-  if (options_.mean_directions) {
+  if (mean_directions_) {
     // tangential rows go with their contact
     for (std::size_t i = 0; i < stayed_.size(); ++i) {
-      const std::size_t in_item = at(system().row_place(system().bilateral() + static_cast<int>(i)).row);
-      const bool tangential = system().row_kind(system().bilateral() + static_cast<int>(i)) == RowKind::tangential;
-      stayed_[i] = start.active[tangential ? i - in_item : i] != 0 ? 1 : 0;
+      const int n_b = system().bilateral();
+      stayed_[i] = start.active[at(normal_row(n_b + static_cast<int>(i)) - n_b)] != 0 ? 1 : 0;
     }
     mean_position_ = {step_, &stayed_, 1.0 / 3};
     mean_velocity_ = {step_, &stayed_, 0.5};
   }
   const double ratio = h_ / start.last_h;
-  position_.begin(report, {.held = &start.active, .guess = start.nu, .guess_scale = ratio * ratio});
+  position_.begin(report, {.held = &start.active, .guess = start.nu, .guess_scale = ratio * ratio, .moved = impacts()});
   if (!position_.solve(*U_, scales.positions(options_.penalty), report) &&
       !solve_without_anchors(scales, start, report))
     return false;
   report_gaps(position_, report);
   return true;
+}
+
+void NsgaDecoupled::begin_position() {
+  correction_known_ = false;
+  U_->begin(impacts() ? &located_->position() : nullptr);
+  if (!impacts()) {
+    copy(smooth_.q(), q_);
+    return;
+  }
+  system().retract(smooth_.q(), U_->x, q_);
+  copy(q_, q_free_);
 }
 
 // s*: the smooth slip up to touch-down of contacts that were open at t_n.
@@ -209,7 +285,8 @@ void NsgaDecoupled::find_anchors(const State& start) {
     if (system().row_kind(row) == RowKind::unilateral) {
       normal = row;
       share = 0;
-      const bool has_friction = row + 1 < system().rows() && system().row_kind(row + 1) == RowKind::tangential;
+      const bool hit = impacts() && located_->hit(row - n_b);
+      const bool has_friction = !hit && row + 1 < system().rows() && system().row_kind(row + 1) == RowKind::tangential;
       const double smooth = anchors_[at(row)], before = has_friction && start.active[at(row - n_b)] == 0
                                                             ? system().row_gap(row, start.q, start.t, &step_)
                                                             : 0.0;
@@ -228,10 +305,8 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
     for (std::size_t i = 0; i < frictionless_.size(); ++i) frictionless_[i] = all || start.active[i] == 0 ? 1 : 0;
     forget_failure(report);
     ++report.friction_fallbacks;
-    copy(smooth_.q(), q_);
-    U_->moved = correction_known_ = false;
-    set_zero(U_->x);
-    position_.begin(report, {.held = &start.active, .frictionless = &frictionless_});
+    begin_position();
+    position_.begin(report, {.held = &start.active, .frictionless = &frictionless_, .moved = impacts()});
     if (position_.solve(*U_, scales.positions(options_.penalty), report)) return true;
     if (report.reason != FailureReason::no_friction_solution) return false;
   }
@@ -239,16 +314,29 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
 }
 
 bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, StepReport& report) {
-  copy(smooth_.v(), v_);
-  W_->moved = false;
   correction_known_ = correction_known_ && system().constant_mass();
+  W_->begin(impacts() ? &located_->velocity() : nullptr);
+  copy(smooth_.v(), v_);
+  if (impacts()) {
+    if (system().velocity_dependent() && options_.force_corrections) {
+      f_smooth_ = force_correction(smooth_.v(), !system().constant_mass());
+      correction_known_ = false;
+    }
+    axpy(1.0, W_->x, v_);
+    copy(v_, v_free_);
+  }
   velocity_.begin(report, {.held = &start.active,
                            .candidates = &position_.flags(),
                            .guess = start.impulse,
                            .guess_scale = h_ / start.last_h});
-  if (system().bilateral() == 0 && position_.active_rows().empty()) return true;
-  set_zero(W_->x);
-  for (const int row : position_.active_rows()) reflected_[at(row)] = reflected_rate(row, start.q, start);
+  if (system().bilateral() == 0 && position_.active_rows().empty() && !impacts()) return true;
+  const int n_b = system().bilateral();
+  for (const int row : position_.active_rows()) {
+    // contacts that stay closed, or were hit at their instants, have no impact at the end of the step
+    const int contact = normal_row(row) - n_b;
+    const bool done = located_ && (start.active[at(contact)] != 0 || (impacts() && located_->hit(contact)));
+    reflected_[at(row)] = done ? 0 : reflected_rate(row, start.q, start);
+  }
   if (!velocity_.solve(*W_, scales.momenta(options_.penalty), report)) return false;
   report.velocity_residual = velocity_.largest_row();
   return true;
@@ -259,28 +347,59 @@ const Vector& NsgaDecoupled::force_correction(In v, bool mass_changes) {
   if (correction_known_) return f_correction_;
   correction_known_ = true;
   smooth_.force_change(q_, v, f_correction_, scratch_);
-  if (!mass_changes) return f_correction_;
-  system().mass_times(q_, smooth_.acceleration(), Mx_);
-  axpy(-1.0, Mx_, f_correction_);
-  system().mass_times(smooth_.q(), smooth_.acceleration(), Mx_);
-  axpy(1.0, Mx_, f_correction_);
+  if (mass_changes) {
+    system().mass_times(q_, smooth_.acceleration(), Mx_);
+    axpy(-1.0, Mx_, f_correction_);
+    system().mass_times(smooth_.q(), smooth_.acceleration(), Mx_);
+    axpy(1.0, Mx_, f_correction_);
+  }
+  // the change with the velocity acts after the impacts
+  if (theta_ != 1 && v.data() == v_.data()) combine(theta_, f_correction_, 1 - theta_, f_smooth_, f_correction_);
   return f_correction_;
 }
 
 std::span<const Stage> NsgaDecoupled::stages() {
   using Kind = Stage::Kind;
   const Vector &q = smooth_.q(), &v = smooth_.v();
-  stages_ = {{Kind::motion, start().t, t_, start().q, start().v, q, v, smooth_.multipliers(), h_}};
-  stages_[0].end = guard().motion_end();
-  if (U_->moved) stages_.push_back({Kind::correction, t_, t_, q, v, q_, v, position_.multipliers()});
+  const State& from = start();
+  const double t_0 = from.t;
+  In q_0 = from.q, v_0 = from.v;  // of the last motion
+  double tau = 0;
+  stages_.clear();
+  if (impacts()) {
+    for (const LocatedImpacts::Impact& impact : located_->impacts()) {
+      const double t = t_0 + impact.tau * h_;
+      add_motion(tau, q_0, v_0, impact.tau, impact.q, impact.v_before);
+      Stage jump{Kind::jump, t, t, impact.q, impact.v_before, impact.q, impact.v_after, impact.impulses};
+      jump.located = true;
+      jump.closed = impact.closed;
+      stages_.push_back(jump);
+      q_0 = impact.q;
+      v_0 = impact.v_after;
+      tau = impact.tau;
+    }
+    add_motion(tau, q_0, v_0, 1, q_free_, v_free_);
+    stages_.back().closed = located_->impacts().back().resting;
+  } else {
+    stages_ = {{Kind::motion, t_0, t_, q_0, v_0, q, v, smooth_.multipliers(), h_}};
+    stages_[0].end = guard().motion_end();
+  }
+  const In q_1 = stages_.back().q_1, v_1 = stages_.back().v_1;
+  if (U_->moved) stages_.push_back({Kind::correction, t_, t_, q_1, v_1, q_, v_1, position_.multipliers()});
   if (W_->moved) {
-    stages_.push_back({Kind::jump, t_, t_, q_, v, q_, v_, velocity_.multipliers(), h_});
-    if (options_.mean_directions) stages_.back().mean = &mean_velocity_;
+    stages_.push_back({Kind::jump, t_, t_, q_, v_1, q_, v_, velocity_.multipliers(), h_});
+    if (mean_directions_) stages_.back().mean = &mean_velocity_;
     if (W_->has_force()) stages_.back().force = force_correction(v_, !system().constant_mass());
   }
   if (stages_.size() > 1) stages_.back().end = step_end();
   stages_.back().closed = velocity_.flags();
   return stages_;
+}
+
+void NsgaDecoupled::add_motion(double s_0, In q_0, In v_0, double s_1, In q_1, In v_1) {
+  const double t_n = start().t;
+  stages_.push_back({Stage::Kind::motion, t_n + s_0 * h_, s_1 == 1 ? t_ : t_n + s_1 * h_, q_0, v_0, q_1, v_1,
+                     smooth_.multipliers(), (s_1 - s_0) * h_});
 }
 
 }  // namespace carom

@@ -25,19 +25,36 @@
 // reactions then are F^T nu, F^T Lam with means of the smooth multiplier's weights in the step,
 //   position  F = (G(q) + 2 G(q_n))/3,      velocity  F = (G(q) + G(q_n))/2
 // while gaps and rates stay those of the end. The gap is then still exact and such motions are of second order.
+//
+// Option located_impacts: impacts are found within the step, on its smooth motion, and solved at their instants
+// (LocatedImpacts). They enter 2. and 3. as given terms, M (U - U_0) and M (W - W_0); the published problems close the
+// step. In f_* the change with the velocity has the weight theta, the share of the step after the impacts:
+// f_* = f_*(q, v~) + theta (f(q, v) - f(q, v~)). After the impacts forces that depend on velocity, and rows that turn,
+// have other accelerations, so that
+//
+//   4. acceleration  M D - G_b^T dl = f(q, v) - f(q, v~),  G_b D + h_b(q, v) - h_b(q, v~) = 0
+//
+// is added to v~' and a. Contacts count as closed if they were active in 2. and rest on the obstacle at the end of 3.
 #pragma once
 
 #include "integrators/common/integrator.hpp"
+#include "integrators/common/located_impacts.hpp"
 #include "integrators/common/smooth_motion.hpp"
 
 namespace carom {
+
+enum class ImpactInstant { automatic, located, published };
 
 struct NsgaOptions {
   double rho_infinity = 0.8;
   bool force_corrections = true;  ///< false: DSn, f_p = f_* = 0
   InitialAcceleration initial_acceleration = InitialAcceleration::consistent;
   /// Reactions of contacts that stay closed act in mean directions of the step; false: in those of its end [DS20].
-  bool mean_directions = false;
+  /// Without a value: where impacts are located.
+  std::optional<bool> mean_directions;
+  /// Impacts act at their instants within the step; published: at its end [DS20]. `automatic`: located are those of
+  /// rigid bodies, point masses and coordinates, in models without massless equations.
+  ImpactInstant impact = ImpactInstant::published;
   double penalty = 1;  ///< p_p = p_v = penalty * m, p_s = penalty * m/h
   NewtonOptions newton;
   Scales scales;
@@ -49,10 +66,11 @@ class NsgaDecoupled final : public Integrator {
   NsgaDecoupled(const NsgaDecoupled&) = delete;
   NsgaDecoupled& operator=(const NsgaDecoupled&) = delete;
   ~NsgaDecoupled() override;
-  static MethodInfo method_info(bool force_corrections = true);
+  static MethodInfo method_info(bool force_corrections = true, bool located_impacts = false);
   bool initialise(State& state, double h, StepReport& report) override;
+  std::vector<Objection> objections(const State& start, double h) override;
   std::span<const Stage> stages() override;
-  std::span<MixedNewton* const> solvers() override { return solvers_; }
+  std::span<MixedNewton* const> solvers() override { return {solvers_, located_ ? 4u : 3u}; }
 
  private:
   struct Correction;
@@ -64,19 +82,32 @@ class NsgaDecoupled final : public Integrator {
   void find_anchors(const State& start);
   bool solve_without_anchors(const StepScales& scales, const State& start, StepReport& report);
   const Vector& force_correction(In v, bool mass_changes);
+  void begin_position();
+  void leave_resting(const StepScales& scales, State& end) const;
+  void add_motion(double s_0, In q_0, In v_0, double s_1, In q_1, In v_1);
+  /// Of a contact, whose tangential rows follow its normal row.
+  int normal_row(int row) const {
+    return system().row_kind(row) == RowKind::tangential ? row - system().row_place(row).row : row;
+  }
+  /// Impacts have been located in this step.
+  bool impacts() const { return located_ != nullptr && located_->any(); }
 
   NsgaOptions options_;
+  bool mean_directions_;
   Vector matrix_;  // while a solver assembles it
   SmoothMotion smooth_;
   MixedNewton position_, velocity_;
-  MixedNewton* solvers_[3] = {&smooth_.solver(), &position_, &velocity_};
+  std::unique_ptr<LocatedImpacts> located_;  // null: the published law
+  MixedNewton* solvers_[4] = {&smooth_.solver(), &position_, &velocity_, nullptr};
   std::unique_ptr<Position> U_;
   std::unique_ptr<Velocity> W_;
-  double h_ = 0, t_ = 0;
+  double h_ = 0, t_ = 0, theta_ = 1;
   StepStart step_;                       // for rows that refer to the start of the step
   bool correction_known_ = false;        // f_correction_ belongs to (q, v)
   const TangentOperators* T_ = nullptr;  // T(U)
   Vector q_, v_, reflected_, s_, f_correction_, Mx_, scratch_;
+  // with located impacts: q and v after these, before 2. and 3.; f_* at v~; x less what is given
+  Vector q_free_, v_free_, f_smooth_, x_;
   Vector anchors_;                          // s* per row; empty without friction
   std::vector<std::uint8_t> frictionless_;  // contacts in the fall-back
   std::vector<std::uint8_t> stayed_;        // rows of contacts that were closed at t_n

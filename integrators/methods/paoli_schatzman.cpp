@@ -65,22 +65,8 @@ bool PaoliSchatzman::initialise(State& state, double h, StepReport& report) {
   state.history.push_back({"smooth_acceleration", a_});
   state.history.push_back({"row_work", {0.0}});
   state.acceleration = a_;
-  // lambda_0 of joints and of contacts that rest, from the half step that it begins
-  list_.clear();
-  for (int row = 0; row < system().rows(); ++row)
-    if (row < system().bilateral() || state.active[at(row - system().bilateral())] != 0) list_.push_back(row);
-  impulses_.set_rows(list_, state.q, state.t, nullptr);
-  c_.resize(list_.size());
-  r_.assign(list_.size(), 0.0);
   combine(1.0, state.v, 0.5 * h, a_, w_);
-  for (std::size_t i = 0; i < list_.size(); ++i)
-    c_[i] = impulses_.rate(i, w_) + rate_at_rest(list_[i], state.q, state.t + 0.5 * h);
-  if (!impulses_.solve(c_, 0, r_)) return fail(report, FailureReason::singular_matrix);
-  impulses_.add_velocity(2 / h, r_, state.acceleration);
-  for (std::size_t i = 0; i < list_.size(); ++i) {
-    state.impulse[at(list_[i])] = 2 * r_[i];
-    if (list_[i] >= system().bilateral()) state.closed[at(list_[i] - system().bilateral())] = r_[i] > 0 ? 1 : 0;
-  }
+  if (!hold_first_half_step(state, h, report)) return false;
   combine(1.0, state.v, -0.5 * h, state.acceleration, state.history[half_velocity].values);
   return true;
 }

@@ -58,7 +58,7 @@ void EventLog::after_step(const StepView& view) {
   for (const Stage& stage : stages) {
     if (stage.kind == Stage::Kind::motion) passage.motion = &stage;
     passage.jump = stage.kind == Stage::Kind::jump ? &stage : nullptr;
-    if (stage.t_1 != report.t + report.h) passage.t = stage.t_1;
+    passage.t = stage.t_1 == report.t + report.h ? view.state.t : stage.t_1;
     if (!stage.closed.empty()) note(view, passage, stage);
   }
   // Events are rare: flush, so that a watcher sees them immediately.

@@ -257,6 +257,7 @@ TEST_CASE("bead in a bowl with mean directions: of second order, with and withou
       const Vec3 x = c.position("m");
       const double error = std::atan2(x.z(), x.x()) - exact[i];
       CHECK(x.norm() == doctest::Approx(1).epsilon(1e-12));
+      CHECK(std::abs(x.y()) < 1e-12);
       CHECK(std::abs(error) < largest[i] * (h / 1e-2) * (h / 1e-2));
       if (before != 0) CHECK(error / before == doctest::Approx(0.25).epsilon(0.05));
       before = error;

@@ -17,10 +17,21 @@ Node nsga_spec() {
   std::vector<Key> keys = generalized_alpha_keys();
   keys.push_back(preset("force_corrections", boolean(), true,
                         "whether position correction and velocity jump see the change of the forces"));
-  keys.push_back(preset("reaction_directions",
-                        choice({{"end", "those of the end of the step, as published"},
-                                {"mean", "means over the step: motions along curved contacts are of second order"}}),
-                        "end", "directions of the reactions of contacts that stay closed"));
+  keys.push_back(
+      optional("reaction_directions",
+               choice({{"end", "those of the end of the step, as published"},
+                       {"mean", "means over the step: motions along curved contacts are of second order"}}),
+               "directions of the reactions of contacts that stay closed; default: `mean` where impacts are located, "
+               "else `end`"));
+  keys.push_back(preset("impact",
+                        choice({{"automatic",
+                                 "`located` for contacts of rigid bodies, point masses and coordinates in models "
+                                 "without massless parts, `published` for nodes of elements"},
+                                {"located",
+                                 "at their instants within the step: second order through impacts; also for nodes of "
+                                 "elements with restitution, where the step is fine enough"},
+                                {"published", "at the end of their step, as published"}}),
+                        "published", "the instant at which impacts act"));
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }
@@ -29,7 +40,10 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
   NsgaOptions options;
   read_generalized_alpha_keys(in, options);
   options.force_corrections = in["force_corrections"].get<bool>();
-  options.mean_directions = in["reaction_directions"] == "mean";
+  options.impact = in["impact"] == "automatic" ? ImpactInstant::automatic
+                   : in["impact"] == "located" ? ImpactInstant::located
+                                               : ImpactInstant::published;
+  if (in.contains("reaction_directions")) options.mean_directions = in["reaction_directions"] == "mean";
   options.penalty = in["penalty"].get<double>();
   options.scales = model.scales;
   return [options](const System& system) { return std::make_unique<NsgaDecoupled>(system, options); };

@@ -1,0 +1,112 @@
+// LocatedImpacts: the impacts within a step of the decoupled method, found on its smooth motion.
+//
+// The published method gives an impact to the end of the step, which is of first order. Here the instant is found on
+// cubic Hermite interpolations of the smooth motion, s in [0, 1] being the time in the step over h,
+//
+//   q(s) = q_n o exp(d(s)),   d: 0, h v_n at s = 0 and d, h T(d)^-1 v~ at s = 1,   v(s) = T(d(s)) d'(s)/h
+//   c_j(s): the gap of contact j from its values and rates at both ends
+//
+// and the impact is solved there, one after the other:
+//
+//   M dV = G^T P + G_b^T P_b,   G_b dV = 0,   0 <= u+ + e u- perp P >= 0        at q(tau) o exp(shift)
+//
+// with the shift sum (tau - tau_i) h dV_i of earlier impacts, which also move the gaps: c_k += (s - tau) h G_k dV. An
+// impact at tau moves the end of the step by (1 - tau) h dV: the position problem begins with U_0 = sum (1 - tau_i) h
+// dV_i, the velocity problem with W_0 = sum dV_i. Contacts that were closed at t_n take part: their force from the
+// last impact to tau is an impulse first, so that a contact which an impact releases has pressed until then. A contact
+// whose bounces accumulate within the step, 2 e|u-|/(c (1 - e)) <= (1 - tau) h with c = -c_j''(tau)/h^2, comes to rest.
+//
+// Left to the published law: contacts of bodies for which the step is too coarse, c_a G S^-1 G^T < 0.8 G M^-1 G^T with
+// the matrix S of the smooth motion, whose location would let stiff elements chatter; and contacts of the nodes of
+// bars, beams and solids, all of them or, if asked, those without restitution.
+#pragma once
+
+#include "integrators/common/instant_problems.hpp"
+#include "integrators/common/smooth_motion.hpp"
+
+namespace carom {
+
+class LocatedImpacts {
+ public:
+  /// `elements`: contacts with restitution of the nodes of elements are located too. `index`: place of the sub-problem
+  /// "impact" in StepReport::subproblems; `scratch`: see MixedNewton.
+  LocatedImpacts(const System& system, const NewtonOptions& newton, const Scales& scales, bool elements, int index,
+                 Vector* scratch);
+  /// Contacts may be located: every equation has a mass, and there are contacts that are not left to the published law.
+  static bool applies(const System& system, bool elements);
+
+  /// An impact, with the contact forces of the contacts closed before, at one instant.
+  struct Impact {
+    double tau = 0;                             ///< of the instant, over h
+    Vector q, v_before, v_after;                ///< there
+    Vector impulses;                            ///< rows() entries
+    std::vector<std::uint8_t> closed, resting;  ///< contacts with an impulse, and contacts closed after the impact
+  };
+
+  /// Finds the impacts of the step from `start`, whose active contacts are closed, along the smooth motion. False with
+  /// a report if an impact has no solution.
+  bool find(const StepScales& scales, const State& start, SmoothMotion& smooth, StepReport& report);
+  /// Adds what the impacts change in v', a and lambda at the end (q, v) of the step to `end`: D and dl of
+  ///   M D - G_b^T dl = f(q, v) - f(q, v~),   G_b D + h_b(q, v) - h_b(q, v~) = 0
+  /// False if the matrix is singular.
+  bool correct_acceleration(const StepScales& scales, In q, In v_smooth, In v, State& end);
+  /// The last step had impacts.
+  bool any() const { return count_ > 0; }
+  std::span<const Impact> impacts() const { return {impacts_.data(), count_}; }
+  /// U_0 and W_0, size() entries; theta = sum w_i (1 - tau_i)/sum w_i, w_i = dV_i . M dV_i: the share of the step after
+  /// the impacts.
+  const Vector& position() const { return U_; }
+  const Vector& velocity() const { return W_; }
+  double theta() const { return theta_; }
+  /// Per conditional row: the contact was hit in the last step.
+  bool hit(int i) const { return hit_[at(i)] != 0; }
+  /// The sums of all impulses, rows() entries.
+  const Vector& impulses() const { return impulses_; }
+
+  MixedNewton& solver() { return newton_; }
+
+ private:
+  enum class Kind : std::uint8_t {
+    published,
+    free,
+    bound
+  };  // bound: beside elements or joints, the step may be coarse
+  static std::vector<Kind> kinds(const System& system, bool elements);
+  /// A contact along the step: a cubic in s.
+  struct Gap {
+    double c[4];
+    double at_end() const { return c[0] + c[1] + c[2] + c[3]; }
+    double acceleration(double s) const { return 2 * c[2] + 6 * c[3] * s; }
+    double first_fall(double s_0, bool touches, double rounding) const;
+  };
+  double h() const { return scales_->h; }
+  void leave_coarse(SmoothMotion& smooth, StepReport& report);
+  void interpolate(const SmoothMotion& smooth);
+  double next(double s_0, double rounding);
+  void place(double tau);
+  void strike(double tau);
+  void note_closed(Impact& impact);
+  bool jump(double since, Impact& impact, StepReport& report);
+
+  const System* system_;
+  MixedNewton newton_;
+  ImpactProblem problem_;
+  const StepScales* scales_ = nullptr;
+  const State* start_ = nullptr;
+  State at_;                 // the instant: q, v, t
+  std::vector<Kind> kinds_;  // of conditional rows
+  std::vector<Gap> gaps_;
+  Vector falls_;            // of each contact, s
+  Vector d_0_, d_2_, d_3_;  // coefficients of d(s)
+  TangentOperators T_;
+  double theta_ = 1, weight_ = 0;
+  Vector U_, W_, drift_;  // drift: sum tau_i dV_i
+  Vector rate_, rate_before_, reflected_, impulses_, shift_, x_, y_;
+  SparseRow G_;
+  std::vector<std::uint8_t> resting_, rested_, closed_, striking_, last_, pressing_, hit_, coarse_;
+  std::vector<int> hits_;  // of a contact in this step
+  std::vector<Impact> impacts_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace carom
