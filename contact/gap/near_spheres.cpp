@@ -21,21 +21,26 @@ double largest_radius(const std::vector<ContactSphere>& spheres) {
   return largest;
 }
 
-std::vector<SpherePair> free_rows(std::size_t spheres, double restitution, double friction,
-                                  double tangential_restitution) {
+std::vector<SpherePair> free_rows(const std::vector<ContactSphere>& spheres, double restitution, double friction,
+                                  double tangential_restitution, double rolling, double pivoting) {
   SpherePair none;
-  none.node_a = none.node_b = -1;
   none.restitution = restitution;
   none.friction = friction;
   none.tangential_restitution = tangential_restitution;
-  return {std::min(spheres * (spheres - 1) / 2, NearSpheresBlock::rows_per_sphere * spheres), none};
+  none.rolling = rolling;
+  none.pivoting = pivoting;
+  none.node_a = none.node_b = -1;
+  none.lever = largest_radius(spheres);
+  const std::size_t n = spheres.size();
+  return {std::min(n * (n - 1) / 2, NearSpheresBlock::rows_per_sphere * n), none};
 }
 
 }  // namespace
 
 NearSpheresBlock::NearSpheresBlock(std::string name, std::vector<ContactSphere> spheres, double restitution,
-                                   double friction, double tangential_restitution)
-    : SphereContactBlock(std::move(name), free_rows(spheres.size(), restitution, friction, tangential_restitution),
+                                   double friction, double tangential_restitution, double rolling, double pivoting)
+    : SphereContactBlock(std::move(name),
+                         free_rows(spheres, restitution, friction, tangential_restitution, rolling, pivoting),
                          2 * largest_radius(spheres)),
       spheres_(std::move(spheres)) {}
 

@@ -33,7 +33,7 @@ class NearSpheresBlock final : public SphereContactBlock {
   static constexpr std::size_t rows_per_sphere = 10;
 
   NearSpheresBlock(std::string name, std::vector<ContactSphere> spheres, double restitution, double friction = 0,
-                   double tangential_restitution = 0);
+                   double tangential_restitution = 0, double rolling = 0, double pivoting = 0);
 
   /// The name of the pair that has the row now.
   std::string item_name(int item) const override;

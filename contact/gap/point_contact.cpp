@@ -19,7 +19,10 @@ Topology topology_of(const std::vector<ContactPoint>& points) {
 
 bool rotates(const PrescribedMotion* motion) { return motion != nullptr && !motion->angle.is_constant(); }
 
-int rows_of(const std::vector<ContactPoint>& points) { return !points.empty() && points.front().friction > 0 ? 3 : 1; }
+int rows_of(const std::vector<ContactPoint>& points) {
+  if (points.empty() || !(points.front().friction > 0)) return 1;
+  return points.front().rolling > 0 || points.front().pivoting > 0 ? most_contact_rows : slip_rows;
+}
 
 }  // namespace
 
@@ -117,6 +120,10 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
       evaluate_displacement(i, local, in, pose, p, d, values);
       evaluate_slip(i, item, in, pose, p, d, values);
     }
+    if (rows > slip_rows) {
+      evaluate_rotation(i, local, in, pose, p, d, values);
+      evaluate_spin(i, item, in, pose, p, d, values);
+    }
     if (in.v == nullptr) continue;
 
     // velocity relative to the obstacle's material point that coincides with x_P
@@ -143,13 +150,14 @@ void PointContactBlock::add_reaction(Range range, const ConstraintInput& in, con
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   for (int i = range.first; i < range.last; ++i, s += rows(), f += 6) {
-    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0);
-    if (*s == 0 && !rubs) continue;
+    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0), resists = acts_by_moment(s, rows());
+    if (*s == 0 && !rubs && !resists) continue;
     const PointState p = point(in, i);
     const ContactPoint& c = points_[static_cast<std::size_t>(i)];
     const Distance d = distance(pose, p.x, c.radius);
     add_point_force(p, c.offset, *s * d.gradient, f);
     if (rubs) add_friction(i, pose, p, d, s + 1, f);
+    if (resists) add_resistance(i, pose, p, d, s + slip_rows, f);
   }
 }
 
@@ -158,8 +166,8 @@ void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
   for (int i = range.first; i < range.last; ++i, s += rows(), A += 36) {
-    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0);
-    if (*s == 0 && !rubs) continue;
+    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0), resists = acts_by_moment(s, rows());
+    if (*s == 0 && !rubs && !resists) continue;
     const ContactPoint& contact = points_[static_cast<std::size_t>(i)];
     const Vec3& offset = contact.offset;
     const PointState p = point(in, i);
@@ -171,11 +179,13 @@ void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput
     }
     if (p.rotates) block.bottomRightCorner<3, 3>() += c * *s * point_force_gradient(p, offset, d.gradient);
     if (rubs) add_friction_gradient(i, pose, p, d, s + 1, c, A);
+    if (resists) add_resistance_gradient(i, pose, p, d, s + slip_rows, c, A);
   }
 }
 
 ContactParameters PointContactBlock::law(int item, int row) const {
   const ContactPoint& c = points_[static_cast<std::size_t>(item)];
+  if (row >= slip_rows) return resistance_law(row, c.rolling, c.pivoting, c.radius);
   return {.restitution = row == 0 ? c.restitution : c.tangential_restitution, .friction = c.friction};
 }
 
@@ -185,7 +195,7 @@ ConstraintBlock::Place PointContactBlock::place(int item, int row, const Constra
   const PointState p = point(in, item);
   const double radius = points_[static_cast<std::size_t>(item)].radius;
   const Distance d = distance(pose, p.x, radius);
-  return {p.x - radius * d.gradient, row == 0 ? d.gradient : tangents(pose, d.gradient).t[row - 1]};
+  return {p.x - radius * d.gradient, contact_row_direction(row, d.gradient, tangents(pose, d.gradient))};
 }
 
 // ---- tangential rows
@@ -220,7 +230,7 @@ void PointContactBlock::evaluate_slip(int i, std::size_t item, const ConstraintI
   const Vec3& n = d.gradient;
   const double r = p.rotates ? c.radius : 0.0;
   const TangentBasis basis = tangents(pose, n);
-  const std::size_t first = 3 * item + 1;
+  const std::size_t first = static_cast<std::size_t>(rows()) * item + 1;
   if (values.gradient != nullptr) {
     const Vec3 arm = c.offset - r * (p.R.transpose() * n);
     for (std::size_t k = 0; k < 2; ++k) {
@@ -323,6 +333,84 @@ void PointContactBlock::add_friction_gradient(int i, const PrescribedMotion::Pos
   block.bottomRows<3>() += c * (so3::hat(contact.offset) * Rt * B - r * Rt * (so3::hat(n) * B - so3::hat(F) * N));
   block.bottomRightCorner<3, 3>() +=
       c * (so3::hat(contact.offset) * so3::hat(Vec3(Rt * F)) - r * so3::hat(Vec3(Rt * n.cross(F))));
+}
+
+// ---- rows of resistance: r a . w with a = t_1, t_2, n
+
+// Relative angular velocity w = omega_P - omega of the obstacle: gradients, time derivatives and derivatives.
+void PointContactBlock::evaluate_spin(int i, std::size_t item, const ConstraintInput& in,
+                                      const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                                      const ConstraintValues& values) const {
+  if (values.gradient == nullptr && in.v == nullptr) return;
+  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+  const double r = c.radius;
+  const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
+  const std::size_t first = static_cast<std::size_t>(rows()) * item + slip_rows;
+  for (std::size_t k = 0; k < 3 && values.gradient != nullptr; ++k)
+    Eigen::Map<Eigen::Matrix<double, 6, 1>>(values.gradient + 6 * (first + k)) << Vec3::Zero(),
+        r * (p.R.transpose() * axes.a[k]);
+  if (in.v == nullptr) return;
+  const double* v = in.v + 6 * item;
+  const Vec3 Omega(v[3], v[4], v[5]), w = p.R * Omega - pose.omega;
+  const Vec3 w_P = point_velocity(p, c.offset, v) - pose.velocity - pose.omega.cross(Vec3(p.x - pose.origin));
+  const Vec3 bend = d.hessian * w_P;
+  const Eigen::Matrix<double, 3, 6> N = d.hessian * point_jacobian(p, c.offset);
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (values.rate != nullptr) values.rate[first + k] = r * axes.a[k].dot(w);
+    if (values.bias != nullptr)
+      values.bias[first + k] =
+          r * ((pose.omega.cross(axes.a[k]) + axes.D[k] * bend).dot(w) - axes.a[k].dot(pose.alpha));
+    if (values.rate_gradient == nullptr) continue;
+    Eigen::Map<Eigen::Matrix<double, 1, 6>> D(values.rate_gradient + 6 * (first + k));
+    D = r * (w.transpose() * axes.D[k]) * N;
+    D.tail<3>() -= r * axes.a[k].transpose() * p.R * so3::hat(Omega);
+  }
+}
+
+// Relative rotation of the step, and its derivative.
+void PointContactBlock::evaluate_rotation(int i, std::size_t row, const ConstraintInput& in,
+                                          const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                                          const ConstraintValues& values) const {
+  if (values.gap == nullptr && values.gap_gradient == nullptr) return;
+  const std::size_t first = row + slip_rows;
+  if (in.start == nullptr) {
+    if (values.gap != nullptr) std::fill_n(values.gap + first, 3, 0.0);
+    if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 6 * first, 18, 0.0);
+    return;
+  }
+  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+  const PointState p_n = point({in.start->q, nullptr, in.start->t, nullptr}, i);
+  const Vec3 psi = so3::log(Mat3(p.R * p_n.R.transpose()));
+  Vec3 turn = psi;
+  if (motion_ != nullptr) turn -= so3::log(Mat3(pose.Q * motion_->at(in.start->t).Q.transpose()));
+  const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
+  const Eigen::Matrix<double, 3, 6> N = d.hessian * point_jacobian(p, c.offset);
+  const Mat3 turned = so3::tangent_inverse(Vec3(-psi)) * p.R;
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (values.gap != nullptr) values.gap[first + k] = c.radius * axes.a[k].dot(turn);
+    if (values.gap_gradient == nullptr) continue;
+    Eigen::Map<Eigen::Matrix<double, 1, 6>> D(values.gap_gradient + 6 * (first + k));
+    D = c.radius * (turn.transpose() * axes.D[k]) * N;
+    D.tail<3>() += c.radius * axes.a[k].transpose() * turned;
+  }
+}
+
+void PointContactBlock::add_resistance(int i, const PrescribedMotion::Pose& pose, const PointState& p,
+                                       const Distance& d, const double* s, double* f) const {
+  const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
+  Eigen::Map<Vec3>(f + 3) += points_[static_cast<std::size_t>(i)].radius * (p.R.transpose() * axes.moment(s));
+}
+
+// The moment R^T m changes with n and R.
+void PointContactBlock::add_resistance_gradient(int i, const PrescribedMotion::Pose& pose, const PointState& p,
+                                                const Distance& d, const double* s, double c, double* A) const {
+  const ContactPoint& contact = points_[static_cast<std::size_t>(i)];
+  const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
+  const Mat3 Rt = p.R.transpose();
+  Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
+  block.bottomRows<3>() +=
+      c * contact.radius * Rt * axes.moment_gradient(s) * d.hessian * point_jacobian(p, contact.offset);
+  block.bottomRightCorner<3, 3>() += c * contact.radius * so3::hat(Vec3(Rt * axes.moment(s)));
 }
 
 }  // namespace carom

@@ -10,6 +10,8 @@
 //   G_T v + g_t = t . (x_P' - r omega_P x n - velocity of the obstacle's surface there)
 //   s_T = t . (x_P - Y - r psi x n)      displacement of the step: Y carries the place at its start with the obstacle,
 //                                        psi is the rotation of the node less that of the obstacle, inertial
+// With resistance, three more rows along a = t_1, t_2 (rolling) and n (pivoting), multiplied by r:
+//   G v + g_t = r a . (omega_P - omega of the obstacle),   of the step: r a . psi
 #pragma once
 
 #include <memory>
@@ -17,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "contact/gap/contact_rows.hpp"
 #include "contact/gap/obstacle.hpp"
 #include "contact/gap/prescribed_motion.hpp"
 #include "contact/gap/tangent_basis.hpp"
@@ -33,6 +36,8 @@ struct ContactPoint {
   double restitution = 0;      ///< e
   double friction = 0;         ///< mu; above zero for all points of a block or for none
   double tangential_restitution = 0;
+  double rolling = 0, pivoting = 0;  ///< k_r, k_p: lengths; points with resistance have friction, a radius and a frame;
+                                     ///< one of both above zero for all points of a block or both zero for all
 };
 
 class PointContactBlock final : public ConstraintBlock {
@@ -47,7 +52,7 @@ class PointContactBlock final : public ConstraintBlock {
                              double* A) const override;
   ContactParameters law(int item, int row) const override;
   std::string item_name(int item) const override { return points_[static_cast<std::size_t>(item)].name; }
-  std::string row_name(int, int row) const override { return row > 0 ? "slip " + std::to_string(row) : ""; }
+  std::string row_name(int, int row) const override { return contact_row_name(row); }
   Place place(int item, int row, const ConstraintInput& in) const override;
   Turn tangent_turn(int item, const ConstraintInput& in) const override;
 
@@ -78,6 +83,15 @@ class PointContactBlock final : public ConstraintBlock {
                      const PointState& p, const Distance& d, const ConstraintValues& values) const;
   void evaluate_displacement(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
                              const PointState& p, const Distance& d, const ConstraintValues& values) const;
+  // Rows of resistance.
+  void evaluate_spin(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+                     const PointState& p, const Distance& d, const ConstraintValues& values) const;
+  void evaluate_rotation(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+                         const PointState& p, const Distance& d, const ConstraintValues& values) const;
+  void add_resistance(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                      const double* s, double* f) const;
+  void add_resistance_gradient(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                               const double* s, double c, double* A) const;
   void add_friction(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
                     const double* s, double* f) const;
   void add_friction_gradient(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,

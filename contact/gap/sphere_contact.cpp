@@ -16,7 +16,10 @@ Topology topology_of(const std::vector<SpherePair>& pairs) {
   return {static_cast<int>(pairs.size()), {{0, 6}, {0, 6}}, std::move(nodes)};
 }
 
-int rows_of(const std::vector<SpherePair>& pairs) { return !pairs.empty() && pairs.front().friction > 0 ? 3 : 1; }
+int rows_of(const std::vector<SpherePair>& pairs) {
+  if (pairs.empty() || !(pairs.front().friction > 0)) return 1;
+  return pairs.front().rolling > 0 || pairs.front().pivoting > 0 ? most_contact_rows : slip_rows;
+}
 
 using Mat3x12 = Eigen::Matrix<double, 3, 12>;
 
@@ -120,6 +123,10 @@ void SphereContactBlock::evaluate(Range range, const ConstraintInput& in, const 
       evaluate_displacement(i, item, in, g, values);
       evaluate_slip(i, item, in, g, values);
     }
+    if (rows > slip_rows) {
+      evaluate_rotation(i, item, in, g, values);
+      evaluate_spin(i, item, in, g, values);
+    }
     if (in.v == nullptr) continue;
     const double* v = in.v + 12 * item;
     const Vec3 w = point_velocity(g.b, pair.offset_b, v + 6) - point_velocity(g.a, pair.offset_a, v);
@@ -144,14 +151,19 @@ void SphereContactBlock::evaluate(Range range, const ConstraintInput& in, const 
 
 void SphereContactBlock::add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const {
   for (int i = range.first; i < range.last; ++i, s += rows(), f += 12) {
-    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0);
-    if (*s == 0 && !rubs) continue;
+    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0), resists = acts_by_moment(s, rows());
+    if (*s == 0 && !rubs && !resists) continue;
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
     const Geometry g = geometry(in, i);
     add_point_force(g.a, pair.offset_a, -*s * g.n, f);
     add_point_force(g.b, pair.offset_b, *s * g.n, f + 6);
-    if (!rubs) continue;
+    if (!rubs && !resists) continue;
     const Friction friction(pair, g);
+    if (resists) {
+      const Vec3 M = pair.lever * ContactAxes(friction.basis, g.n).moment(s + slip_rows);
+      if (g.a.rotates) Eigen::Map<Vec3>(f + 3) -= g.a.R.transpose() * M;
+      if (g.b.rotates) Eigen::Map<Vec3>(f + 9) += g.b.R.transpose() * M;
+    }
     const Vec3 F = friction.basis.force(s + 1);
     add_point_force(g.a, friction.arm_a(pair, g), -F, f);
     add_point_force(g.b, friction.arm_b(pair, g), F, f + 6);
@@ -161,8 +173,8 @@ void SphereContactBlock::add_reaction(Range range, const ConstraintInput& in, co
 void SphereContactBlock::add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
                                                double* A) const {
   for (int i = range.first; i < range.last; ++i, s += rows(), A += 144) {
-    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0);
-    if (*s == 0 && !rubs) continue;
+    const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0), resists = acts_by_moment(s, rows());
+    if (*s == 0 && !rubs && !resists) continue;
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
     const Geometry g = geometry(in, i);
     Eigen::Matrix<double, 3, 12> J;
@@ -171,7 +183,7 @@ void SphereContactBlock::add_reaction_gradient(Range range, const ConstraintInpu
     block += c * *s * J.transpose() * g.hessian() * J;
     if (g.a.rotates) block.block<3, 3>(3, 3) -= c * *s * point_force_gradient(g.a, pair.offset_a, g.n);
     if (g.b.rotates) block.block<3, 3>(9, 9) += c * *s * point_force_gradient(g.b, pair.offset_b, g.n);
-    if (!rubs) continue;
+    if (!rubs && !resists) continue;
     // the force F on B and -F on A; moments offset x R^T F + arm R^T (n x F)
     const Friction friction(pair, g);
     const Vec3 F = friction.basis.force(s + 1);
@@ -190,11 +202,24 @@ void SphereContactBlock::add_reaction_gradient(Range range, const ConstraintInpu
     };
     add_side(g.a, pair.offset_a, friction.l_a, 1, -1, 0);
     add_side(g.b, pair.offset_b, friction.l_b, -1, 1, 6);
+    if (!resists) continue;
+    // the moments R^T m
+    const ContactAxes axes(friction.basis, g.n);
+    const Vec3 m = pair.lever * axes.moment(s + slip_rows);
+    const Mat3x12 dm = pair.lever * axes.moment_gradient(s + slip_rows) * N;
+    const auto add_moment = [&](const PointState& p, double sign, int row) {
+      if (!p.rotates) return;
+      block.middleRows<3>(row) += sign * c * p.R.transpose() * dm;
+      block.block<3, 3>(row, row) += sign * c * so3::hat(Vec3(p.R.transpose() * m));
+    };
+    add_moment(g.a, -1, 3);
+    add_moment(g.b, 1, 9);
   }
 }
 
 ContactParameters SphereContactBlock::law(int item, int row) const {
   const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
+  if (row >= slip_rows) return resistance_law(row, pair.rolling, pair.pivoting, pair.lever);
   return {.restitution = row == 0 ? pair.restitution : pair.tangential_restitution, .friction = pair.friction};
 }
 
@@ -203,7 +228,7 @@ ConstraintBlock::Place SphereContactBlock::place(int item, int row, const Constr
   const Geometry g = geometry(in, item);
   if (row > 0) {
     const Friction friction(pairs_[static_cast<std::size_t>(item)], g);
-    return {g.a.x + friction.l_a * g.n, friction.basis.t[row - 1]};
+    return {g.a.x + friction.l_a * g.n, contact_row_direction(row, g.n, friction.basis)};
   }
   return {g.a.x + pairs_[static_cast<std::size_t>(item)].radius_a * g.n, g.n};
 }
@@ -224,7 +249,7 @@ void SphereContactBlock::evaluate_slip(int i, std::size_t item, const Constraint
   const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
   const Friction friction(pair, g);
   const TangentBasis& basis = friction.basis;
-  const std::size_t first = 3 * item + 1;
+  const std::size_t first = static_cast<std::size_t>(rows()) * item + 1;
   for (std::size_t k = 0; k < 2 && values.gradient != nullptr; ++k) {
     double* G = values.gradient + 12 * (first + k);
     std::fill_n(G, 12, 0.0);
@@ -271,7 +296,7 @@ void SphereContactBlock::evaluate_slip(int i, std::size_t item, const Constraint
 void SphereContactBlock::evaluate_displacement(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
                                                const ConstraintValues& values) const {
   if (values.gap == nullptr && values.gap_gradient == nullptr) return;
-  const std::size_t first = 3 * item + 1;
+  const std::size_t first = static_cast<std::size_t>(rows()) * item + 1;
   if (in.start == nullptr) {
     if (values.gap != nullptr) std::fill_n(values.gap + first, 2, 0.0);
     if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 12 * first, 24, 0.0);
@@ -298,6 +323,74 @@ void SphereContactBlock::evaluate_displacement(int i, std::size_t item, const Co
   for (std::size_t k = 0; k < 2; ++k)
     Eigen::Map<Eigen::Matrix<double, 1, 12>>(values.gap_gradient + 12 * (first + k)) =
         (e.transpose() * friction.basis.D[k]) * N + friction.basis.t[k].transpose() * E;
+}
+
+// ---- rows of resistance
+
+// Relative angular velocity L a . (omega_B - omega_A): gradients, time derivatives and derivatives.
+void SphereContactBlock::evaluate_spin(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
+                                       const ConstraintValues& values) const {
+  if (values.gradient == nullptr && in.v == nullptr) return;
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+  const ContactAxes axes(Friction(pair, g).basis, g.n);
+  const double L = pair.lever;
+  const std::size_t first = static_cast<std::size_t>(rows()) * item + slip_rows;
+  for (std::size_t k = 0; k < 3 && values.gradient != nullptr; ++k) {
+    Eigen::Map<Eigen::Matrix<double, 12, 1>> G(values.gradient + 12 * (first + k));
+    G.setZero();
+    if (g.a.rotates) G.segment<3>(3) = -L * (g.a.R.transpose() * axes.a[k]);
+    if (g.b.rotates) G.segment<3>(9) = L * (g.b.R.transpose() * axes.a[k]);
+  }
+  if (in.v == nullptr) return;
+  const double* v = in.v + 12 * item;
+  const auto body_spin = [](const PointState& p, const double* vp) {
+    return p.rotates ? Vec3(vp[3], vp[4], vp[5]) : Vec3(Vec3::Zero());
+  };
+  const Vec3 Omega_a = body_spin(g.a, v), Omega_b = body_spin(g.b, v + 6), w = g.b.R * Omega_b - g.a.R * Omega_a;
+  const Vec3 n_t = g.hessian() * (point_velocity(g.b, pair.offset_b, v + 6) - point_velocity(g.a, pair.offset_a, v));
+  Mat3x12 J;
+  J << -point_jacobian(g.a, pair.offset_a), point_jacobian(g.b, pair.offset_b);
+  const Mat3x12 N = g.hessian() * J;
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (values.rate != nullptr) values.rate[first + k] = L * axes.a[k].dot(w);
+    if (values.bias != nullptr) values.bias[first + k] = L * (axes.D[k] * n_t).dot(w);
+    if (values.rate_gradient == nullptr) continue;
+    Eigen::Map<Eigen::Matrix<double, 1, 12>> D(values.rate_gradient + 12 * (first + k));
+    D = L * (w.transpose() * axes.D[k]) * N;
+    if (g.a.rotates) D.segment<3>(3) += L * axes.a[k].transpose() * g.a.R * so3::hat(Omega_a);
+    if (g.b.rotates) D.segment<3>(9) -= L * axes.a[k].transpose() * g.b.R * so3::hat(Omega_b);
+  }
+}
+
+// Relative rotation of the step, L a . (psi_B - psi_A), and its derivative.
+void SphereContactBlock::evaluate_rotation(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
+                                           const ConstraintValues& values) const {
+  if (values.gap == nullptr && values.gap_gradient == nullptr) return;
+  const std::size_t first = static_cast<std::size_t>(rows()) * item + slip_rows;
+  if (in.start == nullptr) {
+    if (values.gap != nullptr) std::fill_n(values.gap + first, 3, 0.0);
+    if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 12 * first, 36, 0.0);
+    return;
+  }
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+  const ContactAxes axes(Friction(pair, g).basis, g.n);
+  const double L = pair.lever;
+  const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, i);
+  const auto rotation = [](const PointState& p, const PointState& p_n) {
+    return p.rotates ? Vec3(so3::log(Mat3(p.R * p_n.R.transpose()))) : Vec3(Vec3::Zero());
+  };
+  const Vec3 psi_a = rotation(g.a, before.a), psi_b = rotation(g.b, before.b), turn = psi_b - psi_a;
+  Mat3x12 J;
+  J << -point_jacobian(g.a, pair.offset_a), point_jacobian(g.b, pair.offset_b);
+  const Mat3x12 N = g.hessian() * J;
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (values.gap != nullptr) values.gap[first + k] = L * axes.a[k].dot(turn);
+    if (values.gap_gradient == nullptr) continue;
+    Eigen::Map<Eigen::Matrix<double, 1, 12>> D(values.gap_gradient + 12 * (first + k));
+    D = L * (turn.transpose() * axes.D[k]) * N;
+    if (g.a.rotates) D.segment<3>(3) -= L * axes.a[k].transpose() * so3::tangent_inverse(Vec3(-psi_a)) * g.a.R;
+    if (g.b.rotates) D.segment<3>(9) += L * axes.a[k].transpose() * so3::tangent_inverse(Vec3(-psi_b)) * g.b.R;
+  }
 }
 
 }  // namespace carom

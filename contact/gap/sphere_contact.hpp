@@ -8,11 +8,14 @@
 // friction have no moment also when the spheres overlap a little:
 //   G_T v = t . (x_B' - x_A' - (l_A omega_A + l_B omega_B) x n)
 //   s_T   = t . (dx_B - dx_A - (l_A psi_A + l_B psi_B) x n)    of the step: dx: displacements, psi: rotations, inertial
+// With resistance, three more rows along a = t_1, t_2 (rolling) and n (pivoting), multiplied by a length L, the lever:
+//   G v = L a . (omega_B - omega_A),   of the step: L a . (psi_B - psi_A)
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "contact/gap/contact_rows.hpp"
 #include "core/mechanics/body_point.hpp"
 #include "core/mechanics/constraint_block.hpp"
 
@@ -26,6 +29,8 @@ struct SpherePair {
   double restitution = 0;
   double friction = 0;  ///< mu; above zero for all pairs of a block or for none
   double tangential_restitution = 0;
+  double rolling = 0, pivoting = 0;  ///< k_r, k_p: lengths; one above zero for all pairs of a block or none
+  double lever = 0;                  ///< L > 0 of pairs with resistance
 };
 
 class SphereContactBlock : public ConstraintBlock {
@@ -38,7 +43,7 @@ class SphereContactBlock : public ConstraintBlock {
                              double* A) const override;
   ContactParameters law(int item, int row) const override;
   std::string item_name(int item) const override { return pairs_[static_cast<std::size_t>(item)].name; }
-  std::string row_name(int, int row) const override { return row > 0 ? "slip " + std::to_string(row) : ""; }
+  std::string row_name(int, int row) const override { return contact_row_name(row); }
   Place place(int item, int row, const ConstraintInput& in) const override;
   Turn tangent_turn(int item, const ConstraintInput& in) const override;
 
@@ -65,6 +70,11 @@ class SphereContactBlock : public ConstraintBlock {
                      const ConstraintValues& values) const;
   void evaluate_displacement(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
                              const ConstraintValues& values) const;
+  // Rows of resistance.
+  void evaluate_spin(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
+                     const ConstraintValues& values) const;
+  void evaluate_rotation(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
+                         const ConstraintValues& values) const;
   bool paired(int item) const { return pairs_[static_cast<std::size_t>(item)].node_a >= 0; }
 
   double far_ = 0;

@@ -17,10 +17,17 @@ FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
   const int count = system.conditional();
   for (int i = 0; i < count; ++i) {
     const int row = first_ + i;
-    if (system.row_kind(row) == RowKind::unilateral)
-      contacts_.push_back({i, 0, system.contact_parameters(row).friction});
-    else if (system.row_kind(row) == RowKind::tangential)
-      ++contacts_.back().rows;
+    if (system.row_kind(row) == RowKind::unilateral) {
+      Contact contact{};
+      contact.row = i;
+      contacts_.push_back(contact);
+    } else if (system.row_kind(row) == RowKind::tangential) {
+      Contact& contact = contacts_.back();
+      ++contact.rows;
+      const ContactParameters law = system.contact_parameters(row);
+      if (law.disc >= contact.count) contact.of[at(contact.count++)] = {i, 0, law.friction};
+      ++contact.of[at(contact.count - 1)].rows;
+    }
   }
   flags_.assign(at(count), 0);
   for (Vector* x : {&multipliers_, &p_}) x->assign(at(count), 0.0);
@@ -72,18 +79,14 @@ int FrictionSet::update(In c, double penalty, double band) {
     flags_[i] = wanted ? 1 : 0;
     if (!contact.working)
       for (int k = 0; k <= contact.rows; ++k) multipliers_[i + at(k)] = 0;
-    for (int k = 1; k <= contact.rows; ++k) {
+    for (const Disc& disc : std::span(contact.of).first(at(contact.count))) {
       SlipState state = SlipState::open;
       if (wanted) {
-        double square = 0;
-        for (int j = 1; j <= contact.rows; ++j) {
-          const double s = multipliers_[i + at(j)] - p(contact.row + j, penalty) * c[i + at(j)];
-          square += s * s;
-        }
-        const double R = contact.frictionless ? 0.0 : contact.friction * std::max(0.0, sigma);
-        state = square <= R * R ? SlipState::stick : SlipState::slip;
+        double rest[2];
+        const double R = contact.frictionless ? 0.0 : disc.friction * std::max(0.0, sigma);
+        state = augmented(disc, c, penalty, rest) <= R ? SlipState::stick : SlipState::slip;
       }
-      flags_[i + at(k)] = static_cast<std::uint8_t>(state);
+      for (int k = 0; k < disc.rows; ++k) flags_[at(disc.first + k)] = static_cast<std::uint8_t>(state);
     }
   }
   if (grown) {
@@ -105,20 +108,27 @@ const FrictionSet::Contact& FrictionSet::contact_of(int row) const {
       std::upper_bound(contacts_.begin(), contacts_.end(), row, [](int r, const Contact& c) { return r < c.row; }) - 1);
 }
 
+double FrictionSet::augmented(const Disc& disc, In c, double penalty, double* sigma) const {
+  double square = 0;
+  for (int k = 0; k < disc.rows; ++k) {
+    const std::size_t i = at(disc.first + k);
+    sigma[k] = multipliers_[i] - p(disc.first + k, penalty) * c[i];
+    square += sigma[k] * sigma[k];
+  }
+  return std::sqrt(square);
+}
+
 void FrictionSet::augmented(In c, Out s) const {
   set_zero(s);
   for (const Contact& contact : contacts_) {
     const std::size_t i = at(contact.row);
     if (!contact.working) continue;
     s[i] = std::max(0.0, multipliers_[i] - p(contact.row, penalty_) * c[i]);
-    if (tangential(contact) == 0) continue;
-    double square = 0;
-    for (int k = 1; k <= contact.rows; ++k) {
-      s[i + at(k)] = multipliers_[i + at(k)] - p(contact.row + k, penalty_) * c[i + at(k)];
-      square += s[i + at(k)] * s[i + at(k)];
+    for (const Disc& disc : contact.discs()) {
+      const std::size_t f = at(disc.first);
+      const double a = augmented(disc, c, penalty_, &s[f]), R = disc.friction * s[i];
+      for (int k = 0; k < disc.rows && a > R; ++k) s[f + at(k)] *= R / a;
     }
-    const double a = std::sqrt(square), R = contact.friction * s[i];
-    for (int k = 1; k <= contact.rows && a > R; ++k) s[i + at(k)] *= R / a;
   }
 }
 
@@ -129,14 +139,13 @@ void FrictionSet::defects(In c, Out defects) const {
     const std::size_t i = at(contact.row);
     const double p_N = p(contact.row, penalty_);
     defects[place++] = (multipliers_[i] - std::max(0.0, multipliers_[i] - p_N * c[i])) / p_N;
-    const int m = tangential(contact);
-    double sigma[2] = {0, 0};
-    for (int k = 0; k < m; ++k)
-      sigma[k] = multipliers_[i + 1 + at(k)] - p(contact.row + 1 + k, penalty_) * c[i + 1 + at(k)];
-    const double a = std::hypot(sigma[0], sigma[1]), R = contact.friction * std::max(0.0, multipliers_[i]);
-    for (int k = 0; k < m; ++k)
-      defects[place++] =
-          (multipliers_[i + 1 + at(k)] - (a > R ? R / a : 1) * sigma[k]) / p(contact.row + 1 + k, penalty_);
+    for (const Disc& disc : contact.discs()) {
+      double sigma[2] = {0, 0};
+      const double a = augmented(disc, c, penalty_, sigma), R = disc.friction * std::max(0.0, multipliers_[i]);
+      for (int k = 0; k < disc.rows; ++k)
+        defects[place++] =
+            (multipliers_[at(disc.first + k)] - (a > R ? R / a : 1) * sigma[k]) / p(disc.first + k, penalty_);
+    }
   }
 }
 
@@ -170,16 +179,15 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, In b, Out l) {
       normal = static_cast<int>(k++);
       continue;
     }
+    const auto part = std::find_if(contact->of.begin(), contact->of.end(),
+                                   [row](const Disc& d) { return row >= d.first && row < d.first + d.rows; });
     ConeProblem::Disc disc;
     disc.first = static_cast<int>(k);
     disc.rows = 0;
-    for (; k < n && working_rows_[rows[k]] - first_ <= contact->row + contact->rows &&
-           working_rows_[rows[k]] - first_ > contact->row;
-         ++k)
-      ++disc.rows;
+    for (; k < n && working_rows_[rows[k]] - first_ < part->first + part->rows; ++k) ++disc.rows;
     const bool has_source = normal >= 0 && working_rows_[rows[at(normal)]] - first_ == contact->row;
     disc.source = has_source ? normal : -1;
-    disc.friction = has_source ? contact->friction : 0;
+    disc.friction = has_source ? part->friction : 0;
     discs_.push_back(disc);
   }
   cone_.set(static_cast<int>(n), discs_);

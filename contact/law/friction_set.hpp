@@ -6,7 +6,8 @@
 // smooth problem. The contacts at hand are those that wanted to close in some iteration of the solve so far; their
 // number only grows, so that nothing can cycle. Whether a contact is closed follows from sigma_N = s_N - p c_N > 0.
 //
-// Contacts without friction in the same model are contacts with discs of radius zero, which have no tangential rows.
+// A contact has one disc for its slip and, with resistance, one for rolling and one for pivoting; the radii of all
+// follow the multiplier of its normal row. Contacts without friction in the same model have no tangential rows.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "contact/law/cone_problem.hpp"
+#include "core/base/index.hpp"
 #include "core/linear/delassus.hpp"
 #include "core/mechanics/system.hpp"
 
@@ -62,17 +64,25 @@ class FrictionSet final : public CondensedLaw {
   const std::array<long, 5>& stages() const { return stages_; }
 
  private:
+  struct Disc {
+    int first = 0, rows = 0;  // tangential rows, among the conditional rows
+    double friction = 0;      // radius over the multiplier of the normal row
+  };
   struct Contact {
-    int row;   // its normal row, among the conditional rows
-    int rows;  // tangential ones
-    double friction;
+    int row;       // its normal row, among the conditional rows
+    int rows = 0;  // tangential ones
+    std::array<Disc, 3> of{};
+    int count = 0;  // of discs
     bool working = false, frictionless = false;
+    std::span<const Disc> discs() const { return {of.data(), frictionless ? 0 : at(count)}; }
   };
 
   double weight(int i) const { return weights_.empty() ? 1 : weights_[at(i)]; }
   double p(int i, double penalty) const { return p_[at(i)] > 0 ? p_[at(i)] : penalty / (weight(i) * weight(i)); }
   const Contact& contact_of(int row) const;
   int tangential(const Contact& c) const { return c.frictionless ? 0 : c.rows; }
+  // s - p c of the rows of a disc; returns the length.
+  double augmented(const Disc& disc, In c, double penalty, double* sigma) const;
 
   int first_ = 0;
   std::vector<Contact> contacts_;

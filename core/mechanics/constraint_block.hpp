@@ -4,7 +4,7 @@
 // q o exp(e w), so G is the gradient of g' = G v + g_t. The constraint force is G^T s. If a condensed row must act
 // along another direction F, the method passes the pair (G, F) to SaddlePoint::set_active. Local arrays: values are
 // stored item after item, row after row; gradients are rows() x local_size per item, row-major. A contact with friction
-// has three rows: its gap and two tangential rows (rows.hpp).
+// has three rows: its gap and two tangential rows; a contact with resistance has six (rows.hpp).
 #pragma once
 
 #include <limits>
@@ -31,7 +31,10 @@ struct ConstraintTraits {
 /// Data of a row's contact law; joints keep the defaults.
 struct ContactParameters {
   double restitution = 0;  ///< e in [0, 1] of Newton's impact law; 0 for bilateral rows; e_T of tangential rows
-  double friction = 0;     ///< mu >= 0 of Coulomb's law; a block whose items have none has no tangential rows
+  double friction = 0;     ///< mu >= 0 of Coulomb's law; a block whose items have none has no tangential rows; of rows
+                           ///< of resistance the largest moment over the normal force, k/lever
+  int disc = 0;            ///< of tangential rows: rows with the same number share a disc; 0: slip, 1: roll, 2: pivot
+  double lever = 0;        ///< length by which rows of angles are multiplied, moment over multiplier; 0: a force
 };
 
 /// The state that an evaluation may read.

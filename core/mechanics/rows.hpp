@@ -8,6 +8,10 @@
 // Tangential rows follow the unilateral row of their contact. The rate of a tangential row is a slip velocity G v +
 // g_t. Its "gap" is the slip displacement since the start of the step, the relative tangential displacement of the two
 // material points (zero without a start of the step); its gradient is Dg, while the force of friction is G^T s.
+//
+// A contact of spheres with resistance to rolling and pivoting has three more tangential rows: the relative angular
+// velocity along both tangents and along the normal, times a length (ContactParameters::lever), so that all rows are
+// lengths and all multipliers forces. Their "gaps" are the relative rotation of the step times this length.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +55,11 @@ inline constexpr RowSelection contact_rows = RowKind::unilateral | RowKind::tang
 /// Rows whose value at position level is known without the start of the step.
 inline constexpr RowSelection position_rows = RowKind::bilateral | RowKind::switching | RowKind::unilateral;
 inline constexpr RowSelection all_rows = position_rows | RowKind::tangential;
+
+/// Rows of a contact: gap, two of slip, two of rolling, one of pivoting.
+inline constexpr int most_contact_rows = 6;
+/// Of these, the rows of the gap and of slip.
+inline constexpr int slip_rows = 3;
 
 /// The state at the start of the step; some rows depend on this state: intermediate gradients, anchors of friction.
 struct StepStart {

@@ -77,10 +77,10 @@ void System::add_reactions(In q, double t, In s, RowSelection set, Out f, const 
     const std::size_t m = at(block.topology().local_size), rows = at(block.rows());
     for (int i = range.first; i < range.last; ++i) {
       const double* si = s.data() + at(first_row_[b]) + at(i) * rows;
-      double selected[3] = {0, 0, 0};
-      if (block.traits().kind == RowKind::unilateral && rows == 3) {
+      double selected[most_contact_rows] = {};
+      if (block.traits().kind == RowKind::unilateral && rows > 1) {
         // a contact with tangential rows: use only the selected rows
-        for (int r = 0; r < 3; ++r) selected[r] = set.has(block.row_kind(r)) ? si[r] : 0.0;
+        for (int r = 0; r < block.rows(); ++r) selected[r] = set.has(block.row_kind(r)) ? si[r] : 0.0;
         si = selected;
       }
       if (std::all_of(si, si + rows, [](double x) { return x == 0; })) continue;

@@ -29,8 +29,10 @@ struct MeanDirections {
   /// Of a row in the configuration q at t; of other rows than tangential ones: the row itself.
   Pair turn(const System& system, int row, In q, double t) const {
     if (system.row_kind(row) != RowKind::tangential) return {};
+    const int k = system.row_place(row).row;
+    if (k == most_contact_rows - 1) return {};  // pivoting, about the normal
     const ConstraintBlock::Turn turn = system.tangent_turn(row, q, t, start);
-    const bool first = system.row_place(row).row == 1;
+    const bool first = k % 2 == 1;
     return {turn.c, first ? turn.s : -turn.s, first ? row + 1 : row - 1};
   }
 };

@@ -88,13 +88,20 @@ bool ContactBuilder::take_candidates(std::size_t more, const std::string& pointe
 void ContactBuilder::read_spheres(const json& contact, const std::string& pointer) {
   const std::string name = text(contact["name"]);
   const double restitution = contact["restitution"].get<double>(), friction = contact["friction"].get<double>(),
-               tangential = contact["tangential_restitution"].get<double>();
+               tangential = contact["tangential_restitution"].get<double>(),
+               rolling = contact["rolling_resistance"].get<double>(),
+               pivoting = contact["pivoting_resistance"].get<double>();
+  const bool resists = rolling > 0 || pivoting > 0;
   check_friction(contact, pointer);
   const json& between = contact["between"];
   std::vector<ContactSphere> spheres;
   for (std::size_t i = 0; i < between.size(); ++i) {
     const BodyInfo* body = context_.model.find_body(text(between[i]));
-    if (body != nullptr && body->radius > 0)
+    if (body != nullptr && body->radius > 0 && resists && !context_.is_frame({body->nodes[0], Vec3::Zero()}))
+      context_.error(pointer + "/between/" + std::to_string(i),
+                     "expected a body with the shape of a sphere, because a point mass does not rotate and has no "
+                     "resistance to rolling and pivoting");
+    else if (body != nullptr && body->radius > 0)
       spheres.push_back({body->name, body->nodes[0], body->radius});
     else
       context_.error(pointer + "/between/" + std::to_string(i),
@@ -104,10 +111,13 @@ void ContactBuilder::read_spheres(const json& contact, const std::string& pointe
   std::unique_ptr<SphereContactBlock> block;
   if (between.size() > most_spheres_with_all_pairs) {
     if (!take_candidates(NearSpheresBlock::rows_per_sphere * between.size(), pointer)) return;
-    block = std::make_unique<NearSpheresBlock>(name, std::move(spheres), restitution, friction, tangential);
+    block = std::make_unique<NearSpheresBlock>(name, std::move(spheres), restitution, friction, tangential, rolling,
+                                               pivoting);
   } else {
     if (!take_candidates(between.size() * (between.size() - 1) / 2, pointer)) return;
     std::vector<SpherePair> pairs;
+    double lever = 0;
+    for (const ContactSphere& sphere : spheres) lever = std::max(lever, sphere.radius);
     for (auto a = spheres.begin(); a != spheres.end(); ++a)
       for (auto b = a + 1; b != spheres.end(); ++b) {
         SpherePair pair;
@@ -119,6 +129,9 @@ void ContactBuilder::read_spheres(const json& contact, const std::string& pointe
         pair.restitution = restitution;
         pair.friction = friction;
         pair.tangential_restitution = tangential;
+        pair.rolling = rolling;
+        pair.pivoting = pivoting;
+        pair.lever = lever;
         pairs.push_back(std::move(pair));
       }
     block = std::make_unique<SphereContactBlock>(name, std::move(pairs));
@@ -165,6 +178,13 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
     c.restitution = contact["restitution"].get<double>();
     c.friction = contact["friction"].get<double>();
     c.tangential_restitution = contact["tangential_restitution"].get<double>();
+    c.rolling = contact["rolling_resistance"].get<double>();
+    c.pivoting = contact["pivoting_resistance"].get<double>();
+    if ((c.rolling > 0 || c.pivoting > 0) && !(c.radius > 0 && context_.is_frame(p.at)))
+      return context_.error(pointer + (c.rolling > 0 ? "/rolling_resistance" : "/pivoting_resistance"),
+                            "expected 0, because " + p.label +
+                                " is no sphere that rotates: resistance needs a \"radius\" above 0 and a body with a "
+                                "rotation");
     (context_.is_frame(p.at) ? on_frames : on_points).push_back(std::move(c));
   }
   ObstacleInfo info;
@@ -226,6 +246,9 @@ void ContactBuilder::check_friction(const json& contact, const std::string& poin
   if (contact["friction"].get<double>() > 0) return;
   if (contact["tangential_restitution"].get<double>() > 0)
     context_.error(pointer + "/tangential_restitution", "expected a contact with a \"friction\" above 0");
+  for (const char* const key : {"rolling_resistance", "pivoting_resistance"})
+    if (contact[key].get<double>() > 0)
+      context_.error(pointer + "/" + key, "expected a contact with a \"friction\" above 0");
   if (contact.contains("obstacle") && contact["obstacle"].contains("surface_velocity"))
     context_.error(pointer + "/obstacle/surface_velocity", "expected a contact with a \"friction\" above 0");
 }

@@ -203,6 +203,11 @@ Node contacts_spec() {
                      "\"moreau_jean\""),
               preset("tangential_restitution", number().at_least(0).at_most(1), 0,
                      "the same of slip velocities, as far as friction is able to turn them round"),
+              preset("rolling_resistance", number("length").at_least(0), 0,
+                     "largest moment against rolling over the normal force, of spheres with friction"),
+              preset(
+                  "pivoting_resistance", number("length").at_least(0), 0,
+                  "largest moment against pivoting about the normal over the normal force, of spheres with friction"),
               optional("obstacle", obstacle_spec(), "what is touched"),
           })
           .exactly_one({{"on", "obstacle"}, {"between"}})

@@ -208,16 +208,17 @@ double contact_impulse(const StepView& v, const Rows& rows) {
 
 template <int n>
 Quantity of_friction(std::string name, std::string unit, std::string help,
-                     Eigen::Matrix<double, n, 1> (*value)(const StepView&, const Rows&)) {
+                     Eigen::Matrix<double, n, 1> (*value)(const StepView&, const Rows&), int least_rows = slip_rows) {
   return {std::move(name),
           n,
           Of::contact,
           std::move(unit),
           std::move(help),
-          [value](const Model& model, const std::string& of, std::string& error) -> Evaluate {
+          [value, least_rows](const Model& model, const std::string& of, std::string& error) -> Evaluate {
             const Rows rows = rows_of(model, of, error);
-            if (error.empty() && model.system.row_block(rows.front()).rows() == 1)
-              error = "contact " + in_quotes(of.substr(0, of.find('['))) + " has no friction";
+            if (error.empty() && model.system.row_block(rows.front()).rows() < least_rows)
+              error = "contact " + in_quotes(of.substr(0, of.find('['))) +
+                      (least_rows > slip_rows ? " has no resistance to rolling or pivoting" : " has no friction");
             if (!error.empty()) return {};
             return [value, rows](const StepView& v, double* values) { write(value(v, rows), values); };
           }};
@@ -230,7 +231,7 @@ template <class Multiplier>
 Vec3 tangential_sum(const StepView& v, const Rows& rows, const Multiplier& multiplier) {
   Vec3 sum = Vec3::Zero();
   for (const int row : rows)
-    for (int k = row + 1; k < row + v.system.row_block(row).rows(); ++k)
+    for (int k = row + 1; k < row + std::min(slip_rows, v.system.row_block(row).rows()); ++k)
       if (const double s = multiplier(k); s != 0)
         sum += s * v.system.row_contact_place(k, v.state.q, v.state.v, v.state.t).normal;
   return sum;
@@ -246,7 +247,7 @@ Scalar slip_velocity(const StepView& v, const Rows& rows) {
   for (const int row : rows) {
     if (v.system.row_vacant(row) || v.state.closed[at(row - v.system.bilateral())] == 0) continue;
     double square = 0;
-    for (int k = row + 1; k < row + v.system.row_block(row).rows(); ++k) {
+    for (int k = row + 1; k < row + std::min(slip_rows, v.system.row_block(row).rows()); ++k) {
       const double rate = v.system.row_rate(k, v.state.q, v.state.v, v.state.t);
       square += rate * rate;
     }
@@ -258,6 +259,36 @@ Scalar slip_state(const StepView& v, const Rows& rows) {
   int state = 0;
   for (const int row : rows) state = std::max<int>(state, v.state.closed[at(row + 1 - v.system.bilateral())]);
   return Scalar(state);
+}
+// Moments of resistance, summed.
+Vec3 resistance_moment(const StepView& v, const Rows& rows) {
+  Vec3 sum = Vec3::Zero();
+  for (const int row : rows)
+    for (int k = row + slip_rows; k < row + v.system.row_block(row).rows(); ++k)
+      if (const double s = v.integrator.row_force(v.state, k); s != 0)
+        sum += s * v.system.contact_parameters(k).lever *
+               v.system.row_contact_place(k, v.state.q, v.state.v, v.state.t).normal;
+  return sum;
+}
+// Largest relative angular velocity of the closed points, along the rows [first, last) of their contacts.
+double largest_spin(const StepView& v, const Rows& rows, int first, int last) {
+  double largest = 0;
+  for (const int row : rows) {
+    if (v.system.row_vacant(row) || v.state.closed[at(row - v.system.bilateral())] == 0) continue;
+    double square = 0;
+    for (int k = row + first; k < row + last; ++k) {
+      const double rate = v.system.row_rate(k, v.state.q, v.state.v, v.state.t) / v.system.contact_parameters(k).lever;
+      square += rate * rate;
+    }
+    largest = std::max(largest, square);
+  }
+  return std::sqrt(largest);
+}
+Scalar rolling_velocity(const StepView& v, const Rows& rows) {
+  return Scalar(largest_spin(v, rows, slip_rows, slip_rows + 2));
+}
+Scalar pivoting_velocity(const StepView& v, const Rows& rows) {
+  return Scalar(largest_spin(v, rows, slip_rows + 2, most_contact_rows));
 }
 // Of the last step.
 Scalar friction_work(const StepView& v, const Rows& rows) {
@@ -520,6 +551,14 @@ std::vector<Quantity> make_table() {
                      slip_velocity),
       of_friction<1>("slip_state", "",
                      "0 if all points of a contact are open, 1 if the closed ones stick, 2 if one slips", slip_state),
+      of_friction<3>("resistance_moment", "N m",
+                     "moment of resistance to rolling and pivoting on what touches, summed over the contact's points",
+                     resistance_moment, most_contact_rows),
+      of_friction<1>("rolling_velocity", "rad/s",
+                     "largest relative angular velocity along the tangent plane, of the closed points of a contact "
+                     "with resistance",
+                     rolling_velocity, most_contact_rows),
+      of_friction<1>("pivoting_velocity", "rad/s", "the same along the normal", pivoting_velocity, most_contact_rows),
       summed(of_friction<1>("friction_work", "J",
                             "work of friction on the slip of a contact since the start of the run: negative",
                             friction_work)),

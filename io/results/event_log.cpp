@@ -125,9 +125,10 @@ EventLog::Slip EventLog::slip_of(const StepView& view, int row) {
   for (int k = 1; k < system.row_block(row).rows(); ++k) {
     const double rate = system.row_rate(row + k, state.q, state.v, state.t),
                  rate_n = system.row_rate(row + k, state.q, v_n, state.t), impulse = state.impulse[at(row + k)];
+    slip.work += 0.5 * impulse * (rate + rate_n);
+    if (k >= slip_rows) continue;  // resistance
     slip.velocity = std::hypot(slip.velocity, rate);
     slip.impulse = std::hypot(slip.impulse, impulse);
-    slip.work += 0.5 * impulse * (rate + rate_n);
   }
   return slip;
 }

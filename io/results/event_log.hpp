@@ -17,7 +17,7 @@
 // Models with friction have two more events, at the end of the step in which a closed contact begins to stick or to
 // slip, and more columns:
 //   slip_velocity, friction_impulse                  sizes at the end of the step and of the step
-//   friction_work                                    of the contact since its impact, of its slip: negative
+//   friction_work                                    of the contact since its impact, with resistance: negative
 // A contact that carries a force from the start counts as an impact of the first step, with hardly any gap velocity.
 #pragma once
 

@@ -342,7 +342,7 @@ void VtuOutput::fill_contacts(const StepView& view) {
     }
     fill_point(point, body != nullptr ? coordinate_point(view, *body) : material_point(view, node, offset));
     Vec3 whole = force * place.normal;
-    for (int k = 1; k < system.row_block(row).rows(); ++k)  // friction
+    for (int k = 1; k < std::min(slip_rows, system.row_block(row).rows()); ++k)  // friction
       whole += view.integrator.row_force(view.state, row + k) *
                system.row_contact_place(row + k, view.state.q, view.state.v, view.state.t).normal;
     for (int c = 0; c < 3; ++c) piece_.point_fields[contact_force].values[3 * point + at(c)] = whole[c];

@@ -252,7 +252,7 @@ void check_zero_multipliers(const ConstraintCase& c) {
 
 // A unit multiplier acts like a unit force along place().normal at place().point on the last slot's node; for contacts,
 // also like the opposite force on the first slot's node. If a joint acts by moments, normal is the direction of the
-// moment on the last node.
+// moment on the last node. Rows of resistance act by moments, multiplied by their lever.
 void check_place(const ConstraintCase& c) {
   if (c.reaction == Reaction::none) return;
   at_random_states(c, [&](Fixture& f, const Motion& s) {
@@ -279,6 +279,10 @@ void check_place(const ConstraintCase& c) {
           if (c.reaction == Reaction::moment) {
             force.setZero();
             torque = normal;
+          }
+          if (const double lever = f.block().law(item, row).lever; lever > 0) {
+            force.setZero();
+            torque = lever * normal;
           }
           ColumnVector expected(6);
           expected << force, p.R.transpose() * torque;

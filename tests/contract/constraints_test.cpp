@@ -143,10 +143,11 @@ std::vector<NamedMotion> motions() {
 }
 
 // Three points or spheres against one obstacle.
-ConstraintCase point_contact(const Obstruction& o, const NamedMotion& motion, NodeKind kind, double friction) {
+ConstraintCase point_contact(const Obstruction& o, const NamedMotion& motion, NodeKind kind, double friction,
+                             double resistance = 0) {
   ConstraintCase c;
   c.name = o.name + ", " + motion.name + (kind == F ? ", points of frames" : ", points") +
-           (friction > 0 ? ", friction" : "");
+           (friction > 0 ? ", friction" : "") + (resistance > 0 ? ", resistance" : "");
   const auto offset = [](int i) { return Vec3(i * arm_a); };
   c.build = [=](System& s) {
     std::vector<ContactPoint> points;
@@ -154,10 +155,12 @@ ConstraintCase point_contact(const Obstruction& o, const NamedMotion& motion, No
       points.push_back({.name = "tip",
                         .node = node(s, kind),
                         .offset = offset(i),
-                        .radius = i == 1 ? 0 : 0.15 * (i + 1),
+                        .radius = i == 1 && resistance == 0 ? 0 : 0.15 * (i + 1),
                         .restitution = 0.4 * i,
                         .friction = friction,
-                        .tangential_restitution = friction > 0 ? 0.3 : 0});
+                        .tangential_restitution = friction > 0 ? 0.3 : 0,
+                        .rolling = resistance,
+                        .pivoting = 2 * resistance});
     s.add(std::make_unique<PointContactBlock>("contacts", points, o.obstacle, motion.motion, kind == F));
   };
   c.place = [=](const System& s, Random& random, Motion& m) {
@@ -185,7 +188,7 @@ void formula_rows(System& s, const std::vector<std::string>& formulas, RowKind k
   s.add(std::make_unique<FormulaRowBlock>("body", names.nodes, rows, kind, std::array<int, 3>{0, 1, 2}));
 }
 
-void sphere_pairs(System& s, NodeKind a, NodeKind b, double friction = 0) {
+void sphere_pairs(System& s, NodeKind a, NodeKind b, double friction = 0, double resistance = 0) {
   std::vector<SpherePair> pairs;
   for (int i = 0; i < 2; ++i)
     pairs.push_back({.name = "pair",
@@ -196,7 +199,10 @@ void sphere_pairs(System& s, NodeKind a, NodeKind b, double friction = 0) {
                      .radius_a = 0.2,
                      .radius_b = 0.3 * i,
                      .restitution = 0.5,
-                     .friction = friction});
+                     .friction = friction,
+                     .rolling = resistance,
+                     .pivoting = 2 * resistance,
+                     .lever = 0.25});
   s.add(std::make_unique<SphereContactBlock>("pairs", pairs));
 }
 
@@ -273,7 +279,14 @@ std::vector<ConstraintCase> constraints() {
       {"spheres with friction, frame against point", [](System& s) { sphere_pairs(s, F, P, 0.4); }, contact, {}, true},
       {"spheres with friction, point against frame", [](System& s) { sphere_pairs(s, P, F, 0.4); }, contact, {}, true},
       {"spheres with friction, point against point", [](System& s) { sphere_pairs(s, P, P, 0.4); }, contact, {}, true},
+      {"spheres with resistance, frame against frame",
+       [](System& s) { sphere_pairs(s, F, F, 0.4, 0.02); },
+       contact,
+       {},
+       true},
   };
+  for (const Obstruction& o : obstructions())
+    for (const NamedMotion& motion : motions()) list.push_back(point_contact(o, motion, F, 0.6, 0.02));
   for (const Obstruction& o : obstructions())
     for (const NamedMotion& motion : motions())
       for (const NodeKind kind : {F, P})
