@@ -1,0 +1,21 @@
+# The Debian package: `./carom build package package` writes build/package/carom_VERSION_amd64.deb. CPack packs what the
+# install rules name. The libraries that the programs need, and their versions, are read from the programs.
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME carom)
+set(CPACK_PACKAGE_VENDOR "The carom authors")
+set(CPACK_PACKAGE_CONTACT "The carom authors <carom@users.noreply.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS paraview)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
+    "carom solves models of rigid bodies, geometrically exact beams and solids
+ with joints, contacts and impacts. A model is one JSON file; results open in
+ ParaView.")
+
+include(CPack)
