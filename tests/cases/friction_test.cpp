@@ -310,7 +310,7 @@ TEST_CASE("Kane's paradox: restitutions that differ may raise the energy, and th
 }
 
 TEST_CASE("a flexible cube is dragged and comes to rest: momentum of sliding feet, way, and rest without creep") {
-  const double m = 1e-3, mu = 0.3, v_0 = 0.5, drag = 0.6, t_d = 0.1;
+  constexpr double m = 1e-3, mu = 0.3, v_0 = 0.5, drag = 0.6, t_d = 0.1;
   const double T = (v_0 + drag * g * t_d) / (mu * g);
   const double way = v_0 * T + drag * g * t_d * (T - t_d) - mu * g * T * T / 2;
   for (const double poisson : {0.0, 0.3}) {
@@ -341,7 +341,6 @@ TEST_CASE("a flexible cube is dragged and comes to rest: momentum of sliding fee
       }
       Case& c;
       LawCheck law;
-      double m = 1e-3, mu = 0.3, v_0 = 0.5, drag = 0.6, t_d = 0.1;
       double aside = 0, excess_least = 1, excess_most = -1, creep = 0, place = 0;
       int slides = 0, rests = 0;
     } watch(c);
