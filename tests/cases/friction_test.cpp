@@ -308,3 +308,57 @@ TEST_CASE("Kane's paradox: restitutions that differ may raise the energy, and th
   CHECK(ledger.balance().friction_gain == doctest::Approx(gain).epsilon(1e-9));
   CHECK(std::abs(ledger.balance().closure) < 1e-13 * before);
 }
+
+TEST_CASE("a flexible cube is dragged and comes to rest: momentum of sliding feet, way, and rest without creep") {
+  constexpr double m = 1e-3, mu = 0.3, v_0 = 0.5, drag = 0.6, t_d = 0.1;
+  const double T = (v_0 + drag * g * t_d) / (mu * g);
+  const double way = v_0 * T + drag * g * t_d * (T - t_d) - mu * g * T * T / 2;
+  for (const double poisson : {0.0, 0.3}) {
+    CAPTURE(poisson);
+    Case c("flexible_cube_sliding", {set("/parameters/poisson", poisson), "/output/probes=[]", "/expect=[]"});
+    EnergyLedger ledger;
+    Simulation simulation(c.model().system, c.integrator(), c.state(), c.model().simulation);
+    const double before = c.energy();
+    const double start = c.position("cube.node.0").x();
+    struct Watch final : Observer {
+      explicit Watch(Case& of) : c(of) {}
+      void after_step(const StepView&) override {
+        law.see(c);
+        const Momenta p = c.momenta();
+        aside = std::max(aside, std::abs(p.linear.y()));
+        // the drag has ended, and the cube still slides
+        if (c.t() > 0.25 && c.t() < 0.36) {
+          const double momentum = m * (v_0 + drag * g * t_d) - mu * (m * g * c.t() + p.linear.z());
+          excess_least = std::min(excess_least, p.linear.x() - momentum);
+          excess_most = std::max(excess_most, p.linear.x() - momentum);
+          ++slides;
+        }
+        if (c.t() > 0.4) {
+          const double x = c.position("cube.node.0").x();
+          if (rests++ > 0) creep = std::max(creep, std::abs(x - place));
+          place = x;
+        }
+      }
+      Case& c;
+      LawCheck law;
+      double aside = 0, excess_least = 1, excess_most = -1, creep = 0, place = 0;
+      int slides = 0, rests = 0;
+    } watch(c);
+    simulation.add_observer(ledger);
+    simulation.add_observer(watch);
+    REQUIRE(simulation.run() == RunStatus::completed);
+
+    CHECK(watch.law.outside < 1e-10);
+    CHECK(watch.slides > 50);
+    CHECK(watch.rests > 45);
+    CHECK(watch.aside < 1e-12 * m * v_0);
+    // feet that also slide sideways, by the transverse strain, brake a little less
+    CHECK(watch.excess_least > -1e-8 * m * v_0);
+    CHECK(watch.excess_most < (poisson > 0 ? 1e-4 : 1e-8) * m * v_0);
+    CHECK(watch.creep < 1e-12);
+    CHECK(c.position("cube.node.0").x() - start == doctest::Approx(way).epsilon(5e-3));
+    CHECK(ledger.balance().friction < 0);
+    CHECK(std::abs(ledger.balance().closure) < 1e-12 * before);
+    CHECK(std::abs(c.momenta().linear.x()) < 1e-4 * m * v_0);
+  }
+}
