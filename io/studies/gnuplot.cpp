@@ -57,18 +57,22 @@ std::size_t count_of_characters(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// A string of gnuplot. In single quotes only the quote itself is special.
-std::string in_single_quotes(const std::string& text) {
-  std::string out = "'";
-  for (const char c : printable(text)) out += c == '\'' ? "''" : std::string(1, c);
-  return out + "'";
+/// A string of gnuplot in double quotes. Characters that could end it or begin a command, a macro or an escape are
+/// written by their octal numbers. (In single quotes gnuplot 5.4 loses labels of ticks that begin with a quote.)
+std::string string_of(const std::string& text) {
+  constexpr std::string_view special = "\"'\\`@$%#";
+  std::string out = "\"";
+  for (const char c : printable(text))
+    out += special.find(c) != std::string_view::npos ? fmt::format("\\{:03o}", static_cast<unsigned char>(c))
+                                                     : std::string(1, c);
+  return out + "\"";
 }
 
 /// A label of a tick, in which % begins a format.
-std::string quoted_tick(const std::string& text) {
+std::string tick_string(const std::string& text) {
   std::string out;
   for (const char c : printable(text)) out += c == '%' ? "%%" : std::string(1, c);
-  return in_single_quotes(out);
+  return string_of(out);
 }
 
 /// A file in the folder of the script. A name is not shortened. Precondition: no control characters.
@@ -211,8 +215,8 @@ class Script {
     out_ += fmt::format("set xrange [{}:{}]\n", from, to);
     out_ += "set multiplot\n";
     if (!figure_.title.empty())
-      out_ += fmt::format("set label 1 {} at screen {:.5f}, screen {:.5f} left font ',15'\n",
-                          in_single_quotes(figure_.title), left_ / width_, 1 - 28 / height_);
+      out_ += fmt::format("set label 1 {} at screen {:.5f}, screen {:.5f} left font ',15'\n", string_of(figure_.title),
+                          left_ / width_, 1 - 28 / height_);
     double top = above_;
     for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
       panel(i, top);
@@ -229,24 +233,24 @@ class Script {
                         1 - (top + heights_[i]) / height_);
     out_ += panel.logarithmic ? "set logscale y\nset format y '%g'\n" : "unset logscale y\nset format y\n";
     out_ += "set yrange " + vertical_range(figure_, panel) + "\n";
-    out_ += fmt::format("set ylabel {}\n", in_single_quotes(panel.label));
+    out_ += fmt::format("set ylabel {}\n", string_of(panel.label));
     if (panel.rows.empty()) {
       out_ += "set ytics autofreq\n";
     } else {
       out_ += "set ytics (";
       for (std::size_t k = 0; k < panel.rows.size(); ++k)
-        out_ += fmt::format("{}{} {}", k == 0 ? "" : ", ", quoted_tick(panel.rows[k]), k);
+        out_ += fmt::format("{}{} {}", k == 0 ? "" : ", ", tick_string(panel.rows[k]), k);
       out_ += ")\n";
     }
-    out_ += last ? "set format x '%g'\nset xlabel " + in_single_quotes(figure_.x_label) + "\n"
-                 : "set format x ''\nunset xlabel\n";
+    out_ +=
+        last ? "set format x '%g'\nset xlabel " + string_of(figure_.x_label) + "\n" : "set format x ''\nunset xlabel\n";
     out_ += "set key at graph 1.015, graph 1 left top Left reverse noenhanced samplen 2\n";
     std::string curves;
     for (std::size_t k = 0; k < panel.curves.size(); ++k) {
       const Figure::Curve& c = panel.curves[k];
       if (!can_be_drawn(c, figure_.logarithmic, panel.logarithmic)) continue;
       curves += curves.empty() ? "plot " : ", \\\n     ";
-      curves += fmt::format("data index {} using 1:2 title {} with ", block_++, in_single_quotes(c.name));
+      curves += fmt::format("data index {} using 1:2 title {} with ", block_++, string_of(c.name));
       // after the seventh curve the colours begin again with broken lines
       curves += c.points ? fmt::format("points pointtype {} pointsize 0.8 linecolor '{}'", marks[k % marks.size()],
                                        colours[k % colours.size()])
@@ -354,8 +358,11 @@ std::string printable(const std::string& text, std::size_t longest) {
     if (count == longest) return out + "\u2026";
     const std::size_t n = character_length(std::string_view(text).substr(i));
     const unsigned char first = static_cast<unsigned char>(text[i]);
+    const std::string_view character = std::string_view(text).substr(i, n);
     if (n == 0)
       out += "\uFFFD";
+    else if ((character >= "\u202A" && character <= "\u202E") || (character >= "\u2066" && character <= "\u2069"))
+      out += ' ';  // these reverse the direction of the text that follows
     else if (first < 0x20 || first == 0x7F || (first == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0))
       out += ' ';
     else

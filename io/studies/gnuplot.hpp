@@ -3,9 +3,8 @@
 //
 // A picture NAME.svg, NAME.pdf or NAME.png gets two companions: NAME.svg.gp, the script, and NAME.svg.dat, the numbers.
 // `gnuplot NAME.svg.gp` in that folder draws the picture again, so that an author can change it there. Text reaches the
-// script in single quotes, in which gnuplot knows no escapes, no commands and no macros; the script names its files
-// with
-// "./" in front, so that no name can be read as a pipe.
+// script as strings in which special characters are octal numbers, so that no text can become a command; the script
+// names its files with "./" in front, so that no name can be read as a pipe.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +53,8 @@ void draw(const Figure& figure, const std::filesystem::path& picture);
 /// The picture as an element <svg> for a page; `prefix` makes its identifiers differ from those of other pictures.
 std::string inline_svg(const Figure& figure, const std::string& prefix);
 
-/// The text without control characters; bytes that are no UTF-8 become U+FFFD; at most `longest` characters.
+/// The text without control characters and marks of direction; bytes that are no UTF-8 become U+FFFD; at most `longest`
+/// characters.
 std::string printable(const std::string& text, std::size_t longest = 200);
 
 }  // namespace carom

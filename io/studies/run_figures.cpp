@@ -37,6 +37,7 @@ class Builder {
     for (const std::string& probe : request_.probes) add_probe(probe);
     if (request_.energy) add_energy();
     if (request_.events) add_events();
+    if (request_.events && !request_.window && !request_.logarithmic_x) show_whole_runs();
     return std::move(figure_);
   }
 
@@ -60,6 +61,19 @@ class Builder {
 
   std::string label_of(std::size_t run, const std::string& column) const {
     return runs_.size() == 1 ? column : labels_[run] + ": " + column;
+  }
+
+  /// Events alone would hide the time before the first and after the last.
+  void show_whole_runs() {
+    double from = HUGE_VAL, to = -HUGE_VAL;
+    for (const Results& run : runs_)
+      for (const auto* table : {&run.probes, &run.energy, &run.events})
+        if (*table && (*table)->rows() > 0) {
+          const auto [low, high] = std::minmax_element((*table)->columns[0].begin(), (*table)->columns[0].end());
+          from = std::min(from, *low);
+          to = std::max(to, *high);
+        }
+    if (from < to) figure_.range = {from, to};
   }
 
   /// Refuses a panel without points, with the reason.
