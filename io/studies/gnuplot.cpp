@@ -57,15 +57,13 @@ std::size_t count_of_characters(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// A string of gnuplot in double quotes. Characters that could end it or begin a command, a macro or an escape are
-/// written by their octal numbers. (In single quotes gnuplot 5.4 loses labels of ticks that begin with a quote.)
+/// A string of gnuplot in single quotes, in which nothing is special but the quote itself. A quote becomes the sign for
+/// an apostrophe: gnuplot 5.4 loses labels of ticks that begin with a doubled quote, and reads octal numbers in double
+/// quotes past their third digit.
 std::string string_of(const std::string& text) {
-  constexpr std::string_view special = "\"'\\`@$%#";
-  std::string out = "\"";
-  for (const char c : printable(text))
-    out += special.find(c) != std::string_view::npos ? fmt::format("\\{:03o}", static_cast<unsigned char>(c))
-                                                     : std::string(1, c);
-  return out + "\"";
+  std::string out = "'";
+  for (const char c : printable(text)) out += c == '\'' ? "\u2019" : std::string(1, c);
+  return out + "'";
 }
 
 /// A label of a tick, in which % begins a format.

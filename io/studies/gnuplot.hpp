@@ -3,8 +3,8 @@
 //
 // A picture NAME.svg, NAME.pdf or NAME.png gets two companions: NAME.svg.gp, the script, and NAME.svg.dat, the numbers.
 // `gnuplot NAME.svg.gp` in that folder draws the picture again, so that an author can change it there. Text reaches the
-// script as strings in which special characters are octal numbers, so that no text can become a command; the script
-// names its files with "./" in front, so that no name can be read as a pipe.
+// script in single quotes, in which gnuplot knows no escapes, commands and macros (a quote becomes an apostrophe); the
+// script names its files with "./" in front, so that no name can be read as a pipe.
 #pragma once
 
 #include <cstddef>

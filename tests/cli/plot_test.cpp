@@ -186,8 +186,8 @@ TEST_CASE("plot: names and titles reach the picture as text and never run as com
   CHECK(outcome.code == 0);
   const std::string svg = read(directory / picture);
   CHECK(contains(svg, "&lt;b>%s%n"));
-  CHECK(contains(svg, "''it's !touch made_8 `touch made_9`"));
-  CHECK(contains(svg, "'100%d`touch made_5`\uFFFD"));
+  CHECK(contains(svg, "\u2019\u2019it\u2019s !touch made_8 `touch made_9`"));
+  CHECK(contains(svg, "\u2019100%d`touch made_5`\uFFFD"));
   CHECK(contains(svg, "{-y_z^w}"));
   CHECK_FALSE(contains(svg, "<b>"));
   for (const fs::path& folder : {directory.path(), directory / hostile})
