@@ -97,6 +97,7 @@ Argument argument_of(const CLI::Option& option) {
   }
   out.values = out.name == "model"                       ? Values::models
                : out.name == "output"                    ? Values::directories
+               : out.name == "results"                   ? Values::directories
                : out.name == "set" || out.name == "vary" ? Values::pointers
                : out.name == "key"                       ? Values::keys
                : out.name == "integrators"               ? Values::methods

@@ -93,6 +93,8 @@ int dispatch(int argc, char** argv) {
       {"check", "Validate a model and take stock of it, without a step", carom::check_command()},
       {"converge", "Errors and orders of convergence over steps or a parameter", carom::converge_command()},
       {"compare", "Errors, orders and work of several integrators, side by side", carom::compare_command()},
+      {"plot", "Draw probes, energies and events of results over time", carom::plot_command()},
+      {"report", "Write the results of a run as one HTML page", carom::report_command()},
       {"cite", "Print the references of what a model uses, as BibTeX", carom::cite_command()},
       {"schema", "The JSON Schema of model files, or the manual of one key", carom::schema_command()},
       {"completion", "Print the script by which a shell completes the command line", carom::completion_command()},

@@ -12,6 +12,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox) # for `carom plot` and `carom report`
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS paraview)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "carom solves models of rigid bodies, geometrically exact beams and solids
