@@ -241,15 +241,18 @@ TEST_CASE("natural modes: modes fulfil K x = omega^2 M x by differences of the f
     double mass = 0;
     for (std::size_t i = 0; i < d.size(); ++i) mass += mode.shape[i] * Mx[i];
     CHECK(mass == doctest::Approx(1).epsilon(1e-10));
-    const double e = 1e-5;
-    for (std::size_t i = 0; i < d.size(); ++i) d[i] = e * mode.shape[i];
-    system.retract(model->state.q, d, q);
-    system.forces(q, rest, 0, force_all, plus);
-    for (double& x : d) x = -x;
-    system.retract(model->state.q, d, q);
-    system.forces(q, rest, 0, force_all, minus);
-    double work = 0;
-    for (std::size_t i = 0; i < d.size(); ++i) work -= mode.shape[i] * (plus[i] - minus[i]) / (2 * e);
-    CHECK(work == doctest::Approx(mode.omega_squared).epsilon(1e-5));
+    // beams stiffen as they bend, so the error of differences of second order is removed by extrapolation
+    const auto work = [&](double e) {
+      for (std::size_t i = 0; i < d.size(); ++i) d[i] = e * mode.shape[i];
+      system.retract(model->state.q, d, q);
+      system.forces(q, rest, 0, force_all, plus);
+      for (double& x : d) x = -x;
+      system.retract(model->state.q, d, q);
+      system.forces(q, rest, 0, force_all, minus);
+      double sum = 0;
+      for (std::size_t i = 0; i < d.size(); ++i) sum -= mode.shape[i] * (plus[i] - minus[i]) / (2 * e);
+      return sum;
+    };
+    CHECK((4 * work(5e-6) - work(1e-5)) / 3 == doctest::Approx(mode.omega_squared).epsilon(1e-5));
   }
 }
