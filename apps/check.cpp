@@ -49,7 +49,7 @@ class Check final : public Command {
   void write(const PreparedRun& run, const NaturalModes& modes) const {
     const std::string name = std::filesystem::path(model_).stem().string();
     const std::filesystem::path directory =
-        directory_.empty() ? std::filesystem::path("results") / (name + "-modes") : directory_;
+        directory_.empty() ? std::filesystem::path("results") / (name + "-modes") : std::filesystem::path(directory_);
     if (modes.modes.empty()) {
       fmt::print(stderr, "note: no modes are written: {}\n",
                  modes.left_out.empty() ? "no motion has a natural frequency" : modes.left_out);
