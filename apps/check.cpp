@@ -58,7 +58,8 @@ class Check final : public Command {
     DirectoryLock lock;
     lock.acquire(directory);
     write_modes(*run.model, *run.integrator, modes, directory, name);
-    fmt::print(stderr, "note: {} modes are in {}\n", modes.modes.size(), directory.string());
+    fmt::print(stderr, "note: {} {} in {}\n", modes.modes.size(), modes.modes.size() == 1 ? "mode is" : "modes are",
+               directory.string());
   }
 
   std::string model_;

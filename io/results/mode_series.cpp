@@ -51,6 +51,12 @@ void write_modes(const Model& model, Integrator& integrator, const NaturalModes&
     }
     output.finish(view, RunStatus::completed);
   }
+  // of an earlier call with more modes
+  for (std::size_t k = modes.modes.size() + 1;; ++k) {
+    const std::string old = name + "_mode_" + std::to_string(k);
+    if (!std::filesystem::exists(directory / (old + ".pvd"))) break;
+    remove_series(directory, old);
+  }
 }
 
 }  // namespace carom

@@ -14,7 +14,8 @@
 
 namespace carom {
 
-/// Writes <directory>/<name>_mode_<k>.pvd for every mode k = 1, 2, ... Throws FileError. The integrator is one of the
+/// Writes <directory>/<name>_mode_<k>.pvd for every mode k = 1, 2, ... Removes
+/// those of an earlier call with more modes. Throws FileError. The integrator is one of the
 /// model; the pictures contain no contact forces.
 void write_modes(const Model& model, Integrator& integrator, const NaturalModes& modes,
                  const std::filesystem::path& directory, const std::string& name);

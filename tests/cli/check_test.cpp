@@ -137,6 +137,10 @@ TEST_CASE("check: --modes writes one series per natural mode, and --json has the
     CHECK(list.find("_000024.vtu") != std::string::npos);
     CHECK(list.find("_000025.vtu") == std::string::npos);
   }
+  // fewer modes replace all series of the earlier call
+  CHECK(run_carom(directory, {"check", "m.json", "--modes", "1", "-o", "shapes"}).code == 0);
+  CHECK(std::filesystem::exists(directory / "shapes/m_mode_1.pvd"));
+  CHECK(!std::filesystem::exists(directory / "shapes/m_mode_2.pvd"));
   const Outcome text = run_carom(directory, {"check", "m.json"});
   CHECK(text.out.find("natural frequencies of small motions about the start") != std::string::npos);
   CHECK(text.out.find("not resolved") != std::string::npos);  // 4.2 steps a period
