@@ -1,10 +1,13 @@
-// carom check: validates a model and prints its inventory, without a step.
+// carom check: validates a model and prints its inventory, without a step; writes its natural modes.
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "apps/commands.hpp"
+#include "io/results/directory_lock.hpp"
+#include "io/results/mode_series.hpp"
 #include "io/results/prepared_run.hpp"
 #include "io/studies/inventory.hpp"
 
@@ -20,6 +23,11 @@ class Check final : public Command {
         ->allow_extra_args(false)
         ->check(reject_malformed_override);
     app.add_flag("--json", json_, "Print the stock as JSON");
+    modes_option_ = app.add_option("--modes", modes_,
+                                   "Print so many natural frequencies (default: 6) and write their modes as VTU series")
+                        ->check(CLI::Range(1, NaturalModes::most_equations));
+    app.add_option("-o,--output", directory_, "Directory of the modes (default: results/<model>-modes)")
+        ->needs(modes_option_);
   }
 
   int run() override {
@@ -28,7 +36,8 @@ class Check final : public Command {
       fmt::print(stderr, "{}", run.issues.report(width_of_stderr()));
       return exit_invalid_model;
     }
-    const Inventory inventory = inspect_model(*run.model, run.document);
+    const Inventory inventory = inspect_model(*run.model, run.document, modes_);
+    if (modes_option_->count() > 0) write(run, inventory.natural);
     if (json_)
       fmt::print("{}", inventory_json(inventory));
     else
@@ -37,9 +46,28 @@ class Check final : public Command {
   }
 
  private:
+  void write(const PreparedRun& run, const NaturalModes& modes) const {
+    const std::string name = std::filesystem::path(model_).stem().string();
+    const std::filesystem::path directory =
+        directory_.empty() ? std::filesystem::path("results") / (name + "-modes") : std::filesystem::path(directory_);
+    if (modes.modes.empty()) {
+      fmt::print(stderr, "note: no modes are written: {}\n",
+                 modes.left_out.empty() ? "no motion has a natural frequency" : modes.left_out);
+      return;
+    }
+    DirectoryLock lock;
+    lock.acquire(directory);
+    write_modes(*run.model, *run.integrator, modes, directory, name);
+    fmt::print(stderr, "note: {} {} in {}\n", modes.modes.size(), modes.modes.size() == 1 ? "mode is" : "modes are",
+               directory.string());
+  }
+
   std::string model_;
   std::vector<std::string> overrides_;
   bool json_ = false;
+  int modes_ = 6;
+  CLI::Option* modes_option_ = nullptr;
+  std::string directory_;
 };
 
 }  // namespace

@@ -24,8 +24,8 @@ constexpr double fits_within = 1e-9;  // relative to the scales
 
 class ModelInspection {
  public:
-  ModelInspection(const Model& model, const ModelDocument& document)
-      : model_(model), system_(model.system), state_(model.state), root_(document.resolved()) {}
+  ModelInspection(const Model& model, const ModelDocument& document, int modes)
+      : model_(model), system_(model.system), state_(model.state), root_(document.resolved()), modes_(modes) {}
 
   Inventory take() {
     if (root_.contains("title")) inventory_.title = text(root_["title"]);
@@ -39,6 +39,8 @@ class ModelInspection {
     joints();
     contacts();
     frequencies();
+    inventory_.dynamic = !is_static();
+    inventory_.natural = natural_modes(system_, state_.q, state_.t, modes_);
     remark_massless();
     remark_falling();
     return std::move(inventory_);
@@ -322,6 +324,7 @@ class ModelInspection {
   const System& system_;
   const State& state_;
   const json& root_;
+  int modes_;
   Inventory inventory_;
   Vector gaps_, rates_;
   std::vector<int> rows_;  // rows of joints in model order, then touching contacts
@@ -329,8 +332,8 @@ class ModelInspection {
 
 }  // namespace
 
-Inventory inspect_model(const Model& model, const ModelDocument& document) {
-  return ModelInspection(model, document).take();
+Inventory inspect_model(const Model& model, const ModelDocument& document, int modes) {
+  return ModelInspection(model, document, modes).take();
 }
 
 }  // namespace carom

@@ -2,8 +2,8 @@
 //
 // All values are computed from the built mechanics, not read from the file again: masses by applying M, degrees of
 // freedom from the equations and the rank of G (core/mechanics/row_rank.hpp), gaps and rates from the constraints,
-// frequencies from the tangents (core/mechanics/element_frequency.hpp). "Fits", "touches" and "penetrates" mean within
-// or beyond 1e-9 of the model's length or speed scale.
+// frequencies from the tangents (core/mechanics/element_frequency.hpp and natural_modes.hpp). "Fits", "touches" and
+// "penetrates" mean within or beyond 1e-9 of the model's length or speed scale.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/mechanics/element_block.hpp"
+#include "core/mechanics/natural_modes.hpp"
 #include "io/model/model.hpp"
 
 namespace carom {
@@ -80,6 +81,8 @@ struct Inventory {
   std::vector<Frequency> frequencies;
   double step = 0;
   std::optional<StableStep> stable;  ///< of an explicit method
+  NaturalModes natural;              ///< of small motions about the start
+  bool dynamic = true;               ///< the method resolves motions in time
   std::string stiffness_remark;      ///< consequence of the highest frequency for the step; empty without stiffness
 
   Scales scales;
@@ -88,8 +91,8 @@ struct Inventory {
   std::vector<std::string> remarks;
 };
 
-/// Requires a valid model and its document.
-Inventory inspect_model(const Model& model, const ModelDocument& document);
+/// Requires a valid model and its document. modes: at most so many natural frequencies.
+Inventory inspect_model(const Model& model, const ModelDocument& document, int modes = 6);
 
 /// A report for users; long lists are cut.
 std::string inventory_text(const Inventory& stock);

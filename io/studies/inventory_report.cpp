@@ -16,6 +16,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t longest_list = 20;
+constexpr double balanced = 1e-6;  // of forces, over the sum of their norms
 
 std::string number(double x) { return fmt::format("{:.6g}", x + 0.0); }
 std::string small(double x) { return x == 0 ? "0" : fmt::format("{:.2g}", x); }
@@ -207,6 +208,45 @@ std::string stiffness_text(const Inventory& s) {
          (end == std::string::npos ? "" : ";\n  " + s.stiffness_remark.substr(end + 2)) + "\n";
 }
 
+// What a step of this many per period makes of a vibration.
+const char* resolution(double steps) { return steps >= 20 ? "resolved" : steps >= 5 ? "coarse" : "not resolved"; }
+
+std::string natural_text(const Inventory& s) {
+  const NaturalModes& n = s.natural;
+  std::string out = heading("natural frequencies of small motions about the start");
+  if (!n.left_out.empty()) return out + "  left out: " + n.left_out + "\n";
+  out +=
+      line("motions with mass",
+           fmt::format("{}{}", n.motions,
+                       n.free_motions > 0 ? fmt::format(", {} free of stiffness (frequency 0)", n.free_motions) : ""));
+  if (s.candidates > 0) out += line("", "contacts and stops are left out");
+  if (n.imbalance > balanced)
+    out += line("", fmt::format("the start is no equilibrium: forces differ by {:.3g} of their sum;", n.imbalance)) +
+           line("", "the frequencies are those of the tangent there");
+  if (n.modes.empty()) return out;
+  std::vector<std::string> head = {"mode", "angular frequency", "frequency", "period"};
+  if (s.dynamic) {
+    head.emplace_back("steps a period");
+    head.emplace_back("");
+  }
+  Table table(head, {5});
+  for (std::size_t i = 0; i < n.modes.size(); ++i) {
+    const double square = n.modes[i].omega_squared, omega = std::sqrt(std::abs(square));
+    std::vector<std::string> row = {std::to_string(i + 1)};
+    if (square > 0) {
+      const double period = 2 * M_PI / omega;
+      row.insert(row.end(), {number(omega), number(1 / period), number(period)});
+      if (s.dynamic) row.insert(row.end(), {fmt::format("{:.3g}", period / s.step), resolution(period / s.step)});
+    } else {
+      row.insert(row.end(), {"-", "-", "-"});
+      if (s.dynamic) row.insert(row.end(), {"-", ""});
+      row.back() += fmt::format("unstable, grows with the rate {:.6g}", omega);
+    }
+    table.add(std::move(row));
+  }
+  return out + table.text();
+}
+
 std::string totals_text(const Inventory& s) {
   std::string out = heading("scales and totals");
   out += line("scales", fmt::format("length {}, speed {}, mass {}", number(s.scales.length), number(s.scales.speed),
@@ -285,6 +325,25 @@ json contacts_json(const Inventory& s) {
           {"list", list}};
 }
 
+json natural_json(const Inventory& s) {
+  const NaturalModes& n = s.natural;
+  if (!n.left_out.empty()) return {{"left_out", n.left_out}};
+  json list = json::array();
+  for (const NaturalModes::Mode& mode : n.modes) {
+    const double omega = std::sqrt(std::abs(mode.omega_squared));
+    if (mode.omega_squared < 0) {
+      list.push_back({{"growth_rate", omega}});
+      continue;
+    }
+    const double period = 2 * M_PI / omega;
+    json entry = {{"angular_frequency", omega}, {"frequency", 1 / period}, {"period", period}};
+    if (s.dynamic) entry["steps"] = period / s.step;
+    list.push_back(std::move(entry));
+  }
+  return {{"motions", n.motions},       {"free_motions", n.free_motions}, {"massless_motions", n.massless},
+          {"resolution", n.resolution}, {"imbalance", n.imbalance},       {"list", list}};
+}
+
 json stiffness_json(const Inventory& s) {
   json list = json::array();
   for (const Inventory::Frequency& f : s.frequencies) {
@@ -309,7 +368,7 @@ json stiffness_json(const Inventory& s) {
 std::string inventory_text(const Inventory& s) {
   std::string out = s.title.empty() ? "" : printable(s.title) + "\n";
   out += masses_text(s) + freedom_text(s) + projection_text(s) + joints_text(s) + contacts_text(s) + stiffness_text(s) +
-         totals_text(s);
+         natural_text(s) + totals_text(s);
   if (!s.remarks.empty()) {
     out += heading("remarks");
     for (const std::string& r : s.remarks) out += "  " + r + "\n";
@@ -337,6 +396,7 @@ std::string inventory_json(const Inventory& s) {
         {"equilibrium", to_json(s.projection.equilibrium, s.projection.statics)},
         {"velocities", to_json(s.projection.velocities, s.projection.velocity)}}},
       {"stiffness", stiffness_json(s)},
+      {"natural_frequencies", natural_json(s)},
       {"scales", {{"length", s.scales.length}, {"speed", s.scales.speed}, {"mass", s.scales.mass}}},
       {"energy",
        {{"kinetic", s.energies.kinetic}, {"elastic", s.energies.elastic}, {"potential", s.energies.potential}}},

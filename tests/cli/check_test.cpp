@@ -19,7 +19,7 @@ TEST_CASE("check: report and JSON tell the same of every model") {
     CHECK(json.err.empty());
     const nlohmann::json stock = nlohmann::json::parse(json.out);
     for (const char* key : {"mass", "bodies", "nodes", "elements", "freedom", "joints", "contacts", "projection",
-                            "stiffness", "scales", "energy", "momentum", "remarks"})
+                            "stiffness", "natural_frequencies", "scales", "energy", "momentum", "remarks"})
       CHECK(stock.contains(key));
     CHECK(!stock["bodies"].empty());
     for (const nlohmann::json& body : stock["bodies"])
@@ -113,4 +113,37 @@ TEST_CASE("check: a start that cannot be projected is an error of the model") {
     CHECK(outcome.out.empty());
     CHECK(outcome.err.starts_with("m.json:2:32: error at /initial_state/project: cannot make the positions fit"));
   }
+}
+
+TEST_CASE("check: --modes writes one series per natural mode, and --json has the frequencies that the report prints") {
+  const TemporaryDirectory directory;
+  // two masses on springs along x: omega = 2 and 3
+  write(directory / "m.json", R"({"format": 1, "ground": [{"name": "o", "at": [0, 0, 0]}],
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "position": [1, 0, 0], "fixed": ["y", "z"]},
+               {"name": "b", "type": "point_mass", "mass": 1, "position": [-1, 0, 0], "fixed": ["y", "z"]}],
+    "springs": [{"name": "s", "of": ["ground.o", "a"], "stiffness": 9, "natural_length": 1},
+                {"name": "r", "of": ["ground.o", "b"], "stiffness": 4, "natural_length": 1}],
+    "integrator": {"type": "nsga_decoupled", "step": 0.5, "duration": 1}})");
+  const Outcome json = run_carom(directory, {"check", "m.json", "--json", "--modes", "2", "-o", "shapes"});
+  CHECK(json.code == 0);
+  const nlohmann::json found = nlohmann::json::parse(json.out)["natural_frequencies"];
+  REQUIRE(found["list"].size() == 2);
+  CHECK(found["free_motions"] == 0);
+  CHECK(found["list"][0]["angular_frequency"].get<double>() == doctest::Approx(2));
+  CHECK(found["list"][1]["angular_frequency"].get<double>() == doctest::Approx(3));
+  for (const char* series : {"shapes/m_mode_1.pvd", "shapes/m_mode_2.pvd"}) {
+    CAPTURE(series);
+    const std::string list = read(directory / series);
+    CHECK(list.find("_000024.vtu") != std::string::npos);
+    CHECK(list.find("_000025.vtu") == std::string::npos);
+  }
+  // fewer modes replace all series of the earlier call
+  CHECK(run_carom(directory, {"check", "m.json", "--modes", "1", "-o", "shapes"}).code == 0);
+  CHECK(std::filesystem::exists(directory / "shapes/m_mode_1.pvd"));
+  CHECK(!std::filesystem::exists(directory / "shapes/m_mode_2.pvd"));
+  const Outcome text = run_carom(directory, {"check", "m.json"});
+  CHECK(text.out.find("natural frequencies of small motions about the start") != std::string::npos);
+  CHECK(text.out.find("not resolved") != std::string::npos);  // 4.2 steps a period
+  CHECK(run_carom(directory, {"check", "m.json", "--modes", "0"}).code == 2);
+  CHECK(run_carom(directory, {"check", "m.json", "-o", "shapes"}).code == 2);
 }

@@ -1,0 +1,212 @@
+#include "core/mechanics/natural_modes.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/mechanics/row_rank.hpp"
+
+namespace carom {
+
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+using Column = Eigen::VectorXd;
+
+constexpr double no_mass = 1e-11;  // of a motion, after every equation was scaled to the mass 1
+
+class SmallMotions {
+ public:
+  SmallMotions(const System& system, In q, double t) : system_(system), q_(q), t_(t), n_(system.size()) {}
+
+  NaturalModes find(int count) {
+    NaturalModes result;
+    if (n_ > NaturalModes::most_equations) {
+      result.left_out = "the model has " + std::to_string(n_) + " equations, more than the " +
+                        std::to_string(NaturalModes::most_equations) + " of dense matrices";
+      return result;
+    }
+    if (n_ == 0) return result;
+    const Vector none(at(system_.rows()), 0.0);
+    M_ = symmetric_part(1, 0, none);
+    const Matrix K_0 = symmetric_part(0, 1, none);
+    scale_equations(K_0);
+    M_ = scaled(M_);
+    find_space();
+    const Vector lambda = reactions(result.imbalance);
+    const Matrix K = scaled(symmetric_part(0, 1, lambda)), K_forces = scaled(K_0);
+    if (!K.allFinite() || !M_.allFinite() || !std::isfinite(result.imbalance)) {
+      result.left_out = "forces, masses or their derivatives are not finite at the start";
+      return result;
+    }
+    solve(K, std::max(K_forces.cwiseAbs().maxCoeff(), (K - K_forces).cwiseAbs().maxCoeff()), count, result);
+    return result;
+  }
+
+ private:
+  Matrix symmetric_part(double c_M, double c_K, const Vector& lambda) const {
+    const SparsePattern& pattern = system_.saddle_pattern();
+    Vector values(at(pattern.nonzeros()));
+    const Vector rest(at(n_), 0.0);
+    Linearisation request;
+    request.c_M = c_M;
+    request.c_K = c_K;
+    request.c_s = c_K;
+    request.q_M = request.q = q_.data();
+    request.v = rest.data();
+    request.t = t_;
+    request.s = lambda.data();
+    system_.assemble(request, values);
+    Matrix A = Matrix::Zero(n_, n_);
+    for (int i = 0; i < n_; ++i)
+      for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
+        if (const int j = pattern.column[at(k)]; j < n_) A(i, j) = values[at(k)];
+    return 0.5 * (A + A.transpose());
+  }
+
+  // x_i = scale_i y_i such that the mass of y_i is 1. An equation without mass gets the stiffness that the stiffest
+  // equation with mass has; one without both, the mean scale of its kind.
+  void scale_equations(const Matrix& K) {
+    scale_ = Column::Zero(n_);
+    double stiffest = 0;
+    for (int i = 0; i < n_; ++i)
+      if (M_(i, i) > 0) {
+        scale_[i] = 1 / std::sqrt(M_(i, i));
+        stiffest = std::max(stiffest, std::abs(K(i, i)) / M_(i, i));
+      }
+    for (int i = 0; i < n_; ++i)
+      if (!(M_(i, i) > 0) && K(i, i) != 0 && stiffest > 0) scale_[i] = std::sqrt(stiffest / std::abs(K(i, i)));
+    double sum[2] = {0, 0};
+    int number[2] = {0, 0};
+    for (int i = 0; i < n_; ++i)
+      if (scale_[i] > 0) {
+        sum[rotation(i)] += std::log(scale_[i]);
+        ++number[rotation(i)];
+      }
+    for (int i = 0; i < n_; ++i)
+      if (!(scale_[i] > 0)) scale_[i] = number[rotation(i)] > 0 ? std::exp(sum[rotation(i)] / number[rotation(i)]) : 1;
+  }
+  int rotation(int equation) const {
+    const int node = system_.equation_node(equation);
+    return system_.dofs().kind(node) == NodeKind::frame &&
+                   (system_.dofs().equation(node, 3) == equation || system_.dofs().equation(node, 4) == equation ||
+                    system_.dofs().equation(node, 5) == equation)
+               ? 1
+               : 0;
+  }
+  Matrix scaled(const Matrix& A) const { return scale_.asDiagonal() * A * scale_.asDiagonal(); }
+
+  // G^T of unit rows, and an orthonormal basis of all y with G y = 0.
+  void find_space() {
+    const int m = system_.bilateral();
+    G_T_ = Matrix::Zero(n_, m);
+    row_length_ = Column::Ones(m);
+    SparseRow G;
+    for (int row = 0; row < m; ++row) {
+      system_.row_gradient(row, q_, t_, nullptr, G);
+      for (std::size_t k = 0; k < G.equation.size(); ++k)
+        G_T_(G.equation[k], row) += G.value[k] * scale_[G.equation[k]];
+      if (const double length = G_T_.col(row).norm(); length > 0) {
+        row_length_[row] = length;
+        G_T_.col(row) /= length;
+      }
+    }
+    if (m == 0) {
+      space_ = Matrix::Identity(n_, n_);
+      return;
+    }
+    Eigen::ColPivHouseholderQR<Matrix> qr(n_, m);
+    qr.setThreshold(rank_tolerance);
+    qr.compute(G_T_);
+    const Matrix Q = qr.householderQ() * Matrix::Identity(n_, n_);
+    space_ = Q.rightCols(n_ - qr.rank());
+  }
+
+  // lambda of all rows, zero for conditional rows.
+  Vector reactions(double& imbalance) const {
+    const Vector rest(at(n_), 0.0);
+    Column sum = Column::Zero(n_);
+    double parts = 0;
+    Vector f(at(n_));
+    for (const unsigned part : {force_internal, force_external, force_gravity}) {
+      system_.forces(q_, rest, t_, part, f);
+      const Column y = Eigen::Map<const Column>(f.data(), n_).cwiseProduct(scale_);
+      sum += y;
+      parts += y.norm();
+    }
+    Vector lambda(at(system_.rows()), 0.0);
+    if (G_T_.cols() > 0) {
+      Eigen::CompleteOrthogonalDecomposition<Matrix> least(n_, G_T_.cols());
+      least.setThreshold(rank_tolerance);
+      least.compute(G_T_);
+      const Column y = least.solve(-sum);
+      for (int row = 0; row < G_T_.cols(); ++row) lambda[at(row)] = y[row] / row_length_[row];
+      sum += G_T_ * y;
+    }
+    imbalance = parts > 0 ? sum.norm() / parts : 0;
+    return lambda;
+  }
+
+  void solve(const Matrix& K, double stiffness, int count, NaturalModes& result) const {
+    if (space_.cols() == 0) return;
+    const Eigen::SelfAdjointEigenSolver<Matrix> mass(space_.transpose() * M_ * space_);
+    const int all = static_cast<int>(space_.cols());
+    int b = 0;  // motions without mass come first
+    while (b < all && mass.eigenvalues()[b] <= no_mass) ++b;
+    const int a = all - b;
+    result.massless = b;
+    result.motions = a;
+    if (a == 0) return;
+    const Matrix light = space_ * mass.eigenvectors().leftCols(b);
+    Matrix heavy = space_ * mass.eigenvectors().rightCols(a);
+    for (int i = 0; i < a; ++i) heavy.col(i) /= std::sqrt(mass.eigenvalues()[b + i]);
+    Matrix A = heavy.transpose() * K * heavy;
+    if (b > 0) {
+      const Matrix B = light.transpose() * K * light;
+      const Eigen::SelfAdjointEigenSolver<Matrix> stiff(B);
+      if (!(stiff.eigenvalues().cwiseAbs().minCoeff() > 1e-11 * stiff.eigenvalues().cwiseAbs().maxCoeff())) {
+        result.left_out = "a motion has neither mass nor stiffness, so nothing determines it";
+        return;
+      }
+      const Matrix follow = -(stiff.eigenvectors() * stiff.eigenvalues().cwiseInverse().asDiagonal() *
+                              (stiff.eigenvectors().transpose() * (light.transpose() * (K * heavy))));
+      A += (heavy.transpose() * (K * light)) * follow;
+      heavy += light * follow;
+    }
+    const Eigen::SelfAdjointEigenSolver<Matrix> modes(0.5 * (A + A.transpose()));
+    const Column& squares = modes.eigenvalues();
+    stiffness = std::max(stiffness, squares.cwiseAbs().maxCoeff());
+    const double smallest =
+        16 * std::sqrt(static_cast<double>(n_)) * std::numeric_limits<double>::epsilon() * stiffness;
+    result.resolution = std::sqrt(smallest);
+    for (int i = 0; i < a; ++i) {
+      if (std::abs(squares[i]) <= smallest) {
+        ++result.free_motions;
+        continue;
+      }
+      if (static_cast<int>(result.modes.size()) >= count) continue;
+      Column x = scale_.cwiseProduct(heavy * modes.eigenvectors().col(i));
+      Eigen::Index largest = 0;
+      x.cwiseQuotient(scale_).cwiseAbs().maxCoeff(&largest);
+      if (x[largest] < 0) x = -x;
+      result.modes.push_back({squares[i], Vector(x.data(), x.data() + n_)});
+    }
+  }
+
+  const System& system_;
+  In q_;
+  double t_;
+  int n_;
+  Matrix M_, G_T_, space_;
+  Column scale_, row_length_;
+};
+
+}  // namespace
+
+NaturalModes natural_modes(const System& system, In q, double t, int count) {
+  return SmallMotions(system, q, t).find(count);
+}
+
+}  // namespace carom

@@ -1,0 +1,42 @@
+// The lowest natural frequencies and modes of small motions about a configuration.
+//
+//   K x = omega^2 M x  for all x with G x = 0,   K = symmetric part of D(-f - G^T lambda)
+//
+// f are all forces at rest, G the bilateral rows (joints and drivers hold), and lambda their reactions at rest: the
+// least squares of f + G^T lambda = 0, where every equation is divided by the root of its own mass. About an
+// equilibrium these reactions are exact, and the frequencies are those of small vibrations; elsewhere they are those of
+// the tangent, and `imbalance` tells how far the forces are from equilibrium. The space of the rows is removed by a QR
+// factorisation with pivoting, so redundant rows are allowed. Motions without mass follow the others without delay
+// (static condensation). Equations are scaled by their own masses, so results do not depend on units.
+//
+// Limits: contacts, stops and other conditional rows are left out; so are damping and velocities (no gyroscopic
+// terms). Dense matrices: models with more than `most_equations` equations are refused. Rounding errors hide
+// frequencies below `resolution`: a motion below it counts as free.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/mechanics/system.hpp"
+
+namespace carom {
+
+struct NaturalModes {
+  static constexpr int most_equations = 600;
+  struct Mode {
+    double omega_squared = 0;  ///< negative: the motion grows with the rate sqrt(-omega_squared)
+    Vector shape;              ///< an increment of q, size() entries, x^T M x = 1; the largest entry is positive
+  };
+  std::string left_out;     ///< the reason why there are no modes; empty if they are known
+  int motions = 0;          ///< motions with mass that the rows allow
+  int massless = 0;         ///< motions without mass
+  int free_motions = 0;     ///< motions with a frequency below the resolution
+  double resolution = 0;    ///< smallest angular frequency that can be told from 0
+  double imbalance = 0;     ///< |f + G^T lambda| over the sum of the norms of its parts
+  std::vector<Mode> modes;  ///< the lowest that are not free, ascending
+};
+
+/// At most `count` modes. q: a configuration that fulfils the bilateral rows. Allocates memory.
+NaturalModes natural_modes(const System& system, In q, double t, int count);
+
+}  // namespace carom
