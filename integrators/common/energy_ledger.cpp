@@ -19,7 +19,10 @@ void EnergyLedger::start(const StepView& view) {
   meter_.emplace(system);
   for (Vector* x : {&rates_, &rates_smooth_}) x->assign(at(system.rows()), 0.0);
   const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
+  const double drivers = powers_.drivers;
   powers_ = meter_->powers(view.state.q, view.state.v, view.state.t, view.state.lambda);
+  // not every method keeps the forces of joints in its state, which a restart of the same model finds in the record
+  if (restored_ && std::abs(sum(now) - sum(energy_)) <= 1e-9 * balance_.scale) powers_.drivers = drivers;
   if (restored_) {
     // nothing, unless the model is another one
     initial_.kinetic += now.kinetic - energy_.kinetic;
@@ -201,6 +204,7 @@ void EnergyLedger::save(NamedArrays& record) {
   record.set("bounds", {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain});
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
+  record.set("power of drivers", {powers_.drivers});
   Vector sums;
   for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
                        &constraints_, &corrections_})
@@ -210,9 +214,9 @@ void EnergyLedger::save(NamedArrays& record) {
 
 void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
-                      *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 4 || energies == nullptr || energies->size() != 6 || sums == nullptr ||
-      sums->size() != 20)
+                      *const drivers = record.find("power of drivers"), *const sums = record.find("sums");
+  if (bounds == nullptr || bounds->size() != 4 || energies == nullptr || energies->size() != 6 || drivers == nullptr ||
+      drivers->size() != 1 || sums == nullptr || sums->size() != 20)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
   balance_.scale = (*bounds)[1];
@@ -220,6 +224,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
   balance_.friction_gain = (*bounds)[3];
   initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
   energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
+  powers_.drivers = (*drivers)[0];
   std::size_t i = 0;
   for (Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
                  &constraints_, &corrections_}) {
