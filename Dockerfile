@@ -11,6 +11,6 @@ RUN apt-get update && /source/carom build package package
 
 FROM debian:12-slim
 COPY --from=build /source/build/package/*.deb /tmp/
-RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb && rm -rf /tmp/*.deb /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends gnuplot-nox /tmp/*.deb && rm -rf /tmp/*.deb /var/lib/apt/lists/*
 WORKDIR /work
 ENTRYPOINT ["carom"]
