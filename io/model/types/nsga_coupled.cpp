@@ -46,7 +46,8 @@ NsgaCoupledOptions read(const json& in, const Model& model) {
 }
 
 Model::MakeIntegrator make(NsgaCoupledOptions options, const char* name) {
-  return [options, info = NsgaCoupled::method_info(name)](const System& system) {
+  const bool friction = !options.setup.monolithic && !options.setup.acceleration_level;
+  return [options, info = NsgaCoupled::method_info(name, true, friction)](const System& system) {
     return std::make_unique<NsgaCoupled>(system, info, options);
   };
 }
@@ -77,7 +78,7 @@ std::vector<IntegratorType> coupled_nsga_types() {
        "nonsmooth generalized-alpha with constraints at position and velocity level: smooth motion, position "
        "correction "
        "and velocity jump iterated in turn",
-       NsgaCoupled::method_info("nsga_coupled"),
+       NsgaCoupled::method_info("nsga_coupled", true, true),
        coupled_spec,
        build_coupled,
        {"bruels_acary_cardona_2014", "chung_hulbert_1993", "arnold_bruels_2007"}},
