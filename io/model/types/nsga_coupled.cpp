@@ -46,8 +46,7 @@ NsgaCoupledOptions read(const json& in, const Model& model) {
 }
 
 Model::MakeIntegrator make(NsgaCoupledOptions options, const char* name) {
-  const bool friction = !options.setup.monolithic && !options.setup.acceleration_level;
-  return [options, info = NsgaCoupled::method_info(name, true, friction)](const System& system) {
+  return [options, info = NsgaCoupled::method_info(name)](const System& system) {
     return std::make_unique<NsgaCoupled>(system, info, options);
   };
 }
@@ -78,7 +77,7 @@ std::vector<IntegratorType> coupled_nsga_types() {
        "nonsmooth generalized-alpha with constraints at position and velocity level: smooth motion, position "
        "correction "
        "and velocity jump iterated in turn",
-       NsgaCoupled::method_info("nsga_coupled", true, true),
+       NsgaCoupled::method_info("nsga_coupled"),
        coupled_spec,
        build_coupled,
        {"bruels_acary_cardona_2014", "chung_hulbert_1993", "arnold_bruels_2007"}},
