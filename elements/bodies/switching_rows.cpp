@@ -355,11 +355,9 @@ bool SwitchingRowBlock::set_switch(int from, int to, const ConstraintInput& in, 
     return z.dot(w) * z.dot(w + jump) > 0;
   };
   double sign = 1;
-  if (pairs > 0 && !crosses(1)) {
-    if (sine > smooth_joint && crosses(-1))
-      sign = -1;
-    else if (E < 1)
-      return false;
+  if (E < 1 && pairs > 0 && !crosses(1)) {
+    if (!(sine > smooth_joint) || !crosses(-1)) return false;
+    sign = -1;
   }
   interpolate(E, sign, A_old, A_new);
   mode_ = to;
