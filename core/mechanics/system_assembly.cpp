@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/switching_block.hpp"
 #include "core/mechanics/system.hpp"
 #include "core/mechanics/system_tables.hpp"
 
@@ -272,7 +273,11 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
         continue;
       }
 
-      // add -k G^T to the columns of the multipliers, -k (c_row G + c_rate D(G v + g_t) T) to the rows
+      // reactions of a block with formulas may have directions of their own
+      const auto* const switching = traits.has_formulas ? dynamic_cast<const SwitchingBlock*>(&block) : nullptr;
+
+      // add -k F^T, F = G but within a switch, to the columns of the multipliers, -k (c_row G + c_rate D(G v + g_t) T)
+      // to the rows
       ConstraintValues wanted;
       wanted.gradient = A.data();
       double* rate_gradient = A.data() + rows * m;
@@ -284,8 +289,10 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
       block.evaluate(item, in, wanted);
       const int* upper = tables.upper.data() + at(i) * rows * m;
       const int* lower = tables.lower.data() + at(i) * rows * m;
+      double* const F = switching != nullptr ? A.data() + 2 * rows * m : A.data();
+      if (switching != nullptr) switching->direction(in, F);
       for (std::size_t k = 0; k < rows * m; ++k)
-        if (upper[k] >= 0) values[at(upper[k])] -= r.row_scale * A[k];
+        if (upper[k] >= 0) values[at(upper[k])] -= r.row_scale * F[k];
       if (r.rows_through_T && r.T != nullptr)
         apply_columns(tables.frames, static_cast<int>(m), item, *r.T, A.data(), block.rows());
       if (wanted.rate_gradient != nullptr && r.T != nullptr)

@@ -266,13 +266,17 @@ FormulaFault CoordinateMassBlock::formula_fault(const ElementInput& start, const
   return {};
 }
 
+void CoordinateMassBlock::mass_matrix(const double* q, double* M) const {
+  std::copy(constant_.begin(), constant_.end(), M);
+  for (const auto& [i, j, mass] : varying_)
+    M[i * n_ + j] = M[j * n_ + i] = mass.formula.value(std::span<const double>(q, n_));
+}
+
 // LDL^T without pivoting; a pivot that is zero but for rounding ends its column.
 int CoordinateMassBlock::indefinite_coordinate(const double* q) const {
   constexpr double rounding = 1e-12;
   Hessian M;
-  std::copy(constant_.begin(), constant_.end(), M.begin());
-  for (const auto& [i, j, mass] : varying_)
-    M[i * n_ + j] = M[j * n_ + i] = mass.formula.value(std::span<const double>(q, n_));
+  mass_matrix(q, M.data());
   for (std::size_t k = 0; k < n_; ++k) {
     const double diagonal = std::abs(constant_[k * n_ + k]), pivot = M[k * n_ + k];
     double scale = diagonal;

@@ -52,6 +52,8 @@ class CoordinateMassBlock final : public ElementBlock {
   FormulaFault formula_fault(const ElementInput& start, const ElementInput& end) const override;
   std::string item_name(int) const override { return body_; }
 
+  /// M at q, n entries: n x n entries.
+  void mass_matrix(const double* q, double* M) const;
   /// Index of a coordinate at which M is not positive semidefinite at q, n entries; -1 if there is none.
   int indefinite_coordinate(const double* q) const;
 

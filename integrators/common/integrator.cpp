@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -46,6 +47,8 @@ Integrator::Integrator(const System& system, MethodInfo info, const Scales& scal
   if (!info_.rows.covers(system.row_kinds()))
     throw std::invalid_argument(info_.name +
                                 ": the system has constraint rows of a kind that this method does not take");
+  if (!info_.rows.has(RowKind::switching) && ConstraintSwitches(system).present())
+    throw std::invalid_argument(info_.name + ": the system has switching constraints, which this method does not take");
 }
 
 const StepReport& Integrator::step(State& state, double h) {

@@ -10,7 +10,7 @@ namespace carom {
 MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impacts) {
   MethodInfo info{.name = force_corrections ? "nsga_decoupled" : "nsga_decoupled (DSn)",
                   .subproblems = {"smooth", "position", "velocity"},
-                  .rows = bilateral_rows | contact_rows,
+                  .rows = bilateral_rows | RowKind::switching | contact_rows,
                   .forces_at_end = force_corrections};
   if (located_impacts) {
     info.name += " (located impacts)";
@@ -108,6 +108,8 @@ struct NsgaDecoupled::Position final : Correction {
     copy(s, m.s_);
     take_mean(m.s_);
     axpy(S.c_K, m.smooth_.multipliers().first(n_b), Out(m.s_).first(n_b));
+    // the smooth reactions of old rows are small beside those of the switch: their bending is left out
+    m.switches_.for_switched_rows([&](int row) { m.s_[at(row)] = s[at(row)]; });
     S.s = m.s_.data();
     S.q_M = m.smooth_.q().data();
     S.q = m.q_.data();
@@ -166,10 +168,11 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     : Integrator(system, method_info(o.force_corrections, locates(system, o.impact)), o.scales, o.newton),
       options_(o),
       mean_directions_(o.mean_directions.value_or(info().events_in_stages)),
-      smooth_(system, o.scales, o.newton, o.rho_infinity, tangent_properties(system, o.newton.method), 0, &matrix_),
-      position_(system, o.newton, position_setup(system, o.newton.method, all_rows), o.scales, 1, &matrix_),
+      switches_(system),
+      smooth_(system, o.scales, o.newton, o.rho_infinity, tangent_properties(system, o.newton.method), 0, scratch()),
+      position_(system, o.newton, position_setup(system, o.newton.method, all_rows), o.scales, 1, scratch()),
       velocity_(system, o.newton, velocity_setup(system, o.newton.method, bilateral_rows | contact_rows), o.scales, 2,
-                &matrix_),
+                scratch()),
       U_(std::make_unique<Position>(*this, mean_position_)),
       W_(std::make_unique<Velocity>(*this, mean_velocity_)) {
   stayed_.assign(at(system.conditional()), 0);
@@ -191,6 +194,8 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
 NsgaDecoupled::~NsgaDecoupled() = default;
 
 std::vector<Integrator::Objection> NsgaDecoupled::objections(const State&, double) {
+  if (located_ && switches_.present())
+    return {{"/integrator/impact", -1, "expected \"published\", because constraints of the model switch"}};
   if (options_.impact != ImpactInstant::located || !system().has_massless_equation()) return {};
   return {{"/integrator/impact", -1,
            "expected a mass in every equation: an impact at its instant is solved with the mass matrix alone; "
@@ -200,10 +205,19 @@ std::vector<Integrator::Objection> NsgaDecoupled::objections(const State&, doubl
 bool NsgaDecoupled::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
   mark_touching(state);
-  return smooth_.initialise(state, h, options_.initial_acceleration, velocity_.saddle(), solvers(), report);
+  if (!smooth_.initialise(state, h, options_.initial_acceleration, velocity_.saddle(), solvers(), report)) return false;
+  switches_.initialise(state);
+  return true;
 }
 
 bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  if (!switches_.begin(start, report)) return false;
+  if (take_step(scales, start, end, report)) return true;
+  switches_.undo();
+  return false;
+}
+
+bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, State& end, StepReport& report) {
   h_ = scales.h;
   t_ = scales.t;
   step_ = scales.start;
@@ -211,6 +225,7 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
   if (located_ && !located_->find(scales, start, smooth_, report)) return false;
   theta_ = impacts() ? located_->theta() : 1;
   if (!correct_position(scales, start, report)) return false;
+  if (switches_.present() && !switch_position(scales, start, report)) return false;
   if (!jump_velocity(scales, start, report)) return false;
   smooth_.write(end);
   copy(q_, end.q);
@@ -227,7 +242,45 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
       return false;
     }
   }
+  if (switches_.any() && !switch_velocity(end, report)) return false;
+  switches_.finish(end);
   guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? In(end.impulse) : In(), smooth_.v());
+  return true;
+}
+
+// The position problem has been solved in the modes at t_n: again, in the modes behind the surfaces that it crosses.
+bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start, StepReport& report) {
+  if (!switches_.find(scales, q_, report)) return false;
+  if (!switches_.any()) return true;
+  const double E = options_.intermediate_gradient;
+  if (!switches_.set(smooth_.q(), smooth_.v(), t_, E, report)) return false;
+  if (!correct_position(scales, start, report)) return false;
+  if (!switches_.holds(q_, t_, report)) return false;
+  return switches_.set(q_, smooth_.v(), t_, E, report);
+}
+
+// The velocity problem has been solved in the new modes.
+bool NsgaDecoupled::switch_velocity(State& end, StepReport& report) {
+  if (!switches_.crosses(q_, v_, t_, report)) return false;
+  const bool has_force = W_->has_force();
+  if (has_force) force_correction(v_, !system().constant_mass());
+  // beside what the new rows give along their gradients: f_* + (G_E - G)^T Lam/h
+  other_force_.assign(at(system().size()), 0.0);
+  system().add_reactions(q_, t_, end.impulse, bilateral_rows, other_force_, &step_);
+  switches_.finish(end);
+  scale_into(-1.0, other_force_, other_force_);
+  system().add_reactions(q_, t_, end.impulse, bilateral_rows, other_force_, &step_);
+  scale_into(-1 / h_, other_force_, other_force_);
+  if (has_force) axpy(1.0, f_correction_, other_force_);
+  // the motion begins anew
+  const std::size_t n_b = at(system().bilateral());
+  Vector lambda(n_b);
+  if (!consistent_acceleration(system(), velocity_.saddle(), scales().mass, true, q_, v_, t_, end.acceleration, lambda,
+                               report))
+    return false;
+  end.history[0].values = end.acceleration;
+  copy(lambda, Out(end.lambda).first(n_b));
+  smooth_.solver().forget_matrix();
   return true;
 }
 
@@ -346,6 +399,7 @@ bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, 
 const Vector& NsgaDecoupled::force_correction(In v, bool mass_changes) {
   if (correction_known_) return f_correction_;
   correction_known_ = true;
+  const ConstraintSwitches::OldReactions old(switches_);
   smooth_.force_change(q_, v, f_correction_, scratch_);
   if (mass_changes) {
     system().mass_times(q_, smooth_.acceleration(), Mx_);
@@ -389,7 +443,10 @@ std::span<const Stage> NsgaDecoupled::stages() {
   if (W_->moved) {
     stages_.push_back({Kind::jump, t_, t_, q_, v_1, q_, v_, velocity_.multipliers(), h_});
     if (mean_directions_) stages_.back().mean = &mean_velocity_;
-    if (W_->has_force()) stages_.back().force = force_correction(v_, !system().constant_mass());
+    if (switches_.any())
+      stages_.back().force = other_force_;
+    else if (W_->has_force())
+      stages_.back().force = force_correction(v_, !system().constant_mass());
   }
   if (stages_.size() > 1) stages_.back().end = step_end();
   stages_.back().closed = velocity_.flags();

@@ -35,8 +35,20 @@
 //   4. acceleration  M D - G_b^T dl = f(q, v) - f(q, v~),  G_b D + h_b(q, v) - h_b(q, v~) = 0
 //
 // is added to v~' and a. Contacts count as closed if they were active in 2. and rest on the obstacle at the end of 3.
+//
+// Switching constraints (SwitchingBlock, [SW24]): the rows of the mode at t_n are bilateral rows of 1. and of 2. Where
+// q then lies behind the surface z = 0 of the mode, 2. is solved again with the rows of the mode behind, and 3. too;
+// their reactions act along the intermediate gradient,
+//
+//   M U - h^2 f_p - G_E^T nu - G_b^T nu_b = 0,  g_new = 0,        M W - h f_* - G_E^T Lam - G_b^T Lam_b = 0,  G_new v =
+//   0
+//
+// at q~ for 2. and at q for 3.; f_p and f_* keep the smooth reactions of the old rows. E = 1/2 conserves the kinetic
+// energy in 3., E = 1 lets nothing of the motion against the new constraints remain. v~' and a begin anew behind a
+// switch. The total energy of the step changes by the work of the position correction, of the order h.
 #pragma once
 
+#include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/located_impacts.hpp"
 #include "integrators/common/smooth_motion.hpp"
@@ -55,6 +67,8 @@ struct NsgaOptions {
   /// Impacts act at their instants within the step; published: at its end [DS20]. `automatic`: located are those of
   /// rigid bodies, point masses and coordinates, in models without massless equations.
   ImpactInstant impact = ImpactInstant::published;
+  /// E of the intermediate gradient of constraints that switch, in [0, 1].
+  double intermediate_gradient = 0.5;
   double penalty = 1;  ///< p_p = p_v = penalty * m, p_s = penalty * m/h
   NewtonOptions newton;
   Scales scales;
@@ -77,6 +91,9 @@ class NsgaDecoupled final : public Integrator {
   struct Position;
   struct Velocity;
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
+  bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
+  bool switch_position(const StepScales& scales, const State& start, StepReport& report);
+  bool switch_velocity(State& end, StepReport& report);
   bool correct_position(const StepScales& scales, const State& start, StepReport& report);
   bool jump_velocity(const StepScales& scales, const State& start, StepReport& report);
   void find_anchors(const State& start);
@@ -92,11 +109,16 @@ class NsgaDecoupled final : public Integrator {
   /// Impacts have been located in this step.
   bool impacts() const { return located_ != nullptr && located_->any(); }
 
+  /// Conjugate gradients, which need it, take reactions along their gradients.
+  Vector* scratch() { return switches_.present() ? nullptr : &matrix_; }
+
   NsgaOptions options_;
   bool mean_directions_;
   Vector matrix_;  // while a solver assembles it
+  ConstraintSwitches switches_;
   SmoothMotion smooth_;
   MixedNewton position_, velocity_;
+  Vector other_force_;                       // of a step that switches
   std::unique_ptr<LocatedImpacts> located_;  // null: the published law
   MixedNewton* solvers_[4] = {&smooth_.solver(), &position_, &velocity_, nullptr};
   std::unique_ptr<Position> U_;

@@ -13,6 +13,7 @@
 #include "elements/joints/spring_damper.hpp"
 #include "elements/loads/load.hpp"
 #include "elements/solid/pressure.hpp"
+#include "integrators/common/constraint_switches.hpp"
 #include "io/model/connectivity.hpp"
 #include "io/model/contact_builder.hpp"
 #include "io/model/contradiction.hpp"
@@ -257,11 +258,24 @@ class Builder {
     check_method();
   }
 
+  void check_switching() {
+    const json& integrator = root_["integrator"];
+    if (method_of(integrator).rows.has(RowKind::switching) || !ConstraintSwitches(model_->system).present()) return;
+    std::vector<std::string> others;
+    for (const IntegratorType& type : integrator_types())
+      if (type.info.rows.has(RowKind::switching)) others.push_back(type.type);
+    error("/integrator/type",
+          fmt::format("expected a method that takes constraints that switch, of which the model has some, got \"{}\"; "
+                      "methods that do: {}",
+                      text(integrator["type"]), fmt::join(others, ", ")));
+  }
+
   // Keys of the method that do not fit each other; a method for smooth motion takes neither contacts nor stops.
   void check_method() {
     const json& integrator = root_["integrator"];
     if (const IntegratorType& type = find_type(integrator_types(), integrator); type.problems != nullptr)
       for (const spec::Problem& p : type.problems(integrator)) error("/integrator" + p.pointer, p.message);
+    check_switching();
     if (method_of(integrator).rows.covers(model_->system.row_kinds())) return;
     std::vector<std::string> others;
     for (const IntegratorType& type : integrator_types())

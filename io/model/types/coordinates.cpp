@@ -2,12 +2,15 @@
 
 #include "elements/bodies/coordinates.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "elements/bodies/switching_rows.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/schema/tolerant_json.hpp"
@@ -66,6 +69,12 @@ Node coordinates_spec() {
                      required("formula", spec::formula("gap", places_and_time), "g of g >= 0, of coordinates and t"),
                      preset("restitution", number().at_least(0).at_most(1), 0,
                             "Newton's coefficient: rate of the gap after over rate before the impact")});
+  const Node mode = object(
+      "mode", {required("name", name(), "name of the mode: \"body.name\""),
+               required("condition", spec::formula("switching function", places),
+                        "z of coordinates: the mode holds where z > 0; its surface z = 0 leads to the next mode"),
+               required("constraints", list("constraints", spec::formula("constraint", places)).nonempty(),
+                        "g of the constraints g = 0 of the mode, of coordinates; as many in every mode")});
   return object("body of coordinates",
                 {
                     body_name(),
@@ -83,6 +92,9 @@ Node coordinates_spec() {
                              "part of the energy"),
                     preset("constraints", list("constraints", constraint), json::array(), "what stays zero"),
                     preset("gaps", list("gaps", gap), json::array(), "what does not become negative"),
+                    preset("switching", list("modes", mode), json::array(),
+                           "modes of which exactly one holds in every place, with constraints of their own: at least "
+                           "two; neighbouring modes agree on their surface"),
                 })
       .exactly_one({{"masses"}, {"mass_matrix"}});
 }
@@ -116,6 +128,14 @@ std::vector<Problem> problems(const json& body, const json*, const json*) {
     for (std::size_t i = 0; rows.is_array() && i < rows.size(); ++i)
       check_count(rows[i], "/mass_matrix/" + std::to_string(i), "mass");
   }
+  // modes
+  const json& modes = list_of(body, "switching");
+  if (modes.size() == 1) complain("/switching", "expected at least two modes, got one");
+  for (std::size_t i = 1; i < modes.size(); ++i)
+    if (const std::size_t m = list_of(modes[0], "constraints").size(), k = list_of(modes[i], "constraints").size();
+        k != m)
+      complain("/switching/" + std::to_string(i) + "/constraints",
+               "expected " + std::to_string(m) + " constraints, as in the first mode, got " + std::to_string(k));
   // names; each list has compared its own
   const FormulaNames names = formula_names(body);
   const auto check_names = [&](const char* key, const std::vector<std::string>& taken, const std::string& noun) {
@@ -160,13 +180,16 @@ class Reader {
     const auto masses = read_masses();
     if (masses == nullptr) return;
     System& system = context_.model.system;
-    system.add(std::make_unique<CoordinateMassBlock>(*masses));
+    auto mass_block = std::make_unique<CoordinateMassBlock>(*masses);
+    const CoordinateMassBlock& inertia = *mass_block;
+    system.add(std::move(mass_block));
     if (std::any_of(forces_.begin(), forces_.end(), [](const NamedFormula& f) {
           return !f.formula.is_constant() || f.formula.value(std::vector<double>(f.formula.variable_count())) != 0;
         }))
       system.add(std::make_unique<CoordinateForceBlock>(CoordinateForces{info_.name, info_.nodes, forces_}));
-    read_rows("constraints", RowKind::bilateral);
+    std::vector<FormulaRow> constraints = read_rows("constraints", RowKind::bilateral);
     read_rows("gaps", RowKind::unilateral);
+    read_modes(inertia, std::move(constraints));
   }
 
  private:
@@ -312,7 +335,64 @@ class Reader {
         context_.acceleration = std::max(context_.acceleration, std::abs(pull[i]) / m);
   }
 
-  void read_rows(const char* key, RowKind kind) {
+  /// `inertia` and `constraints` are the metric of a switch.
+  void read_modes(const CoordinateMassBlock& inertia, std::vector<FormulaRow> constraints) {
+    const json& list = body_["switching"];
+    if (list.empty()) return;
+    const std::size_t issues = context_.issues.size();
+    std::vector<SwitchingMode> modes;
+    const Start s = start(false, false);
+    std::vector<std::string> holding;
+    int first = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string here = pointer_ + "/switching/" + std::to_string(i);
+      SwitchingMode mode{carom::text(list[i]["name"]), formula(list[i]["condition"], here + "/condition", s), {}};
+      const json& rows = list[i]["constraints"];
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        const std::string row = here + "/constraints/" + std::to_string(k);
+        mode.constraints.push_back(formula(rows[k], row, s));
+        if (mode.constraints.back().formula.is_constant())
+          context_.error(row, "expected a formula of the coordinates, got " + brief(rows[k]) + ", which is constant");
+      }
+      // on the surface the mode holds into which the motion leads
+      std::vector<double> slope(n_);
+      const double z = mode.condition.formula.gradient(q_, slope);
+      if (z > 0 || (z == 0 && std::inner_product(slope.begin(), slope.end(), v_.begin(), 0.0) > 0)) {
+        if (holding.empty()) first = static_cast<int>(i);
+        holding.push_back(in_quotes(mode.name));
+      }
+      modes.push_back(std::move(mode));
+    }
+    if (context_.issues.size() > issues) return;
+    if (holding.empty())
+      context_.error(pointer_ + "/switching",
+                     "expected one mode that holds at the start, got none: no condition is positive");
+    else if (holding.size() > 1)
+      context_.error(pointer_ + "/switching", "expected one mode that holds at the start, got " + holding[0] + " and " +
+                                                  holding[1] + ", whose conditions are both positive");
+    if (context_.issues.size() > issues) return;
+    if (!inertia_definite(inertia)) {
+      context_.error(pointer_ + "/switching",
+                     "expected a mass in every coordinate of a body with modes: the metric of a "
+                     "switch is the mass matrix");
+      return;
+    }
+    auto block =
+        std::make_unique<SwitchingRowBlock>(info_.name, info_.nodes, std::move(modes), inertia, std::move(constraints));
+    block->set_mode(first);
+    const ConstraintBlock& added = context_.model.system.add(std::move(block));
+    for (int row = 0; row < added.rows(); ++row)
+      context_.formula_rows.push_back({info_.name + ".switching." + std::to_string(row + 1),
+                                       pointer_ + "/switching/" + std::to_string(first), &added, row});
+  }
+
+  bool inertia_definite(const CoordinateMassBlock& inertia) const {
+    Eigen::MatrixXd M(static_cast<Eigen::Index>(n_), static_cast<Eigen::Index>(n_));
+    inertia.mass_matrix(q_.data(), M.data());
+    return M.llt().info() == Eigen::Success;
+  }
+
+  std::vector<FormulaRow> read_rows(const char* key, RowKind kind) {
     const json& list = body_[key];
     std::vector<FormulaRow> rows;
     const Start s = start(false, true);
@@ -329,7 +409,8 @@ class Reader {
       if (kind == RowKind::unilateral) row.restitution = list[i]["restitution"].get<double>();
       rows.push_back(std::move(row));
     }
-    if (rows.empty()) return;
+    if (rows.empty()) return rows;
+    std::vector<FormulaRow> copies = rows;
     std::vector<BuildContext::FormulaRow> built;
     for (std::size_t i = 0; i < rows.size(); ++i)
       built.push_back({rows[i].name, pointer_ + "/" + key + "/" + std::to_string(i), nullptr, static_cast<int>(i)});
@@ -339,6 +420,7 @@ class Reader {
       row.block = &block;
       context_.formula_rows.push_back(std::move(row));
     }
+    return copies;
   }
 
   bool depends_on_coordinates(const Formula& f) const {

@@ -1,0 +1,60 @@
+// SwitchingBlock: bilateral rows that change with the mode of a mechanism, g_Z(q) = g_i(q) in the mode i whose
+// switching function z_i(q) is positive.
+//
+// Between switches the rows of the present mode are ordinary bilateral rows. While a method solves for the state behind
+// a switch, the rows are those of the new mode, and their reactions act along an intermediate gradient G_E that the
+// block holds (add_reaction, add_reaction_gradient, direction):
+//
+//   G_E(q)^T = G_-(q)^T A_- + G_+(q)^T A_+
+//
+// System::assemble writes G_E^T into the columns and G_+ into the rows of the matrix. The mode is a state of the block,
+// as the nodes of a searching block are: the method sets it at the start of every step from State::history.
+//
+// G. Capobianco et al. [SW24]; for several rows and persistent constraints elements/bodies/switching_rows.hpp.
+#pragma once
+
+#include <string>
+
+#include "core/mechanics/constraint_block.hpp"
+
+namespace carom {
+
+class SwitchingBlock : public ConstraintBlock {
+ public:
+  using ConstraintBlock::ConstraintBlock;
+
+  virtual int modes() const = 0;
+  virtual std::string mode_name(int mode) const = 0;
+  /// The mode whose rows the block has at present.
+  virtual int mode() const = 0;
+  /// The rows of a mode; they act along their gradients.
+  virtual void set_mode(int mode) = 0;
+  /// z of a mode, positive where the mode holds.
+  virtual double condition(int mode, const ConstraintInput& in) const = 0;
+
+  /// Where the motion from `start` to `end`, both without v, leaves a mode.
+  struct Crossing {
+    bool left = false;    ///< the mode does not hold at the end
+    bool inside = false;  ///< the mode does not hold at a place between, but at the end: several switches
+    int next = -1;        ///< the mode behind the surface; -1: none
+    std::string fault;    ///< modes that overlap, leave a hole or disagree on their surface; empty: none
+  };
+  /// `length` measures by what size modes may disagree.
+  virtual Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
+                                 double length) const = 0;
+
+  /// The rows of `to`, with reactions along G_E from the gradients at `in`, for a motion with the velocity in.v. False
+  /// if no sign leads through the surface.
+  virtual bool set_switch(int from, int to, const ConstraintInput& in, double E) = 0;
+  /// During a switch, while `on`: reactions are those of the rows of the old mode along their gradients.
+  virtual void show_old_reactions(bool on) = 0;
+  /// During a switch: the rate at which the motion in.v leaves the old mode, -dz_from/dt.
+  virtual double crossing_rate(int from, const ConstraintInput& in) const = 0;
+  /// During a switch: cosine of the angle between the tangents of the modes where the constraints turn most; negative
+  /// if the motion turns back by more than a right angle.
+  virtual double cosine() const = 0;
+  /// The directions of the reactions, rows() x local_size, row-major: G_E during a switch, otherwise G.
+  virtual void direction(const ConstraintInput& in, double* F) const = 0;
+};
+
+}  // namespace carom

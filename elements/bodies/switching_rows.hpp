@@ -1,0 +1,90 @@
+// Switching constraints of a body with coordinates: modes i with z_i(q) > 0 and m constraints g_i(q) = 0 each.
+//
+// The intermediate gradient of a switch (E in [0, 1]) interpolates between the rows of both modes in the metric of the
+// body, with its other constraints G_b inside of the metric:
+//
+//   C = M^-1 - M^-1 G_b^T (G_b M^-1 G_b^T)^+ G_b M^-1                    compliance
+//   B_-^T (G_- C G_-^T) B_- = 1,  B_+^T (G_+ C G_+^T) B_+ = 1             B^+ B = 1, redundant rows drop out
+//   Y diag(c_k) Z^T = svd(B_-^T G_- C G_+^T B_+)                          cosines of the principal angles
+//   A_+ = E B_+ Z Z^T B_+^+,   A_- = (1 - E) B_- Y diag(s_k) Z^T B_+^+
+//   G_E^T = G_-^T A_- + G_+^T A_+
+//
+// s_k = 1, but for the largest angle s = -1 where otherwise the motion would not cross the surface at E = 1/2. For
+// m = 1 and without G_b this is the intermediate gradient of [SW24], equation 45, times a = sqrt(G M^-1 G^T). E = 1:
+// G_E = G_+ (Newton's impact with restitution zero); E = 1/2 conserves the kinetic energy. The result does not depend
+// on scaling, sign, order or combination of the rows. A_- and A_+ are those of the place where the switch was set: they
+// are constants of the sub-problem.
+//
+// Limits: all modes have the same number of constraints; formulas do not depend on time; M is positive definite.
+#pragma once
+
+#include <Eigen/Core>
+#include <string>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "core/mechanics/switching_block.hpp"
+#include "elements/bodies/coordinates.hpp"
+
+namespace carom {
+
+/// z_i and g_i: formulas of n coordinates.
+struct SwitchingMode {
+  std::string name;
+  NamedFormula condition;
+  std::vector<NamedFormula> constraints;
+};
+
+class SwitchingRowBlock final : public SwitchingBlock {
+ public:
+  /// `masses` outlives the block; `persistent`: the body's other constraints, formulas of q and t.
+  SwitchingRowBlock(std::string body, const std::vector<int>& nodes, std::vector<SwitchingMode> modes,
+                    const CoordinateMassBlock& masses, std::vector<FormulaRow> persistent);
+
+  int modes() const override { return static_cast<int>(modes_.size()); }
+  std::string mode_name(int mode) const override { return name() + "." + modes_[at(mode)].name; }
+  int mode() const override { return mode_; }
+  void set_mode(int mode) override;
+  double condition(int mode, const ConstraintInput& in) const override;
+  Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
+                         double length) const override;
+  bool set_switch(int from, int to, const ConstraintInput& in, double E) override;
+  void show_old_reactions(bool on) override { show_old_ = on; }
+  double crossing_rate(int from, const ConstraintInput& in) const override;
+  double cosine() const override { return cosine_; }
+  void direction(const ConstraintInput& in, double* F) const override;
+
+  void evaluate(Range range, const ConstraintInput& in, const ConstraintValues& values) const override;
+  void add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const override;
+  void add_reaction_gradient(Range range, const ConstraintInput& in, const double* s, double c,
+                             double* A) const override;
+  std::string item_name(int) const override { return name(); }
+  std::string row_name(int, int row) const override { return "constraint " + std::to_string(row + 1); }
+  std::string undefined_formula(const ConstraintInput& start, const ConstraintInput& end) const override;
+  Place place(int, int, const ConstraintInput&) const override { return {}; }
+
+ private:
+  using Matrix = Eigen::MatrixXd;
+  using Coordinates = std::array<double, at(most_coordinates)>;
+
+  void gather(const ConstraintInput& in, Coordinates& q) const;
+
+  Matrix gradients(int mode, const Coordinates& q) const;
+  Matrix persistent_gradients(const Coordinates& q, double t) const;
+  Eigen::RowVectorXd surface(int mode, const Coordinates& q) const;
+  int mode_behind(int from, const Coordinates& q, std::string& fault) const;
+  std::string disagreement(int from, int to, Coordinates q, double t, double length) const;
+
+  std::size_t n_;
+  std::vector<SwitchingMode> modes_;
+  const CoordinateMassBlock& masses_;
+  std::vector<FormulaRow> persistent_;
+  int mode_ = 0;
+  // of a switch; old_ < 0: none
+  int old_ = -1;
+  std::vector<double> A_old_, A_new_;  // m x m, row-major
+  double cosine_ = 1;
+  bool show_old_ = false;
+};
+
+}  // namespace carom

@@ -1,0 +1,154 @@
+#include "integrators/common/constraint_switches.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "integrators/common/failure.hpp"
+
+namespace carom {
+
+namespace {
+
+constexpr std::size_t modes_in_history = 1;  // behind a_n
+
+std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", x);
+  return text;
+}
+
+}  // namespace
+
+ConstraintSwitches::ConstraintSwitches(const System& system) : system_(&system) {
+  std::size_t largest = 0;
+  for (std::size_t b = 0; b < system.constraints().size(); ++b)
+    if (auto* block = dynamic_cast<SwitchingBlock*>(system.constraints()[b].get()); block != nullptr) {
+      switches_.push_back({block, system.first_row(static_cast<int>(b)), block->mode(), -1});
+      largest = std::max(largest, static_cast<std::size_t>(block->topology().local_size));
+    }
+  v_local_.assign(largest, 0.0);
+}
+
+void ConstraintSwitches::initialise(State& state) const {
+  if (!present()) return;
+  state.history.push_back({"modes", {}});
+  for (const Switch& s : switches_) state.history.back().values.push_back(s.block->mode());
+}
+
+bool ConstraintSwitches::begin(const State& start, StepReport& report) {
+  any_ = false;
+  if (!present()) return true;
+  const bool known =
+      start.history.size() > modes_in_history && start.history[modes_in_history].values.size() == switches_.size();
+  for (std::size_t i = 0; i < switches_.size(); ++i) {
+    Switch& s = switches_[i];
+    const double mode = known ? start.history[modes_in_history].values[i] : -1;
+    if (!(mode >= 0 && mode < s.block->modes())) {
+      report.retry = false;
+      return refuse(report, 0, "the state has no mode of " + s.block->name());
+    }
+    s.mode = static_cast<int>(mode);
+    s.next = -1;
+    s.block->set_mode(s.mode);
+  }
+  return true;
+}
+
+ConstraintInput ConstraintSwitches::input(const Switch& s, In q, In v, double t) const {
+  ConstraintInput in{q.data(), nullptr, t, nullptr};
+  if (v.empty()) return in;
+  std::size_t k = 0;
+  for (const int node : s.block->topology().nodes) {
+    const int equation = system_->dofs().equation(node, 0);
+    v_local_[k++] = equation < 0 ? 0.0 : v[at(equation)];
+  }
+  in.v = v_local_.data();
+  return in;
+}
+
+std::string ConstraintSwitches::names(const Switch& s) const {
+  return s.block->mode_name(s.mode) + " -> " + s.block->mode_name(s.next);
+}
+
+bool ConstraintSwitches::refuse(StepReport& report, int subproblem, std::string why) {
+  mark_failed(report, subproblem, FailureReason::no_convergence);
+  report.failed_item = std::move(why);
+  return false;
+}
+
+bool ConstraintSwitches::find(const StepScales& scales, In q, StepReport& report) {
+  for (Switch& s : switches_) {
+    const In q_n(scales.start.q, q.size());
+    const SwitchingBlock::Crossing crossing = s.block->find_crossing(s.mode, input(s, q_n, {}, scales.start.t),
+                                                                     input(s, q, {}, scales.t), scales.model.length);
+    if (crossing.inside)
+      return refuse(report, 1, s.block->mode_name(s.mode) + " is left and entered again within the step");
+    if (!crossing.left) continue;
+    if (!crossing.fault.empty()) return refuse(report, 1, crossing.fault);
+    s.next = crossing.next;
+    any_ = true;
+  }
+  return true;
+}
+
+bool ConstraintSwitches::set(In q, In v, double t, double E, StepReport& report) {
+  E_ = E;
+  for (const Switch& s : switches_)
+    if (s.next >= 0 && !s.block->set_switch(s.mode, s.next, input(s, q, v, t), E))
+      return refuse(report, 1,
+                    names(s) +
+                        ": no intermediate gradient leads through the surface, which the motion meets at the rate " +
+                        number(s.block->crossing_rate(s.mode, input(s, q, v, t))));
+  return true;
+}
+
+bool ConstraintSwitches::holds(In q, double t, StepReport& report) const {
+  for (const Switch& s : switches_) {
+    if (s.next < 0) continue;
+    const ConstraintInput in = input(s, q, {}, t);
+    if (const double z = s.block->condition(s.mode, in); !(z < 0))
+      return refuse(report, 1, names(s) + ": the new constraints lead back in front of the surface, z = " + number(z));
+    if (const double z = s.block->condition(s.next, in); !(z > 0))
+      return refuse(report, 1, names(s) + ": the new mode does not hold behind the surface, z = " + number(z));
+  }
+  return true;
+}
+
+bool ConstraintSwitches::crosses(In q, In v, double t, StepReport& report) const {
+  for (const Switch& s : switches_) {
+    if (s.next < 0) continue;
+    const double rate = s.block->crossing_rate(s.mode, input(s, q, v, t));
+    if (rate > 0) continue;
+    const double c = s.block->cosine();
+    std::string why = names(s) + ": the motion turns back, z changes at the rate " + number(rate) +
+                      ", E = " + number(E_) + ", cosine of the angle between the modes " + number(c);
+    if (c < 0) why += "; E must be between " + number(-c / (1 - c)) + " and " + number(1 / (1 - c));
+    return refuse(report, 2, why);
+  }
+  return true;
+}
+
+void ConstraintSwitches::finish(State& end) {
+  if (!present()) return;
+  for (std::size_t i = 0; i < switches_.size(); ++i) {
+    const Switch& s = switches_[i];
+    const int mode = s.next >= 0 ? s.next : s.mode;
+    s.block->set_mode(mode);
+    end.history[modes_in_history].values[i] = mode;
+  }
+}
+
+void ConstraintSwitches::undo() {
+  for (const Switch& s : switches_) s.block->set_mode(s.mode);
+}
+
+void ConstraintSwitches::OldReactions::show(bool on) const {
+  if (!switches_.any_) return;
+  for (const Switch& s : switches_.switches_)
+    if (s.next >= 0) s.block->show_old_reactions(on);
+}
+
+}  // namespace carom

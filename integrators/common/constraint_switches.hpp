@@ -1,0 +1,82 @@
+// ConstraintSwitches: which mode every block of switching constraints is in, from step to step and within a step.
+//
+// A method that takes switching constraints calls, in this order,
+//
+//   begin()           the modes at t_n, from State::history
+//   find()            after its position problem in these modes: the modes that the step leaves, and those behind
+//   set()             the rows of the modes behind, with reactions along the intermediate gradient at a configuration
+//   holds()           after the position problem in the new modes
+//   crosses()         after the velocity problem in the new modes
+//   finish()          the new modes without intermediate gradients, into State::history
+//
+// Only one surface of a block may be crossed in a step: a step that crosses several is refused, and the time loop
+// halves it.
+#pragma once
+
+#include <vector>
+
+#include "core/mechanics/state.hpp"
+#include "core/mechanics/switching_block.hpp"
+#include "core/mechanics/system.hpp"
+#include "integrators/common/step_report.hpp"
+#include "integrators/common/step_scales.hpp"
+
+namespace carom {
+
+class ConstraintSwitches {
+ public:
+  explicit ConstraintSwitches(const System& system);
+  /// The system has blocks of switching constraints.
+  bool present() const { return !switches_.empty(); }
+  /// The modes of the blocks become those of the state.
+  void initialise(State& state) const;
+  bool begin(const State& start, StepReport& report);
+
+  /// False if the step cannot be accepted, with the reason in the report; any() tells whether it switches.
+  bool find(const StepScales& scales, In q, StepReport& report);
+  bool any() const { return any_; }
+  bool set(In q, In v, double t, double E, StepReport& report);
+  bool holds(In q, double t, StepReport& report) const;
+  bool crosses(In q, In v, double t, StepReport& report) const;
+  void finish(State& end);
+  /// After a failure: the modes at the start of the step.
+  void undo();
+
+  /// While it lives, reactions are those of the old modes.
+  class OldReactions {
+   public:
+    explicit OldReactions(const ConstraintSwitches& switches) : switches_(switches) { show(true); }
+    ~OldReactions() { show(false); }
+    OldReactions(const OldReactions&) = delete;
+    OldReactions& operator=(const OldReactions&) = delete;
+
+   private:
+    void show(bool on) const;
+    const ConstraintSwitches& switches_;
+  };
+  /// Calls visit(row) for every row of the blocks that switch in this step.
+  template <class Visit>
+  void for_switched_rows(const Visit& visit) const {
+    for (const Switch& s : switches_)
+      for (int k = 0; any_ && s.next >= 0 && k < s.block->rows(); ++k) visit(s.first_row + k);
+  }
+
+ private:
+  struct Switch {
+    SwitchingBlock* block = nullptr;
+    int first_row = 0;
+    int mode = 0;   // at t_n
+    int next = -1;  // behind the surface that the step crosses; -1: none
+  };
+  ConstraintInput input(const Switch& s, In q, In v, double t) const;
+  std::string names(const Switch& s) const;
+  static bool refuse(StepReport& report, int subproblem, std::string why);
+
+  const System* system_;
+  std::vector<Switch> switches_;
+  mutable Vector v_local_;
+  double E_ = 1;
+  bool any_ = false;
+};
+
+}  // namespace carom

@@ -1,0 +1,134 @@
+// Switching constraints: models of [SW24] against closed forms of their jumps, and what cannot be continued.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "case_runner.hpp"
+#include "core/base/vector_ops.hpp"
+
+namespace {
+
+using namespace carom;
+using namespace carom::cases;
+
+std::string gradient(double E) { return set("/integrator/intermediate_gradient", E); }
+
+// Ratio of the speeds at a switch with the cosine c.
+double ratio(double E, double c) { return ((1 - E) + E * c) / ((1 - E) * c + E); }
+
+struct Watch {
+  double position = 0, velocity = 0;
+  void operator()(const StepView& view) {
+    const System& s = view.system;
+    Vector g(at(s.rows())), rate(g);
+    s.gaps(view.state.q, view.state.t, bilateral_rows, g);
+    s.rates(view.state.q, view.state.v, view.state.t, bilateral_rows, rate);
+    position = std::max(position, max_abs(g));
+    velocity = std::max(velocity, max_abs(rate));
+  }
+};
+
+TEST_CASE("track: the energy behind the corner is that of the closed form for every E and step") {
+  const double energies[][2] = {{1, 0.25}, {0.9, 0.2877487}, {0.7, 0.3798055}, {0.5, 0.5}};
+  for (const auto& [E, energy] : energies)
+    for (const double h : {1e-3, 0.037}) {
+      CAPTURE(E, h);
+      Case track("track", {gradient(E), set("/integrator/step", h)});
+      Watch watch;
+      REQUIRE(track.run(std::ref(watch)) == RunStatus::completed);
+      CHECK(track.energy() == doctest::Approx(energy).epsilon(2e-7));
+      CHECK(track.energy() == doctest::Approx(0.5 * std::pow(ratio(E, std::sqrt(0.5)), 2)).epsilon(1e-9));
+      CHECK(watch.position < 1e-10);
+      CHECK(watch.velocity < 1e-10);
+    }
+}
+
+TEST_CASE("track: the other switching function leads to the other branch up to E = 0.5857864 and is refused beyond") {
+  const std::vector<std::string> other = {"/bodies/0/switching/0/condition=2*y - x",
+                                          "/bodies/0/switching/1/condition=x - 2*y"};
+  for (const double E : {0.5, 0.55, 0.585}) {
+    CAPTURE(E);
+    std::vector<std::string> overrides = other;
+    overrides.push_back(gradient(E));
+    Case track("track", overrides);
+    REQUIRE(track.run() == RunStatus::completed);
+    CHECK(track.state().v[0] < 0);
+    CHECK(track.energy() == doctest::Approx(0.5 * std::pow(ratio(E, -std::sqrt(0.5)), 2)).epsilon(1e-7));
+  }
+  for (const double E : {0.59, 0.7, 0.9, 1.0}) {
+    CAPTURE(E);
+    std::vector<std::string> overrides = other;
+    overrides.push_back(gradient(E));
+    Case track("track", overrides);
+    REQUIRE(track.run() == RunStatus::failed);
+    CHECK(track.last_report().failed_item.find("mass.level -> mass.slope") != std::string::npos);
+    CHECK(track.t() == doctest::Approx(1).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("braiding: the carrier is handed over with the jump of the closed form") {
+  const double equal[] = {86.0846886, 86.3382544, 86.8476257, 87.36},
+               half[] = {54.7924528, 55.5261515, 57.0229698, 58.56};
+  const double E[] = {1, 0.9, 0.7, 0.5};
+  for (int k = 0; k < 4; ++k)
+    for (const bool small : {false, true}) {
+      CAPTURE(E[k], small);
+      Case machine("braiding", {gradient(E[k]), small ? "/parameters/r_H=1" : "/parameters/r_H=2"});
+      Watch watch;
+      REQUIRE(machine.run(std::ref(watch)) == RunStatus::completed);
+      CHECK(machine.energy() == doctest::Approx(small ? half[k] : equal[k]).epsilon(2e-4));
+      CHECK(watch.position < 1e-10);
+      CHECK(watch.velocity < 1e-10);
+    }
+}
+
+TEST_CASE("pothole: four modes, of first order through the switches") {
+  const double E[] = {1, 0.9, 0.7, 0.5};
+  for (const double share : E) {
+    CAPTURE(share);
+    const double before = 80.925, at_edge = before - 5 * 9.81 * 1.5 * std::cos(std::asin(1.0 / 3));
+    const double exact = before + at_edge * (std::pow(ratio(share, 23.0 / 27), 2) - 1);
+    std::vector<double> errors;
+    for (const double h : {4e-3, 2e-3, 1e-3}) {
+      Case wheel("pothole", {gradient(share), set("/integrator/step", h)});
+      Watch watch;
+      REQUIRE(wheel.run(std::ref(watch)) == RunStatus::completed);
+      CHECK(watch.position < 1e-10);
+      CHECK(watch.velocity < 1e-10);
+      errors.push_back(std::abs(wheel.energy() - exact));
+    }
+    CHECK(errors[2] < 0.03);
+    CHECK(errors[2] < errors[0] / 3);
+  }
+}
+
+TEST_CASE("pothole: a step that crosses several surfaces is halved until each has its own") {
+  Case wheel("pothole", {"/parameters/hole=0.3", "/integrator/step=0.25"});
+  Watch watch;
+  REQUIRE(wheel.run(std::ref(watch)) == RunStatus::completed);
+  CHECK(watch.position < 1e-10);
+  CHECK(watch.velocity < 1e-10);
+  CHECK(wheel.state().q[0] > 2.3);
+}
+
+TEST_CASE("cam: modes alternate with every revolution") {
+  Case cam("cam");
+  int switches = 0;
+  double mode = 0;
+  Watch watch;
+  REQUIRE(cam.run([&](const StepView& view) {
+    watch(view);
+    const double now = view.state.history.at(1).values.at(0);
+    switches += now != mode ? 1 : 0;
+    mode = now;
+  }) == RunStatus::completed);
+  CHECK(switches >= 2);
+  CHECK(cam.energy() == doctest::Approx(20).epsilon(2e-3));
+  CHECK(watch.position < 1e-10);
+  CHECK(watch.velocity < 1e-10);
+}
+
+}  // namespace

@@ -1,0 +1,239 @@
+// Switching constraints: the intermediate gradient against its properties, on random problems.
+#include "elements/bodies/switching_rows.hpp"
+
+#include <doctest/doctest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/mechanics/system.hpp"
+
+using namespace carom;
+
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+using Column = Eigen::VectorXd;
+
+constexpr int n = 6;
+
+std::string text(const Matrix& G, Eigen::Index row, double bend) {
+  char number[40];
+  std::string sum = "0";
+  for (int i = 0; i < n; ++i) {
+    std::snprintf(number, sizeof number, "%+.17g", G(row, i));
+    sum += number + std::string("*(x") + std::to_string(i) + ")";
+  }
+  std::snprintf(number, sizeof number, "%.17g", bend);
+  return sum + " + " + number + "*x0*x1^2";
+}
+
+// A body of n coordinates with two modes, at q = 0 where the rows have the gradients G.
+struct Body {
+  System system;
+  SwitchingRowBlock* rows = nullptr;
+  Body(const Matrix& M, const Matrix& G_b, const Matrix& G_old, const Matrix& G_new, const Matrix& Z, double bend = 0) {
+    std::vector<std::string> x, xt;
+    std::vector<int> nodes;
+    for (int i = 0; i < n; ++i) {
+      x.push_back("x" + std::to_string(i));
+      nodes.push_back(system.add_node(NodeKind::scalar, std::vector<double>{0.0}, x.back()));
+    }
+    xt = x;
+    xt.push_back("t");
+    CoordinateMasses masses{"body", nodes, x, {}, {}, 0};
+    for (int i = 0; i < n; ++i) {
+      masses.rows.emplace_back();
+      for (int j = 0; j <= i; ++j) masses.rows.back().push_back({Formula("0" + text_of(M(i, j)), x), "M"});
+    }
+    auto block = std::make_unique<CoordinateMassBlock>(std::move(masses));
+    const CoordinateMassBlock& inertia = *block;
+    system.add(std::move(block));
+    std::vector<FormulaRow> persistent;
+    for (Eigen::Index k = 0; k < G_b.rows(); ++k) persistent.push_back({"b", {Formula(text(G_b, k, 0), xt), "b"}, 0});
+    const auto mode = [&](const char* name, const Matrix& G, const Matrix& z) {
+      SwitchingMode m{name, {Formula(text(z, 0, 0), x), "z"}, {}};
+      for (Eigen::Index k = 0; k < G.rows(); ++k) m.constraints.push_back({Formula(text(G, k, bend), x), "g"});
+      return m;
+    };
+    std::vector<SwitchingMode> modes;
+    modes.push_back(mode("old", G_old, -Z));
+    modes.push_back(mode("new", G_new, Z));
+    auto switching =
+        std::make_unique<SwitchingRowBlock>("body", nodes, std::move(modes), inertia, std::move(persistent));
+    rows = switching.get();
+    system.add(std::move(switching));
+    system.finalize();
+  }
+  static std::string text_of(double x) {
+    char number[40];
+    std::snprintf(number, sizeof number, "%+.17g", x);
+    return number;
+  }
+  bool set(const Column& v, double E, const Vector& q = Vector(n, 0.0)) {
+    return rows->set_switch(0, 1, {q.data(), v.data(), 0, nullptr}, E);
+  }
+  Matrix directions(const Vector& q = Vector(n, 0.0)) const {
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> F(rows->rows(), n);
+    rows->direction({q.data(), nullptr, 0, nullptr}, F.data());
+    return F;
+  }
+};
+
+// v+ = v + W, M W = F^T Lam + G_b^T Lam_b, G v+ = 0, G_b W = 0
+Column jump(const Matrix& M, const Matrix& G_b, const Matrix& G, const Matrix& F, const Column& v) {
+  const Eigen::Index m = G.rows(), b = G_b.rows(), N = n + m + b;
+  Matrix S = Matrix::Zero(N, N);
+  S.topLeftCorner(n, n) = M;
+  S.block(0, n, n, m) = -F.transpose();
+  S.block(0, n + m, n, b) = -G_b.transpose();
+  S.block(n, 0, m, n) = G;
+  S.block(n + m, 0, b, n) = G_b;
+  Column rhs = Column::Zero(N);
+  rhs.segment(n, m) = -(G * v);
+  return v + S.fullPivLu().solve(rhs).head(n);
+}
+
+// Modes that agree on the surface Z: G_new = R G_old + k Z.
+struct Problem {
+  Matrix M, G_b, G_old, G_new, Z;
+  Column v;
+};
+
+class Random {
+ public:
+  explicit Random(unsigned seed) : random_(seed) {}
+  Matrix matrix(Eigen::Index rows, Eigen::Index columns) {
+    return Matrix::NullaryExpr(rows, columns, [&] { return normal_(random_); });
+  }
+  Problem problem(int m, int b) {
+    Problem p;
+    const Matrix A = matrix(n, n);
+    p.M = A * A.transpose() + 0.1 * Matrix::Identity(n, n);
+    p.G_b = matrix(b, n);
+    p.G_old = matrix(m, n);
+    p.Z = matrix(1, n);
+    p.G_new = matrix(m, m) * p.G_old + matrix(m, 1) * p.Z;
+    Matrix all(m + b, n);
+    all << p.G_old, p.G_b;
+    const Matrix kernel = all.fullPivLu().kernel();
+    p.v = kernel * matrix(kernel.cols(), 1);
+    if ((p.Z * p.v)(0) < 0) p.v = -p.v;
+    return p;
+  }
+
+ private:
+  std::mt19937 random_;
+  std::normal_distribution<double> normal_;
+};
+
+double energy(const Problem& p, const Column& v) { return 0.5 * v.dot(p.M * v); }
+
+}  // namespace
+
+TEST_CASE("switching rows: E = 1/2 conserves the kinetic energy and crosses the surface, with any number of rows") {
+  Random random(7);
+  for (int sample = 0; sample < 300; ++sample) {
+    const Problem p = random.problem(1 + sample % 3, sample % 2);
+    Body body(p.M, p.G_b, p.G_old, p.G_new, p.Z);
+    REQUIRE(body.set(p.v, 0.5));
+    const Column v = jump(p.M, p.G_b, p.G_new, body.directions(), p.v);
+    CHECK(energy(p, v) == doctest::Approx(energy(p, p.v)).epsilon(1e-8));
+    CHECK((p.Z * v)(0) > 0);
+  }
+}
+
+TEST_CASE("switching rows: the energy changes by the ratio of the speeds in the plane that turns") {
+  Random random(8);
+  int refused = 0;
+  for (int sample = 0; sample < 200; ++sample) {
+    const Problem p = random.problem(1 + sample % 3, sample % 2);
+    for (const double E : {0.7, 0.9}) {
+      Body body(p.M, p.G_b, p.G_old, p.G_new, p.Z);
+      REQUIRE(body.set(p.v, E));
+      const double c = body.rows->cosine(), r = ((1 - E) + E * c) / ((1 - E) * c + E);
+      const Column v = jump(p.M, p.G_b, p.G_new, body.directions(), p.v),
+                   rest = jump(p.M, p.G_b, p.G_new, p.G_new, p.v);
+      // E = 1 takes w^2 (1 - c^2)/2, other E w^2 (1 - r^2)/2
+      const double turned = (energy(p, p.v) - energy(p, rest)) / (1 - c * c);
+      CHECK(energy(p, v) - energy(p, p.v) == doctest::Approx(turned * (r * r - 1)).epsilon(1e-5).scale(energy(p, p.v)));
+      // the guard of the integrator: the motion goes on behind the surface while r > 0, E < 1/(1 - c) for c < 0
+      CHECK(((p.Z * v)(0) > 0) == (r > 0));
+      refused += r > 0 ? 0 : 1;
+    }
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("switching rows: scale, sign, order and combination of the constraints do not matter") {
+  Random random(9);
+  for (int sample = 0; sample < 100; ++sample) {
+    const int m = 1 + sample % 3;
+    const Problem p = random.problem(m, sample % 2);
+    const Matrix R = random.matrix(m, m), S = 1e3 * random.matrix(m, m);
+    for (const double E : {0.0, 0.3, 0.5, 1.0}) {
+      Body body(p.M, p.G_b, p.G_old, p.G_new, p.Z), other(p.M, p.G_b, R * p.G_old, S * p.G_new, 5 * p.Z);
+      REQUIRE(body.set(p.v, E));
+      REQUIRE(other.set(p.v, E));
+      const Matrix F = body.directions(), F_other = other.directions();
+      // the same directions in the rows of the new mode
+      CHECK((F_other - S * F).norm() <= 1e-6 * F_other.norm());
+    }
+  }
+}
+
+TEST_CASE(
+    "switching rows: one row without persistent ones has the intermediate gradient of the paper, E = 1 the new row") {
+  Random random(10);
+  for (int sample = 0; sample < 100; ++sample) {
+    const Problem p = random.problem(1, 0);
+    const Matrix C = p.M.inverse();
+    const double a_old = std::sqrt((p.G_old * C * p.G_old.transpose())(0)),
+                 a = std::sqrt((p.G_new * C * p.G_new.transpose())(0));
+    const double E = 0.01 * sample;
+    Body body(p.M, p.G_b, p.G_old, p.G_new, p.Z);
+    REQUIRE(body.set(p.v, E));
+    const Matrix F = body.directions();
+    const Matrix plus = a * (1 - E) / a_old * p.G_old + E * p.G_new,
+                 minus = -a * (1 - E) / a_old * p.G_old + E * p.G_new;
+    CHECK(std::min((F - plus).norm(), (F - minus).norm()) <= 1e-9 * F.norm());
+    REQUIRE(body.set(p.v, 1));
+    CHECK((body.directions() - p.G_new).norm() <= 1e-9 * p.G_new.norm());
+  }
+}
+
+TEST_CASE("switching rows: reactions of a switch and their gradient agree with differences") {
+  Random random(11);
+  const Problem p = random.problem(2, 1);
+  Body body(p.M, p.G_b, p.G_old, p.G_new, p.Z, 0.3);
+  const Matrix place = random.matrix(n, 1), s = random.matrix(2, 1);
+  Vector q(place.data(), place.data() + n);
+  REQUIRE(body.set(p.v, 0.6, Vector(n, 0.0)));
+  const auto reaction = [&](const Vector& x) {
+    Vector f(n, 0.0);
+    body.rows->add_reaction({0, 1}, {x.data(), nullptr, 0, nullptr}, s.data(), f.data());
+    return f;
+  };
+  std::vector<double> A(n * n, 0.0);
+  body.rows->add_reaction_gradient({0, 1}, {q.data(), nullptr, 0, nullptr}, s.data(), 1, A.data());
+  for (std::size_t k = 0; k < n; ++k) {
+    const double e = 1e-6;
+    Vector forward = q, backward = q;
+    forward[k] += e;
+    backward[k] -= e;
+    const Vector f = reaction(forward), b = reaction(backward);
+    for (std::size_t i = 0; i < n; ++i)
+      CHECK(A[i * n + k] == doctest::Approx((f[i] - b[i]) / (2 * e)).epsilon(1e-6).scale(1));
+  }
+  // the old mode alone while it is shown
+  body.rows->show_old_reactions(true);
+  const Matrix F = body.directions();
+  body.rows->show_old_reactions(false);
+  CHECK((F - p.G_old).norm() <= 1e-12);
+}
