@@ -89,7 +89,6 @@ class CoupledMotion final : public CoupledProblem {
   double impulse_work();
   void find_totals();
   void find_smooth_gaps(double roundoff);
-  void find_anchors();
   bool settles(const State& start) const;
 
   const System* system_;
@@ -116,8 +115,6 @@ class CoupledMotion final : public CoupledProblem {
   Vector row_, eta_, eta_n_, nu_total_, impulse_total_;  // totals: of conditional rows
   std::vector<std::uint8_t> near_;                       // gaps of the smooth motion are closed
   std::vector<std::uint8_t> no_contact_;                 // zeros
-  Vector anchors_;                                       // s* per row; empty without friction
-  std::vector<std::uint8_t> frictionless_;               // contacts whose anchors contradict each other
 };
 
 }  // namespace carom

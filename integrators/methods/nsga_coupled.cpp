@@ -13,10 +13,9 @@ MethodInfo with_solver(MethodInfo info, bool monolithic) {
 
 }  // namespace
 
-MethodInfo NsgaCoupled::method_info(const char* name, bool contacts, bool friction) {
+MethodInfo NsgaCoupled::method_info(const char* name, bool contacts) {
   MethodInfo info{.name = name, .subproblems = {"smooth", "position", "velocity"}};
   if (!contacts) info.rows = bilateral_rows;
-  if (friction) info.rows = bilateral_rows | contact_rows;
   return info;
 }
 

@@ -25,8 +25,8 @@ struct NsgaCoupledOptions {
 class NsgaCoupled final : public Integrator {
  public:
   NsgaCoupled(const System& system, const MethodInfo& info, const NsgaCoupledOptions& options);
-  /// `name`: of the method; without contacts if it is a classical one; with friction in `nsga_coupled` alone.
-  static MethodInfo method_info(const char* name, bool contacts = true, bool friction = false);
+  /// `name`: of the method; without contacts if it is a classical one.
+  static MethodInfo method_info(const char* name, bool contacts = true);
   bool initialise(State& state, double h, StepReport& report) override;
   std::span<const Stage> stages() override;
   /// Of PVA the total impulse Lam* over h, which includes the smooth multiplier.
