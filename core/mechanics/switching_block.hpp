@@ -10,7 +10,7 @@
 // System::assemble writes G_E^T into the columns and G_+ into the rows of the matrix. The mode is a state of the block,
 // as the nodes of a searching block are: the method sets it at the start of every step from State::history.
 //
-// G. Capobianco et al. [SW24]; for several rows and persistent constraints elements/bodies/switching_rows.hpp.
+// I. Patil, O. Brüls [SW24]; for several rows and persistent constraints elements/bodies/switching_rows.hpp.
 #pragma once
 
 #include <string>

@@ -260,7 +260,13 @@ class Builder {
 
   void check_switching() {
     const json& integrator = root_["integrator"];
-    if (method_of(integrator).rows.has(RowKind::switching) || !ConstraintSwitches(model_->system).present()) return;
+    if (!ConstraintSwitches(model_->system).present()) return;
+    if (method_of(integrator).rows.has(RowKind::switching)) {
+      if (const double E = integrator["intermediate_gradient"].get<double>(); E < 0.5)
+        model_->warnings.push_back(
+            fmt::format("intermediate_gradient is {:.6g}: below 1/2 a switch may create kinetic energy", E));
+      return;
+    }
     std::vector<std::string> others;
     for (const IntegratorType& type : integrator_types())
       if (type.info.rows.has(RowKind::switching)) others.push_back(type.type);
