@@ -35,7 +35,8 @@ TEST_CASE("track: the energy behind the corner is that of the closed form for ev
   const double energies[][2] = {{1, 0.25}, {0.9, 0.2877487}, {0.7, 0.3798055}, {0.5, 0.5}};
   for (const auto& [E, energy] : energies)
     for (const double h : {1e-3, 0.037}) {
-      CAPTURE(E, h);
+      CAPTURE(E);
+      CAPTURE(h);
       Case track("track", {gradient(E), set("/integrator/step", h)});
       Watch watch;
       REQUIRE(track.run(std::ref(watch)) == RunStatus::completed);
@@ -75,7 +76,8 @@ TEST_CASE("braiding: the carrier is handed over with the jump of the closed form
   const double E[] = {1, 0.9, 0.7, 0.5};
   for (int k = 0; k < 4; ++k)
     for (const bool small : {false, true}) {
-      CAPTURE(E[k], small);
+      CAPTURE(E[k]);
+      CAPTURE(small);
       Case machine("braiding", {gradient(E[k]), small ? "/parameters/r_H=1" : "/parameters/r_H=2"});
       Watch watch;
       REQUIRE(machine.run(std::ref(watch)) == RunStatus::completed);
