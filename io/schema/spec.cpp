@@ -269,7 +269,7 @@ std::string in_words(const std::vector<std::string>& words, const std::string& c
 }
 
 std::string suggestion(std::string_view given, const std::vector<std::string>& allowed) {
-  constexpr std::size_t shown = 16;
+  constexpr std::size_t shown = 18;
   const std::string nearest = nearest_name(given, allowed);
   if (!nearest.empty()) return "; did you mean " + in_quotes(nearest) + "?";
   if (allowed.empty() || allowed.size() > shown) return {};

@@ -154,7 +154,7 @@ def run_case(program, case):
         problems.append(f"exit code {result.returncode}, expected {case.code}")
     if case.found != case.expected:
         problems.append("stderr:\n" + case.found + "expected:\n" + case.expected)
-    if case.code != 0 and (result.stdout or left):
+    if case.code not in (0, 4) and (result.stdout or left):  # a run that does not converge leaves what it has
         problems.append("it prints or writes results")
     return problems
 
