@@ -48,7 +48,7 @@ class Plot final : public Command {
 
  private:
   fs::path picture() const {
-    const fs::path path = picture_.empty() ? fs::path(words_[0]) / "plot.svg" : fs::path(picture_);
+    fs::path path = picture_.empty() ? fs::path(words_[0]) / "plot.svg" : fs::path(picture_);
     const std::string name = path.filename().string(), ending = path.extension().string();
     const auto& endings = picture_endings();
     if (std::find(endings.begin(), endings.end(), ending) == endings.end())

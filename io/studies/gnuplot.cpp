@@ -333,6 +333,11 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(i, from.size(), to);
 }
 
+// Controls of the direction of text: they reverse the text that follows.
+bool reverses_text(std::string_view character) {
+  return (character >= "\u202A" && character <= "\u202E") || (character >= "\u2066" && character <= "\u2069");
+}
+
 }  // namespace
 
 const std::vector<std::string>& picture_endings() {
@@ -359,9 +364,8 @@ std::string printable(const std::string& text, std::size_t longest) {
     const std::string_view character = std::string_view(text).substr(i, n);
     if (n == 0)
       out += "\uFFFD";
-    else if ((character >= "\u202A" && character <= "\u202E") || (character >= "\u2066" && character <= "\u2069"))
-      out += ' ';  // these reverse the direction of the text that follows
-    else if (first < 0x20 || first == 0x7F || (first == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0))
+    else if (reverses_text(character) || first < 0x20 || first == 0x7F ||
+             (first == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0))
       out += ' ';
     else
       out.append(text, i, n);

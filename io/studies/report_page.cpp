@@ -55,7 +55,8 @@ class Page {
 
   std::string text(const std::vector<ReportPicture>& pictures) {
     const json title = at_pointer(run_.model, "/title");
-    const std::string name = title.is_string() && title != "" ? title.get<std::string>() : run_.name();
+    const std::string name =
+        title.is_string() && !title.get_ref<const std::string&>().empty() ? title.get<std::string>() : run_.name();
     out_ =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width\">\n"

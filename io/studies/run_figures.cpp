@@ -24,6 +24,7 @@ class Builder {
       : runs_(runs), request_(request), notes_(notes) {
     // directories of the same name are told apart by their paths
     std::vector<std::string> names;
+    names.reserve(runs.size());
     for (const Results& run : runs) names.push_back(run.name());
     for (std::size_t i = 0; i < runs.size(); ++i)
       labels_.push_back(std::count(names.begin(), names.end(), names[i]) == 1 ? names[i] : runs[i].directory.string());
