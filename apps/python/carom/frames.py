@@ -17,35 +17,19 @@ from typing import TYPE_CHECKING, Any, Iterator, Sequence
 from .errors import ResultsError, need
 
 try:
-    import lz4.block as _lz4  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import lz4.block as _lz4  # type: ignore[import]
 except ImportError:
     _lz4 = None
 
 if TYPE_CHECKING:
-    import meshio  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import meshio  # type: ignore[import]
     import numpy
-    import pyvista  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    import pyvista  # type: ignore[import]
 
     Array = numpy.ndarray[Any, Any]
 
-# VTK's cell types and meshio's names, for cells whose nodes have the same order in both
-_MESHIO_NAMES = {
-    1: "vertex",
-    3: "line",
-    5: "triangle",
-    7: "polygon",
-    9: "quad",
-    10: "tetra",
-    12: "hexahedron",
-    13: "wedge",
-    14: "pyramid",
-    21: "line3",
-    22: "triangle6",
-    23: "quad8",
-    24: "tetra10",
-    25: "hexahedron20",
-}
-_POLYLINE = 4
+# VTK's cell types that the program writes, and meshio's names; the order of nodes is the same in both
+_MESHIO_NAMES = {1: "vertex", 3: "line", 5: "triangle", 9: "quad", 10: "tetra", 12: "hexahedron"}
 
 
 @dataclass(frozen=True)
@@ -62,29 +46,20 @@ class Frame:
     cell_data: dict[str, Array]  #: fields of cells
 
     def to_meshio(self) -> meshio.Mesh:
-        """The frame as a mesh of meshio. A polyline becomes its lines, each with the values of the polyline."""
+        """The frame as a mesh of meshio, with the cells in the same order."""
         np, package = need("numpy", "an array"), need("meshio", "a mesh of meshio")
-        blocks: list[tuple[str, list[Any]]] = []
-        origin: list[int] = []  # the cell from which each cell of the blocks comes
-        begin = 0
-        for cell, (end, kind) in enumerate(zip(self.offsets.tolist(), self.types.tolist())):
-            nodes = self.connectivity[begin:end]
-            begin = end
-            if kind == _POLYLINE:
-                pieces, name = [nodes[i : i + 2] for i in range(len(nodes) - 1)], "line"
-            elif kind in _MESHIO_NAMES:
-                pieces, name = [nodes], _MESHIO_NAMES[kind]
-            else:
-                raise ResultsError(f"{self.file} has cells of VTK's type {kind}, for which meshio has no name here")
-            # a block of meshio has cells of one type and one number of nodes
-            if not blocks or blocks[-1][0] != name or len(blocks[-1][1][0]) != len(pieces[0]):
-                blocks.append((name, []))
-            blocks[-1][1].extend(pieces)
-            origin.extend([cell] * len(pieces))
-        ends = np.cumsum([len(cells) for _, cells in blocks])[:-1] if blocks else []
-        cell_data = {name: np.split(values[origin], ends) for name, values in self.cell_data.items()}
-        cells = [(name, np.array(nodes, dtype=np.int64)) for name, nodes in blocks]
-        return package.Mesh(self.points, cells, point_data=self.point_data, cell_data=cell_data if blocks else {})
+        unknown = set(self.types.tolist()) - set(_MESHIO_NAMES)
+        if unknown:
+            raise ResultsError(f"{self.file} has cells of VTK's types {sorted(unknown)}, which are not known here")
+        # a block of meshio has consecutive cells of one type
+        firsts = [0, *(np.flatnonzero(np.diff(self.types)) + 1).tolist()] if len(self.types) else []
+        blocks = []
+        for first, end in zip(firsts, [*firsts[1:], len(self.types)]):
+            begin = int(self.offsets[first - 1]) if first else 0
+            nodes = self.connectivity[begin : int(self.offsets[end - 1])]
+            blocks.append((_MESHIO_NAMES[int(self.types[first])], nodes.reshape(end - first, -1)))
+        cell_data = {name: np.split(values, firsts[1:]) for name, values in self.cell_data.items()}
+        return package.Mesh(self.points, blocks, self.point_data, cell_data if blocks else {})
 
     def to_pyvista(self) -> pyvista.UnstructuredGrid:
         """The frame as a grid of pyvista, which reads the file itself."""
@@ -188,8 +163,10 @@ def _array(attributes: dict[str, str], data: memoryview) -> Array:
             raise ValueError("the compressed data end too early")
         parts.append(_decompress(data[begin : begin + length], last if last and i == count - 1 else size))
         begin += length
-    values = np.frombuffer(b"".join(parts), _TYPES[attributes["type"]])
-    return values.reshape(-1, components) if components > 1 else values
+    values: Array = np.frombuffer(b"".join(parts), _TYPES[attributes["type"]])
+    if components > 1:
+        values = values.reshape(-1, components)
+    return values
 
 
 def _decompress(block: memoryview, size: int) -> bytes:

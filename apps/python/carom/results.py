@@ -14,7 +14,7 @@ from .tables import read_table
 
 if TYPE_CHECKING:
     import numpy
-    import pandas
+    import pandas  # type: ignore[import]
 
 
 class Results:

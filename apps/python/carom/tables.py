@@ -11,8 +11,10 @@ from .errors import ResultsError, need
 if TYPE_CHECKING:
     import numpy
 
+    Array = numpy.ndarray[Any, Any]
 
-def read_table(file: Path, text: Sequence[str] = (), integer: Sequence[str] = ()) -> numpy.ndarray[Any, Any]:
+
+def read_table(file: Path, text: Sequence[str] = (), integer: Sequence[str] = ()) -> Array:
     """The table as a structured array with one field per column; a column that is not named here has numbers.
 
     The program writes doubles with all digits, so the values have the bits that it computed.
@@ -20,7 +22,7 @@ def read_table(file: Path, text: Sequence[str] = (), integer: Sequence[str] = ()
     np = need("numpy", "an array")
     try:
         with file.open(encoding="utf-8", newline="") as stream:
-            names = next(csv.reader([stream.readline()]), [])
+            names: list[str] = next(csv.reader([stream.readline()]), [])
             if not names:
                 raise ResultsError(f"{file} is damaged: it has no header")
             if not text and not integer:
@@ -29,7 +31,8 @@ def read_table(file: Path, text: Sequence[str] = (), integer: Sequence[str] = ()
                 values = np.loadtxt(lines, delimiter=",", comments=None, ndmin=2) if lines else np.empty((0, len(names)))
                 if values.shape[1] != len(names):
                     raise ResultsError(f"{file} is damaged: {len(names)} columns are named, {values.shape[1]} found")
-                return np.ascontiguousarray(values, dtype=np.float64).view(kind).reshape(-1)
+                numbers: Array = np.ascontiguousarray(values, dtype=np.float64).view(kind).reshape(-1)
+                return numbers
             rows = [row for row in csv.reader(stream) if row]
         for number, row in enumerate(rows, start=2):
             if len(row) != len(names):
@@ -47,7 +50,7 @@ def read_table(file: Path, text: Sequence[str] = (), integer: Sequence[str] = ()
         raise ResultsError(f"cannot read {file}: {error.strerror}; the model may switch this table off") from error
     except ValueError as error:
         raise ResultsError(f"{file} is damaged: {error}") from error
-    table = np.empty(len(rows), dtype=[(name, column.dtype) for name, column in zip(names, columns)])
+    table: Array = np.empty(len(rows), dtype=[(name, column.dtype) for name, column in zip(names, columns)])
     for name, column in zip(names, columns):
         table[name] = column
     return table
