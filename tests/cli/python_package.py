@@ -254,6 +254,33 @@ class Errors(Case):
         self.assertEqual(carom.Results(directory).summary["status"], "interrupted")
 
 
+    def test_ctrl_c_on_a_terminal_reaches_the_program_once(self):
+        # a second signal would end the program at once; this one counts the signals of half a second after the first
+        program, count = self.folder / "program", self.folder / "count"
+        program.write_text(
+            f"#!{sys.executable}\n"
+            "import signal, sys, time\n"
+            "seen = []\n"
+            "signal.signal(signal.SIGINT, lambda *_: seen.append(time.monotonic()))\n"
+            f"open({str(self.folder / 'ready')!r}, 'w').close()\n"
+            "while not seen or time.monotonic() < seen[0] + 0.5: time.sleep(0.01)\n"
+            f"open({str(count)!r}, 'w').write(str(len(seen)))\n"
+        )
+        program.chmod(0o755)
+        process = subprocess.Popen(
+            [sys.executable, "-B", "-c", "import carom, sys; carom.run('m.json', program=sys.argv[1])", program],
+            env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        wait_for((self.folder / "ready").exists)
+        os.killpg(process.pid, signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", stderr)
+        self.assertEqual(count.read_text(), "1")
+
+
 class FindingTheProgram(Case):
     def test_the_variable_comes_before_the_path_and_the_path_before_the_prefix(self):
         prefix = self.folder / "prefix"
@@ -343,6 +370,7 @@ class Tables(unittest.TestCase):
         for name, text in (
             ("probes.csv", "t,a\n1\n"),
             ("probes.csv", "t,a\n1,x\n"),
+            ("probes.csv", "t,a\n1,2#3\n"),
             ("probes.csv", ""),
             ("events.csv", "t,step,event,contact\n1,2,impact\n"),
             ("events.csv", "t,step,event,contact\n1,x,impact,a\n"),
