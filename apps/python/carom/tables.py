@@ -47,7 +47,8 @@ def read_table(file: Path, text: Sequence[str] = (), integer: Sequence[str] = ()
             else:
                 columns.append(np.array([float(cell) for cell in cells], dtype=np.float64))
     except OSError as error:
-        raise ResultsError(f"cannot read {file}: {error.strerror}; the model may switch this table off") from error
+        why = "the model may switch this table off, and a static run has only probes"
+        raise ResultsError(f"cannot read {file}: {error.strerror}; {why}") from error
     except ValueError as error:
         raise ResultsError(f"{file} is damaged: {error}") from error
     table: Array = np.empty(len(rows), dtype=[(name, column.dtype) for name, column in zip(names, columns)])
