@@ -13,7 +13,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox) # for `carom plot` and `carom report`
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS paraview)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "paraview, python3 (>= 3.11), python3-numpy, python3-pandas, python3-lz4")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "carom solves models of rigid bodies, geometrically exact beams and solids
  with joints, contacts and impacts. A model is one JSON file; results open in

@@ -28,7 +28,7 @@ done
 dpkg-deb -x "$package" "$work/root"
 usr=$work/root/usr
 for file in bin/carom share/man/man1/carom.1 share/carom/schema/carom.schema.json share/carom/models/brick.json \
-  share/bash-completion/completions/carom share/doc/carom/LICENSE; do
+  share/bash-completion/completions/carom share/doc/carom/LICENSE lib/python3/dist-packages/carom/__init__.py; do
   [[ -s $usr/$file || -s $usr/$file.gz ]] || fail "$file is missing"
 done
 
@@ -37,6 +37,17 @@ cd "$work"
 "$usr/bin/carom" run -q "$usr/share/carom/models/brick.json" -o results >run.log 2>&1 ||
   fail "the packed program failed: $(tail -n 5 run.log)"
 grep -q '"status": "completed"' results/summary.json || fail "the run of the packed program did not complete"
+
+# The packed Python package finds the packed program. The mark of its annotations is an empty file.
+[[ -e $usr/lib/python3/dist-packages/carom/py.typed ]] || fail "py.typed is missing"
+python=$(python3 -c 'import sys; print(sys.executable if sys.version_info >= (3, 11) else "")' 2>/dev/null || true)
+if [[ -n $python ]]; then
+  found=$(env -u CAROM PATH=/nowhere PYTHONPATH="$usr/lib/python3/dist-packages" "$python" -B -c \
+    'import carom, sys; carom.check(sys.argv[1]); print(carom.find_program())' "$usr/share/carom/models/brick.json") ||
+    fail "the packed Python package does not run the program"
+  [[ $found -ef $usr/bin/carom ]] || fail "the packed Python package found another program: $found"
+fi
+
 if [[ -x $usr/bin/carom_gmsh ]]; then
   "$usr/bin/carom" check "$usr/share/carom/models/cube_gmsh.json" >check.log 2>&1 ||
     fail "the packed program reads no mesh from Gmsh: $(tail -n 5 check.log)"
