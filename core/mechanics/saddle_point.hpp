@@ -71,6 +71,8 @@ class SaddlePoint {
   bool factorise(std::span<const Linearisation* const> blocks);
   bool factorised() const { return factorised_; }
   void forget() { factorised_ = false; }
+  /// What a bilateral row measures from now on (row_weights); forgets the factors if its unit changes.
+  void measure_row(int row, double weight);
 
   /// Starts a solve with the given active unilateral rows (global row numbers): their G (through T if given) and F at
   /// (q, t), and the columns B^-1 F^T, which are kept while the factorisation and the linear row stay the same.

@@ -9,6 +9,12 @@
 
 namespace carom {
 
+namespace {
+
+double nearest_power(double x) { return std::exp2(std::round(std::log2(x))); }
+
+}  // namespace
+
 Vector row_weights(const System& system, double length) {
   // of every equation: its vector, which is the translation or the rotation of a node, and its unit
   const int n = system.size();
@@ -43,16 +49,29 @@ Vector row_weights(const System& system, double length) {
 }
 
 void SaddlePoint::set_units(double length) {
-  const auto power = [](double x) { return std::exp2(std::round(std::log2(x))); };
   const Vector weights = row_weights(*system_, length);
   const int n = n_ / parts_;
   unit_.assign(at(n_ + n_b_), 1.0);
   for (int p = 0; p < parts_; ++p) {
     for (const DofMap::Frame& f : system_->dofs().rotating_frames())
-      for (int c = 0; c < 3; ++c) unit_[at(p * n + f.equation + c)] = power(1 / length);
-    for (int i = 0; i < rows_of_part_; ++i) unit_[at(n_ + p * rows_of_part_ + i)] = power(1 / weights[at(i)]);
+      for (int c = 0; c < 3; ++c) unit_[at(p * n + f.equation + c)] = nearest_power(1 / length);
+    for (int i = 0; i < rows_of_part_; ++i) unit_[at(n_ + p * rows_of_part_ + i)] = nearest_power(1 / weights[at(i)]);
   }
   if (std::all_of(unit_.begin(), unit_.end(), [](double u) { return u == 1; })) unit_.clear();
+}
+
+void SaddlePoint::measure_row(int row, double weight) {
+  const double unit = nearest_power(1 / weight);
+  if (unit_.empty()) {
+    if (unit == 1) return;
+    unit_.assign(at(n_ + n_b_), 1.0);
+  }
+  for (int p = 0; p < parts_; ++p) {
+    double& now = unit_[at(n_ + p * rows_of_part_ + row)];
+    if (now == unit) continue;
+    now = unit;
+    forget();
+  }
 }
 
 void SaddlePoint::to_units(Vector& values) const {

@@ -29,6 +29,9 @@ class SwitchingBlock : public ConstraintBlock {
   virtual int mode() const = 0;
   /// The rows of a mode; they act along their gradients.
   virtual void set_mode(int mode) = 0;
+  /// What the rows of the present mode measure (row_weights, saddle_point.hpp): the largest component of each gradient,
+  /// rows() entries, positive. Rows of one mode may be of another unit or factor than those of the next.
+  virtual void measure(const ConstraintInput& in, double* weights) const = 0;
   /// z of a mode, positive where the mode holds.
   virtual double condition(int mode, const ConstraintInput& in) const = 0;
 

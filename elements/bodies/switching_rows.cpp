@@ -69,6 +69,17 @@ void SwitchingRowBlock::gather(const ConstraintInput& in, Coordinates& q) const 
   for (std::size_t i = 0; i < n_; ++i) q[i] = *configuration(in, 0, static_cast<int>(i));
 }
 
+void SwitchingRowBlock::measure(const ConstraintInput& in, double* weights) const {
+  Coordinates q, g;
+  gather(in, q);
+  for (std::size_t k = 0; k < at(rows()); ++k) {
+    modes_[at(mode_)].constraints[k].formula.gradient({q.data(), n_}, {g.data(), n_});
+    double largest = 0;
+    for (std::size_t i = 0; i < n_; ++i) largest = std::max(largest, std::abs(g[i]));
+    weights[k] = largest > 0 && std::isfinite(largest) ? largest : 1.0;
+  }
+}
+
 double SwitchingRowBlock::condition(int mode, const ConstraintInput& in) const {
   Coordinates q;
   gather(in, q);

@@ -45,6 +45,7 @@ class SwitchingRowBlock final : public SwitchingBlock {
   std::string mode_name(int mode) const override { return name() + "." + modes_[at(mode)].name; }
   int mode() const override { return mode_; }
   void set_mode(int mode) override;
+  void measure(const ConstraintInput& in, double* weights) const override;
   double condition(int mode, const ConstraintInput& in) const override;
   Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
                          double length) const override;

@@ -23,12 +23,14 @@ std::string number(double x) {
 }  // namespace
 
 ConstraintSwitches::ConstraintSwitches(const System& system) : system_(&system) {
-  std::size_t largest = 0;
+  std::size_t largest = 0, most_rows = 0;
   for (std::size_t b = 0; b < system.constraints().size(); ++b)
     if (auto* block = dynamic_cast<SwitchingBlock*>(system.constraints()[b].get()); block != nullptr) {
       switches_.push_back({block, system.first_row(static_cast<int>(b)), block->mode(), -1});
-      largest = std::max(largest, static_cast<std::size_t>(block->topology().local_size));
+      largest = std::max(largest, at(block->topology().local_size));
+      most_rows = std::max(most_rows, at(block->rows()));
     }
+  weights_.assign(most_rows, 1.0);
   v_local_.assign(largest, 0.0);
 }
 

@@ -15,6 +15,7 @@
 
 #include <vector>
 
+#include "core/base/index.hpp"
 #include "core/mechanics/state.hpp"
 #include "core/mechanics/switching_block.hpp"
 #include "core/mechanics/system.hpp"
@@ -54,6 +55,14 @@ class ConstraintSwitches {
     void show(bool on) const;
     const ConstraintSwitches& switches_;
   };
+  /// Calls visit(row, weight) for every row, with what the row measures at q in its present mode.
+  template <class Visit>
+  void measure(In q, double t, const Visit& visit) {
+    for (const Switch& s : switches_) {
+      s.block->measure(input(s, q, {}, t), weights_.data());
+      for (int k = 0; k < s.block->rows(); ++k) visit(s.first_row + k, weights_[at(k)]);
+    }
+  }
   /// Calls visit(row) for every row of the blocks that switch in this step.
   template <class Visit>
   void for_switched_rows(const Visit& visit) const {
@@ -75,6 +84,7 @@ class ConstraintSwitches {
   const System* system_;
   std::vector<Switch> switches_;
   mutable Vector v_local_;
+  Vector weights_;  // of the rows of one block
   double E_ = 1;
   bool any_ = false;
 };

@@ -76,11 +76,12 @@ void EnergyGuard::blame(StepReport& report, int index, const State& start, In q,
   report.failed_item = system_->element_of_largest_gain(start.q, start.v, q, v, t);
 }
 
-void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before) {
+void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before, double law) {
   moved_ = moved;
   multipliers_ = multipliers;
   impulses_ = impulses;
   v_before_ = v_before;
+  law_ = std::max(0.0, law);
 }
 
 bool EnergyGuard::accept(const State& start, const State& end) {
@@ -101,7 +102,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   }
   // what impacts gain follows from the impact law at a large step, not from a wrong root: no reason to refuse the step,
   // but growth of which the user hears
-  const double gained = std::max(0.0, impacts);
+  const double gained = std::max(0.0, impacts) + law_;
   work += gained;
   const double gained_by_rows = gained + std::max(0.0, row_work_);
   const double before_this = unexplained_;

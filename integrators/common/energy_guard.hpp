@@ -48,8 +48,9 @@ class EnergyGuard {
   /// S of the last motion judged.
   double energies() const { return energies_; }
   /// How the step goes on from the motion: `moved` by corrections or jumps, with the multipliers of the motion, the
-  /// impulses of the rows and the velocity before these. The arrays must live until accept().
-  void close(bool moved, In multipliers, In impulses, In v_before = {});
+  /// impulses of the rows and the velocity before these. The arrays must live until accept(). `law`: the energy that a
+  /// law of the method gives beside those of contacts, as an intermediate gradient may in a switch; a loss counts as 0.
+  void close(bool moved, In multipliers, In impulses, In v_before = {}, double law = 0);
   /// The end of a step whose motion explains() has judged. False: the step is refused.
   bool accept(const State& start, const State& end);
   /// The largest U - U_low of the run over its energies, in U also what impacts gain.
@@ -76,7 +77,7 @@ class EnergyGuard {
   double scale_ = 0, work_ = 0, recent_ = 0;           // S without work, sum of |work|, the same fading
   double unexplained_ = 0, lowest_ = 0;                // U, U_low
   double with_impacts_ = 0, lowest_with_impacts_ = 0;  // the same with what impacts gain
-  double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, stored_ = 0, share_ = 0;
+  double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, stored_ = 0, law_ = 0, share_ = 0;
   double energies_ = 0, growth_ = 0;
   In multipliers_, impulses_, v_before_;
 };

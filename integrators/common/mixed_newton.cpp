@@ -86,6 +86,12 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   control_ = {options, scales.force, setup.linear || setup.constant_matrix || setup.fixed_places};
 }
 
+void MixedNewton::measure_row(int row, double weight) {
+  if (weights_.empty()) weights_.assign(at(system_->rows()), 1.0);
+  weights_[at(row)] = weight;
+  saddle_.measure_row(row, weight);
+}
+
 void MixedNewton::begin(StepReport& report, const Start& start) {
   control_.begin(sub(report), setup_.keep_old_matrix);
   sub(report).stalled = false;

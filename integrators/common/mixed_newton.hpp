@@ -84,6 +84,8 @@ class MixedNewton {
     bool moved = false;
   };
   void begin(StepReport& report, const Start& start);
+  /// What a bilateral row measures from now on (row_weights), for rows that change during the run.
+  void measure_row(int row, double weight);
   /// Solves fail before their next correction while *flag is not zero; null: never.
   void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
   /// Iterates to the end; false if that fails, and the report says why.

@@ -212,9 +212,25 @@ bool NsgaDecoupled::initialise(State& state, double h, StepReport& report) {
 
 bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
   if (!switches_.begin(start, report)) return false;
+  if (switches_.present()) {
+    // no matrix is kept: what rows measure, and with it the matrix, follows from the start of the step
+    forget_matrices();
+    measure_switching_rows(start.q, start.t);
+  }
   if (take_step(scales, start, end, report)) return true;
   switches_.undo();
   return false;
+}
+
+// Rows of the modes may differ in size and unit.
+void NsgaDecoupled::measure_switching_rows(In q, double t) {
+  switches_.measure(q, t, [&](int row, double weight) {
+    for (MixedNewton* solver : {&smooth_.solver(), &position_, &velocity_}) solver->measure_row(row, weight);
+  });
+}
+
+void NsgaDecoupled::forget_matrices() {
+  for (MixedNewton* solver : {&smooth_.solver(), &position_, &velocity_}) solver->forget_matrix();
 }
 
 bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, State& end, StepReport& report) {
@@ -244,7 +260,8 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   }
   if (switches_.any() && !switch_velocity(end, report)) return false;
   switches_.finish(end);
-  guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? In(end.impulse) : In(), smooth_.v());
+  guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? In(end.impulse) : In(), smooth_.v(),
+                switches_.any() ? jump_energy() : 0);
   return true;
 }
 
@@ -254,6 +271,8 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
   if (!switches_.any()) return true;
   const double E = options_.intermediate_gradient;
   if (!switches_.set(smooth_.q(), smooth_.v(), t_, E, report)) return false;
+  measure_switching_rows(smooth_.q(), t_);
+  forget_matrices();  // they contain the rows of the old modes
   if (!correct_position(scales, start, report)) return false;
   if (!switches_.holds(q_, t_, report)) return false;
   return switches_.set(q_, smooth_.v(), t_, E, report);
@@ -280,8 +299,14 @@ bool NsgaDecoupled::switch_velocity(State& end, StepReport& report) {
     return false;
   end.history[0].values = end.acceleration;
   copy(lambda, Out(end.lambda).first(n_b));
-  smooth_.solver().forget_matrix();
   return true;
+}
+
+// 1/2 (v + v~) . M W: what the velocity jump adds to the kinetic energy.
+double NsgaDecoupled::jump_energy() {
+  combine(1.0, v_, -1.0, smooth_.v(), scratch_);
+  system().mass_times(q_, scratch_, Mx_);
+  return 0.5 * (dot(v_, Mx_) + dot(smooth_.v(), Mx_));
 }
 
 // Closed for the next step are contacts that the velocity leaves closed.

@@ -40,8 +40,8 @@
 // q then lies behind the surface z = 0 of the mode, 2. is solved again with the rows of the mode behind, and 3. too;
 // their reactions act along the intermediate gradient,
 //
-//   M U - h^2 f_p - G_E^T nu - G_b^T nu_b = 0,  g_new = 0,        M W - h f_* - G_E^T Lam - G_b^T Lam_b = 0,  G_new v =
-//   0
+//   M U - h^2 f_p - G_E^T nu - G_b^T nu_b = 0,    g_new = 0
+//   M W - h f_* - G_E^T Lam - G_b^T Lam_b = 0,    G_new v = 0
 //
 // at q~ for 2. and at q for 3.; f_p and f_* keep the smooth reactions of the old rows. E = 1/2 conserves the kinetic
 // energy in 3., E = 1 lets nothing of the motion against the new constraints remain. v~' and a begin anew behind a
@@ -94,6 +94,9 @@ class NsgaDecoupled final : public Integrator {
   bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
   bool switch_position(const StepScales& scales, const State& start, StepReport& report);
   bool switch_velocity(State& end, StepReport& report);
+  void measure_switching_rows(In q, double t);
+  void forget_matrices();
+  double jump_energy();
   bool correct_position(const StepScales& scales, const State& start, StepReport& report);
   bool jump_velocity(const StepScales& scales, const State& start, StepReport& report);
   void find_anchors(const State& start);

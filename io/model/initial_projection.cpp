@@ -8,6 +8,7 @@
 
 #include "core/base/vector_ops.hpp"
 #include "core/mechanics/row_conflict.hpp"
+#include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/projection.hpp"
 #include "integrators/methods/static_equilibrium.hpp"
 #include "io/model/contradiction.hpp"
@@ -112,6 +113,8 @@ void project_initial_state(const nlohmann::json& root, const Scales& scales, Mod
   projection.equilibrium = requested["equilibrium"].get<bool>();
   if (projection.equilibrium && !method_of(root["integrator"]).dynamic)
     return issues.add(equilibrium_key, "expected false in a static run, whose steps find the equilibria");
+  if (projection.equilibrium && ConstraintSwitches(model.system).present())
+    return issues.add(equilibrium_key, "expected false, because statics take no constraints that switch");
   if (projection.positions)
     if (const std::string failure = project_start_positions(scales, model); !failure.empty())
       return issues.add(project_key, failure);

@@ -47,6 +47,42 @@ TEST_CASE("track: the energy behind the corner is that of the closed form for ev
     }
 }
 
+TEST_CASE("track: E below 1/2 creates the energy of the closed form, and the run goes on") {
+  for (const double E : {0.0, 0.1, 0.25, 0.4}) {
+    CAPTURE(E);
+    Case track("track", {gradient(E)});
+    REQUIRE(track.run() == RunStatus::completed);
+    CHECK(track.energy() == doctest::Approx(0.5 * std::pow(ratio(E, std::sqrt(0.5)), 2)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("track: rows of modes that differ by factors, and redundant rows, give the same motion") {
+  for (const double factor : {1e-6, 1e6})
+    for (const double h : {1e-3, 0.037}) {
+      CAPTURE(factor);
+      CAPTURE(h);
+      const std::string second = std::to_string(factor) + "*(y - x)";
+      Case single("track", {set("/integrator/step", h), "/bodies/0/switching/1/constraints=[\"" + second + "\"]"});
+      REQUIRE(single.run() == RunStatus::completed);
+      CHECK(single.energy() == doctest::Approx(0.5 * std::pow(ratio(0.7, std::sqrt(0.5)), 2)).epsilon(1e-9));
+      CHECK(single.state().q[1] == doctest::Approx(single.state().q[0]).epsilon(1e-11));
+      Case twice("track", {set("/integrator/step", h), R"(/bodies/0/switching/0/constraints=["y", "3*y"])",
+                           "/bodies/0/switching/1/constraints=[\"x - y\", \"" + second + "\"]"});
+      REQUIRE(twice.run() == RunStatus::completed);
+      CHECK(twice.energy() == doctest::Approx(single.energy()).epsilon(1e-9));
+      CHECK(twice.state().q[0] == doctest::Approx(single.state().q[0]).epsilon(1e-9));
+    }
+}
+
+TEST_CASE("pothole: rows of a curved mode in another unit are as exact") {
+  const std::string rows = R"x(["1e-6*(x - l - r*sin(phi - l/r))", "1e-6*(y - r*cos(phi - l/r))"])x";
+  Case plain("pothole"), scaled("pothole", {"/bodies/0/switching/1/constraints=" + rows});
+  REQUIRE(plain.run() == RunStatus::completed);
+  REQUIRE(scaled.run() == RunStatus::completed);
+  CHECK(scaled.energy() == doctest::Approx(plain.energy()).epsilon(1e-12));
+  for (int i = 0; i < 3; ++i) CHECK(scaled.state().q[at(i)] == doctest::Approx(plain.state().q[at(i)]).epsilon(1e-11));
+}
+
 TEST_CASE("track: the other switching function leads to the other branch up to E = 0.5857864 and is refused beyond") {
   const std::vector<std::string> other = {"/bodies/0/switching/0/condition=2*y - x",
                                           "/bodies/0/switching/1/condition=x - 2*y"};
