@@ -37,6 +37,9 @@ class SmallMotions {
     find_space();
     const Vector lambda = reactions(result.imbalance);
     const Matrix K = scaled(symmetric_part(0, 1, lambda)), K_forces = scaled(K_0);
+    const Matrix skew = space_.transpose() * scaled(skew_) * space_;
+    if (skew.size() > 0 && K.cwiseAbs().maxCoeff() > 0)
+      result.asymmetry = skew.cwiseAbs().maxCoeff() / K.cwiseAbs().maxCoeff();
     if (!K.allFinite() || !M_.allFinite() || !std::isfinite(result.imbalance)) {
       result.left_out = "forces, masses or their derivatives are not finite at the start";
       return result;
@@ -46,7 +49,8 @@ class SmallMotions {
   }
 
  private:
-  Matrix symmetric_part(double c_M, double c_K, const Vector& lambda) const {
+  // The other part goes to skew_.
+  Matrix symmetric_part(double c_M, double c_K, const Vector& lambda) {
     const SparsePattern& pattern = system_.saddle_pattern();
     Vector values(at(pattern.nonzeros()));
     const Vector rest(at(n_), 0.0);
@@ -63,6 +67,7 @@ class SmallMotions {
     for (int i = 0; i < n_; ++i)
       for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
         if (const int j = pattern.column[at(k)]; j < n_) A(i, j) = values[at(k)];
+    skew_ = 0.5 * (A - A.transpose());
     return 0.5 * (A + A.transpose());
   }
 
@@ -199,7 +204,7 @@ class SmallMotions {
   In q_;
   double t_;
   int n_;
-  Matrix M_, G_T_, space_;
+  Matrix M_, G_T_, space_, skew_;
   Column scale_, row_length_;
 };
 

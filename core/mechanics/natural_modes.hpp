@@ -10,8 +10,9 @@
 // (static condensation). Equations are scaled by their own masses, so results do not depend on units.
 //
 // Limits: contacts, stops and other conditional rows are left out; so are damping and velocities (no gyroscopic
-// terms). Dense matrices: models with more than `most_equations` equations are refused. Rounding errors hide
-// frequencies below `resolution`: a motion below it counts as free.
+// terms), and the skew part of the tangent, which follower forces have (`asymmetry`): flutter is not found. Dense
+// matrices: models with more than `most_equations` equations are refused. Rounding errors hide frequencies below
+// `resolution`: a motion below it counts as free.
 #pragma once
 
 #include <string>
@@ -32,6 +33,7 @@ struct NaturalModes {
   int massless = 0;         ///< motions without mass
   int free_motions = 0;     ///< motions with a frequency below the resolution
   double resolution = 0;    ///< smallest angular frequency that can be told from 0
+  double asymmetry = 0;     ///< largest entry of the skew part of the tangent over the largest of K
   double imbalance = 0;     ///< |f + G^T lambda| over the sum of the norms of its parts
   std::vector<Mode> modes;  ///< the lowest that are not free, ascending
 };

@@ -223,6 +223,10 @@ std::string natural_text(const Inventory& s) {
   if (n.imbalance > balanced)
     out += line("", fmt::format("the start is no equilibrium: forces differ by {:.3g} of their sum;", n.imbalance)) +
            line("", "the frequencies are those of the tangent there");
+  else if (n.asymmetry > balanced)
+    out += line("", fmt::format("the tangent is not symmetric ({:.3g} of its size), as with follower forces:",
+                                n.asymmetry)) +
+           line("", "the frequencies are those of its symmetric part, flutter is not found");
   if (n.modes.empty()) return out;
   std::vector<std::string> head = {"mode", "angular frequency", "frequency", "period"};
   if (s.dynamic) {
@@ -340,8 +344,13 @@ json natural_json(const Inventory& s) {
     if (s.dynamic) entry["steps"] = period / s.step;
     list.push_back(std::move(entry));
   }
-  return {{"motions", n.motions},       {"free_motions", n.free_motions}, {"massless_motions", n.massless},
-          {"resolution", n.resolution}, {"imbalance", n.imbalance},       {"list", list}};
+  return {{"motions", n.motions},
+          {"free_motions", n.free_motions},
+          {"massless_motions", n.massless},
+          {"resolution", n.resolution},
+          {"imbalance", n.imbalance},
+          {"asymmetry", n.asymmetry},
+          {"list", list}};
 }
 
 json stiffness_json(const Inventory& s) {

@@ -256,3 +256,17 @@ TEST_CASE("natural modes: modes fulfil K x = omega^2 M x by differences of the f
     CHECK((4 * work(5e-6) - work(1e-5)) / 3 == doctest::Approx(mode.omega_squared).epsilon(1e-5));
   }
 }
+
+TEST_CASE("natural modes: circulatory forces are reported, those with a potential are symmetric") {
+  const auto with = [](const char* first, const char* second) {
+    return modes_of(std::string(R"("bodies": [{"name": "q", "type": "coordinates", "coordinates": [{"name": "x"},
+                    {"name": "y"}], "masses": [1, 1], "forces": [")") +
+                    first + R"(", ")" + second + R"("]}])");
+  };
+  const NaturalModes flutter = with("-2*x - y", "-2*y + x"), sound = with("-2*x - y", "-2*y - x");
+  CHECK(flutter.asymmetry == doctest::Approx(0.5).epsilon(1e-12));
+  CHECK(omegas(flutter)[0] == doctest::Approx(std::sqrt(2.0)).epsilon(1e-12));
+  CHECK(sound.asymmetry < 1e-14);
+  CHECK(omegas(sound)[0] == doctest::Approx(1).epsilon(1e-12));
+  CHECK(omegas(sound)[1] == doctest::Approx(std::sqrt(3.0)).epsilon(1e-12));
+}
