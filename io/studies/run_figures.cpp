@@ -133,7 +133,8 @@ class Builder {
     if (!found) {
       const std::string where = runs_.size() == 1 ? in_quotes(runs_[0].directory.string()) : "these results";
       throw StudyError(known.empty() ? where + " has no probes: no " + in_quotes(word)
-                                     : "no directory and no probe " + in_quotes(word) + " in " + where + spec::suggestion(word, known));
+                                     : "no directory and no probe " + in_quotes(word) + " in " + where +
+                                           spec::suggestion(word, known));
     }
     for (const std::string& name : without) notes_.push_back(name + " has no probe " + in_quotes(word));
     add(std::move(panel), word);
