@@ -170,8 +170,8 @@ bool Condensation::reduce(std::span<const double> values) {
   const auto value = [&](int k) { return k < 0 ? 0.0 : values[at(k)]; };
   for (std::size_t s = 0; s < slaves_.size(); ++s) {
     const Slave& slave = slaves_[s];
-    double* const G = &G_inverse_[9 * s];
-    double* const F = &F_inverse_[9 * s];
+    double* const G = G_inverse_.data() + 9 * s;
+    double* const F = F_inverse_.data() + 9 * s;
     if (!invert(values, &gs_[9 * s], G) || !invert(values, &fs_[9 * s], F)) return false;
     // W: 3 x count, V: count x 3 stored as its transpose
     const std::size_t first = 3 * slave.masters, count = at(slave.count);
@@ -200,17 +200,17 @@ bool Condensation::reduce(std::span<const double> values) {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     const Pair& pair = pairs_[p];
-    double* const A = &pair_values_[9 * p];
+    double* const A = pair_values_.data() + 9 * p;
     for (int i = 0; i < 9; ++i) A[i] = value(pair.value[i]);
     const Slave &slave = slaves_[at(pair.slave)], &other = slaves_[at(pair.other)];
     const int count = slave.count, others = other.count;
-    const double* const V = &V_[3 * slave.masters];
-    const double* const W = &W_[3 * other.masters];
+    const double* const V = V_.data() + 3 * slave.masters;
+    const double* const W = W_.data() + 3 * other.masters;
     for (int i = 0; i < 3; ++i) {
       double AW[most_masters];
       for (int o = 0; o < others; ++o)
         AW[o] = A[3 * i] * W[o] + A[3 * i + 1] * W[others + o] + A[3 * i + 2] * W[2 * others + o];
-      double* row = &sums_[pair.sum];
+      double* row = sums_.data() + pair.sum;
       for (int m = 0; m < count; ++m, row += others)
         for (int o = 0; o < others; ++o) row[o] += V[i * count + m] * AW[o];
     }
@@ -223,7 +223,7 @@ bool Condensation::reduce(std::span<const double> values) {
 template <class Unknowns>
 void Condensation::subtract_pairs(const Unknowns& unknowns, Vector& left) const {
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
-    const double* const A = &pair_values_[9 * p];
+    const double* const A = pair_values_.data() + 9 * p;
     const double* const x = unknowns(pairs_[p].other);
     double* const own = &left[3 * at(pairs_[p].slave)];
     for (int i = 0; i < 3; ++i) own[i] -= A[3 * i] * x[0] + A[3 * i + 1] * x[1] + A[3 * i + 2] * x[2];

@@ -155,7 +155,8 @@ void check_lumped_mass(const ElementCase& c) {
         CHECK(std::abs(total - total_lumped) <= rounding * largest(M));
       }
       // translations uncouple; a matrix of scalar coordinates has no lumped form
-      if (f.system.dofs().kind(f.topology().node(item, 0)) == NodeKind::scalar) continue;
+      const int node = f.topology().node(item, 0);  // negative: the ground
+      if (node >= 0 && f.system.dofs().kind(node) == NodeKind::scalar) continue;
       for (Eigen::Index i = 0; i < L.rows(); ++i)
         for (Eigen::Index j = 0; j < L.cols(); ++j)
           if (i != j && components[static_cast<std::size_t>(i)] < 3) CHECK(L(i, j) == 0);
