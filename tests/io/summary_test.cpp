@@ -12,7 +12,7 @@
 using namespace carom;
 using carom::test::ModelRun;
 
-TEST_CASE("remarks: energy that grew without cause by more than a quarter of the energies is told") {
+TEST_CASE("remarks: energy that grew without cause by more than a twentieth of the energies is told") {
   const ModelRun run = ModelRun::of_file("elastic_bar");
   const auto told = [&](double growth) {
     RunStatistics statistics;
@@ -20,10 +20,10 @@ TEST_CASE("remarks: energy that grew without cause by more than a quarter of the
     return step_remarks(*run.model, run.integrator->info(), statistics);
   };
   CHECK(told(0).empty());
-  CHECK(told(0.25).empty());
-  const std::vector<std::string> remarks = told(0.31);
+  CHECK(told(0.05).empty());
+  const std::vector<std::string> remarks = told(0.06);
   REQUIRE(remarks.size() == 1);
-  CHECK(remarks[0].find("the energy grew by up to 0.31 of the energies") == 0);
+  CHECK(remarks[0].find("the energy grew by up to 0.06 of the energies") == 0);
 }
 
 TEST_CASE("remarks: forces below the roundoff of stiff members are told") {
