@@ -7,6 +7,7 @@ namespace carom {
 namespace {
 constexpr int free_repeats = 2;          // sets met again before the careful rule
 constexpr double careful_factor = 1e-6;  // of the penalty then
+constexpr std::ptrdiff_t many_rows = 64;
 }  // namespace
 
 void ContactSet::resize(int first, int count) {
@@ -30,10 +31,15 @@ void ContactSet::reset() {
   for (int row : active_rows_) flags_[static_cast<std::size_t>(row - first_)] = 0;
   for (double& m : multipliers_) m = 0;
   active_rows_.clear();
-  candidates_ = fixed_ = nullptr;
+  candidates_ = fixed_ = first_rows_ = nullptr;
   offsets_ = nullptr;
   seen_.clear();
   repeats_ = updates_ = pending_ = 0;
+}
+
+void ContactSet::begin_with(const std::vector<std::uint8_t>* flags) {
+  const bool many = flags != nullptr && std::count(flags->begin(), flags->end(), std::uint8_t{1}) >= many_rows;
+  first_rows_ = many ? flags : nullptr;
 }
 
 int ContactSet::update(In c, double penalty, double band, const std::vector<std::uint8_t>* held) {
@@ -49,7 +55,8 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
     const double threshold = was_closed && first ? -roundoff : was_closed || flags_[i] != 0 ? 0 : roundoff;
     const double offset = offsets_ != nullptr ? (*offsets_)[i] : 0.0;
     const bool fixed = fixed_ != nullptr && (*fixed_)[i] != 0;
-    const bool wanted = fixed || (candidate && offset + augmented(i, c[i], p) > threshold);
+    const bool begins = first && first_rows_ != nullptr && (*first_rows_)[i] != 0;
+    const bool wanted = fixed || (candidate && (begins || offset + augmented(i, c[i], p) > threshold));
     if (wanted == (flags_[i] != 0)) continue;
     if (careful && changed > 0) {
       ++pending_;

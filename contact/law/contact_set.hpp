@@ -32,6 +32,10 @@ class ContactSet {
   void restrict_to(const std::vector<std::uint8_t>& flags) { candidates_ = &flags; }
   /// Rows that are active whatever the sign of their multiplier; flags per unilateral row, null: none.
   void fix(const std::vector<std::uint8_t>* flags) { fixed_ = flags; }
+  /// Rows that the first update makes active whatever c is, if there are many of them; flags per unilateral row. A pile
+  /// of bodies finds its contacts one layer an update otherwise. Few rows are found at once, and keep their account of
+  /// iterations.
+  void begin_with(const std::vector<std::uint8_t>* flags);
   /// Added to the multipliers where the set is evaluated, one value per unilateral row (total impulses of PVA).
   void offset_by(const Vector& offsets) { offsets_ = &offsets; }
 
@@ -65,6 +69,7 @@ class ContactSet {
   std::vector<std::uint8_t> unilateral_;  // rows that have a law; empty: all
   const std::vector<std::uint8_t>* candidates_ = nullptr;
   const std::vector<std::uint8_t>* fixed_ = nullptr;
+  const std::vector<std::uint8_t>* first_rows_ = nullptr;
   const Vector* offsets_ = nullptr;
   std::vector<int> active_rows_;
   Vector multipliers_, weights_;

@@ -224,7 +224,8 @@ bool RestSystem::factorise(const Operator& M) {
       double* const own = b.data() + at(column_of[e.place]) * n + at(first_of_node_[at(c.node)]);
       for (int i = 0; i < size_of(c.node); ++i) own[i] += e.b[i];
     }
-  M(b.data(), columns_.data(), static_cast<int>(count));
+  // bodies that nothing connects with the nodes have no columns, and a solver may refuse to solve for none
+  if (count > 0) M(b.data(), columns_.data(), static_cast<int>(count));
   for (std::size_t j = 0; j < count; ++j) {
     std::fill(reaction.begin(), reaction.end(), 0.0);
     subtract_reactions(columns_.data() + j * n, reaction);

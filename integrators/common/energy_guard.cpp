@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/saddle_point.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -17,6 +18,7 @@ constexpr double step_budget = 1;      // the same after corrections and jumps, 
 constexpr double fading = 0.98;        // of recent work, per step
 constexpr double slow = 1e-6;          // kinetic energy of the model's mass and speed: less is rest
 constexpr double rounding = 1e-9;      // of forces times length
+constexpr double fits = 1e-6;          // of the length: gaps of joints, penetrations
 
 }  // namespace
 
@@ -84,6 +86,18 @@ void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before, do
   law_ = std::max(0.0, law);
 }
 
+// The first step lifts bodies out of obstacles that they penetrate at the start, and closes joints.
+bool EnergyGuard::misfits(const State& start) {
+  gaps_.assign(at(system_->rows()), 0.0);
+  system_->gaps(start.q, start.t, bilateral_rows | unilateral_rows, gaps_);
+  const Vector weights = row_weights(*system_, scales_.length);
+  for (int row = 0; row < system_->rows(); ++row) {
+    const double gap = gaps_[at(row)] / weights[at(row)];
+    if (row < system_->bilateral() ? std::abs(gap) > fits * scales_.length : gap < -fits * scales_.length) return true;
+  }
+  return false;
+}
+
 bool EnergyGuard::accept(const State& start, const State& end) {
   if (!on_) return true;
   const EnergyPoint after = moved_ ? meter_.measure(end.q, end.v, end.t, multipliers_) : motion_;
@@ -108,15 +122,15 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   const double before_this = unexplained_;
   const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) + stored_ - work);
   const double before = std::max({energies_, work_ + trial_work_});
-  // the first step may lift bodies out of obstacles that they penetrate at the start
-  if (begun_ && !(unexplained - lowest_ <= step_budget * before)) {
+  const bool lifted = !begun_ && misfits(start);
+  if (!lifted && !(unexplained - lowest_ <= step_budget * before)) {
     share_ = (unexplained - lowest_) / before;
     return false;
   }
   unexplained_ = unexplained;
-  lowest_ = begun_ ? std::min(lowest_, unexplained_) : unexplained_;
+  lowest_ = lifted ? unexplained_ : std::min(lowest_, unexplained_);
   with_impacts_ += unexplained - before_this + gained_by_rows;
-  lowest_with_impacts_ = begun_ ? std::min(lowest_with_impacts_, with_impacts_) : with_impacts_;
+  lowest_with_impacts_ = lifted ? with_impacts_ : std::min(lowest_with_impacts_, with_impacts_);
   begun_ = true;
   now_ = after;
   drivers_unknown_ = false;

@@ -13,7 +13,8 @@
 //
 // U sums the unexplained work of whole steps, with corrections and the losses in impacts, and U_low is the lowest value
 // that U had: the budget bounds a growth of few per cent per step, which no single step shows. A step after whose
-// corrections U - U_low exceeds S is refused too. S is the largest of |T| + |V| + |change of the potential energy| so
+// corrections U - U_low exceeds S is refused too, but for the first step of a model that does not fit its joints or
+// penetrates obstacles at the start. S is the largest of |T| + |V| + |change of the potential energy| so
 // far, the work done so far, and floors below which energies are rounding; in S_1 work counts that was done lately. In
 // sound runs the largest N is 0.07 S; blow-ups begin at 0.3 S.
 #pragma once
@@ -66,11 +67,14 @@ class EnergyGuard {
   void restore(const NamedArrays& record);
 
  private:
+  bool misfits(const State& start);
+
   const System* system_;
   Scales scales_;
   bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
   EnergyMeter meter_;
   Vector q_, v_;  // of now_
+  Vector gaps_;   // of the start
   double t_ = 0;
   EnergyPoint now_, motion_;
   double potential_0_ = 0;                             // the potential energy at the start of the run

@@ -101,6 +101,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   if (friction_ && !start.guess.empty()) friction_->guess(start.guess.subspan(n_b_), start.guess_scale);
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
   set_.fix(start.fixed);
+  set_.begin_with(start.first);
   if (start.offsets != nullptr) set_.offset_by(*start.offsets);
   held_ = start.held;
   most_ = start.max_iterations > 0 ? std::min(start.max_iterations, options_.max_iterations) : options_.max_iterations;

@@ -72,6 +72,8 @@ class MixedNewton {
     const std::vector<std::uint8_t>* held = nullptr;        ///< conditional rows that were closed before; null: none
     const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
     const std::vector<std::uint8_t>* fixed = nullptr;       ///< those that are equations; null: none
+    /// Those that are active at first, if they are many (ContactSet::begin_with); null: none.
+    const std::vector<std::uint8_t>* first = nullptr;
     In guess = {};           ///< multipliers of the step before, rows() entries; contacts with friction start from them
     double guess_scale = 1;  ///< factor of these
     const std::vector<std::uint8_t>* frictionless = nullptr;  ///< contacts whose friction is left out; null: none

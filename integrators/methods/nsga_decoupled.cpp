@@ -334,7 +334,11 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
     mean_velocity_ = {step_, &stayed_, 0.5};
   }
   const double ratio = h_ / start.last_h;
-  position_.begin(report, {.held = &start.active, .guess = start.nu, .guess_scale = ratio * ratio, .moved = impacts()});
+  position_.begin(report, {.held = &start.active,
+                           .first = &start.active,
+                           .guess = start.nu,
+                           .guess_scale = ratio * ratio,
+                           .moved = impacts()});
   if (!position_.solve(*U_, scales.positions(options_.penalty), report) &&
       !solve_without_anchors(scales, start, report))
     return false;
@@ -405,6 +409,7 @@ bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, 
   }
   velocity_.begin(report, {.held = &start.active,
                            .candidates = &position_.flags(),
+                           .first = &position_.flags(),
                            .guess = start.impulse,
                            .guess_scale = h_ / start.last_h});
   if (system().bilateral() == 0 && position_.active_rows().empty() && !impacts()) return true;

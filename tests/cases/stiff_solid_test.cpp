@@ -102,3 +102,43 @@ TEST_CASE("stiff solid: an edge that a joint holds meets a sphere with all its n
   CHECK(statistics.subdivided_steps == 0);
   CHECK(closure < 1e-11);
 }
+
+TEST_CASE("stiff solid: a beam that nothing connects with the solid changes nothing of the solid's motion") {
+  json model = {
+      {"format", 1},
+      {"gravity", {0, 0, -9.81}},
+      {"materials", {{{"name", "m"}, {"type", "linear_elastic"}, {"young", 8e9}, {"poisson", 0.3}, {"density", 1900}}}},
+      {"sections", {{{"name", "c"}, {"type", "circle"}, {"radius", 0.009}}}},
+      {"bodies",
+       {{{"name", "solid"},
+         {"type", "solid"},
+         {"material", "m"},
+         {"mesh", box_mesh({0.06, 0.24, 0.12}, {4, 4, 2})},
+         {"position", {0, 0, 0.061}},
+         {"velocity", {0.05, 0, -1.7}}}}},
+      {"contacts",
+       {{{"name", "floor"},
+         {"on", "solid.bottom"},
+         {"restitution", 0},
+         {"obstacle", {{"type", "plane"}, {"normal", {0, 0, 1}}}}}}},
+      {"integrator", {{"type", "nsga_decoupled"}, {"step", 2e-4}, {"duration", 4e-3}, {"rho_infinity", 0.8}}}};
+  Case alone = Case::from_text(model.dump());
+  model["bodies"].push_back({{"name", "beam"},
+                             {"type", "beam"},
+                             {"material", "m"},
+                             {"section", "c"},
+                             {"elements", 5},
+                             {"from", {0, 1, 0.5}},
+                             {"to", {1, 1, 0.5}},
+                             {"orientation", {0, 1, 0}}});
+  Case both = Case::from_text(model.dump());
+  REQUIRE(alone.run() == RunStatus::completed);
+  REQUIRE(both.run() == RunStatus::completed);
+  CHECK(alone.statistics().impacts > 0);
+  // factors of the solid, beside which the beam is a system of its own
+  CHECK(both.integrator().linear_counters().factor_matrices > 0);
+  for (const char* node : {"solid.node.0", "solid.node.40", "solid.node.74"}) {
+    CHECK((both.position(node) - alone.position(node)).norm() < 1e-11);
+    CHECK((both.velocity(node) - alone.velocity(node)).norm() < 1e-8);
+  }
+}

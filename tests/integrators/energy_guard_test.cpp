@@ -84,6 +84,21 @@ TEST_CASE("energy guard: small gains that add up to half of the energies are ref
   CHECK(particle.step(guard, 0.04));
 }
 
+TEST_CASE("energy guard: corrections and jumps may gain as much as the energies, in the first step too") {
+  for (const double gain : {0.9, 1.2, 20.0}) {
+    CAPTURE(gain);
+    Particle particle;
+    EnergyGuard guard(particle.system, {}, true);
+    guard.begin(particle.state);
+    REQUIRE(guard.explains(particle.state, particle.state.q, particle.state.v, h, {}, 0, 1));
+    State end = particle.state;
+    end.v = particle.faster(gain);
+    end.t += h;
+    guard.close(true, {}, {});
+    CHECK(guard.accept(particle.state, end) == (gain < 1));
+  }
+}
+
 TEST_CASE("energy guard: a restored guard judges as the first one, and loads explain what they give") {
   Particle particle;
   EnergyGuard guard(particle.system, {}, true);
