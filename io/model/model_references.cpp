@@ -57,6 +57,8 @@ class References {
         return check_own_point(reference, PointUse::several);
       case Target::beam:
         return check_beam(reference);
+      case Target::coordinates:
+        return check_coordinates(reference);
       case Target::probed:
       case Target::none:
         return;
@@ -306,6 +308,14 @@ class References {
       if (k.line_load_shares != nullptr) words += (words.empty() ? "" : " or ") + k.help;
     complain(reference.pointer,
              "expected " + words + ", got " + in_quotes(reference.text) + " of type " + in_quotes(kind->type));
+  }
+
+  void check_coordinates(const FoundReference& reference) {
+    const json* body = find_body(reference.pointer, reference.text);
+    const BodyType* kind = body == nullptr ? nullptr : kind_of(*body);
+    if (kind == nullptr || kind->formula_names != nullptr) return;
+    complain(reference.pointer, "expected a body of type \"coordinates\", got " + in_quotes(reference.text) +
+                                    " of type " + in_quotes(kind->type));
   }
 
   static const BodyType* kind_of(const json& body) { return find_body_type(text_of(body, "type")); }
