@@ -322,9 +322,11 @@ class References {
 
   /// "a rigid body", and all other kinds with rotations.
   static std::string rotating_kinds() {
-    std::string words;
+    std::vector<std::string> kinds;
     for (const BodyType& kind : body_types())
-      if (kind.rotates) words += (words.empty() ? "" : " or ") + kind.help;
+      if (kind.rotates) kinds.push_back(kind.help);
+    std::string words = kinds.front();
+    for (std::size_t i = 1; i < kinds.size(); ++i) words += (i + 1 < kinds.size() ? ", " : " or ") + kinds[i];
     return words;
   }
 

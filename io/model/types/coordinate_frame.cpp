@@ -186,7 +186,7 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
 
 BodyType coordinate_frame_type() {
   return {.type = "coordinate_frame",
-          .help = "a frame without mass, placed by formulas of coordinates",
+          .help = "a frame that coordinates move",
           .rotates = true,
           .keys = coordinate_frame_spec,
           .build = build,
