@@ -89,11 +89,13 @@ class Compare final : public StudyCommand {
       out.step = Step{reference_, *value};
       return out;
     }
-    // a label, with keys that are added to those of the method
+    // a label, the longest that fits, with keys that are added to those of the method
     const std::string first = reference_.substr(0, reference_.find(':'));
-    const auto labelled = std::find_if(methods.begin(), methods.end(), [&](const MethodChoice& m) {
-      return m.label == reference_ || m.label == first;
-    });
+    auto labelled = methods.end();
+    for (auto m = methods.begin(); m != methods.end(); ++m)
+      if ((m->label == reference_ || reference_.starts_with(m->label + ":")) &&
+          (labelled == methods.end() || m->label.size() > labelled->label.size()))
+        labelled = m;
     const auto& types = integrator_types();
     const std::string type_word = first.substr(first.find('=') == std::string::npos ? 0 : first.find('=') + 1);
     const bool is_type =
@@ -102,7 +104,8 @@ class Compare final : public StudyCommand {
     if (labelled != methods.end() && (labelled->label == reference_ || !is_type)) {
       out.method = *labelled;
       if (labelled->label != reference_) {
-        const MethodChoice more = method_choice(labelled->type + reference_.substr(first.size()), "--reference");
+        const MethodChoice more =
+            method_choice(labelled->type + reference_.substr(labelled->label.size()), "--reference");
         std::erase_if(out.method->keys, [&](const auto& key) {
           return std::any_of(more.keys.begin(), more.keys.end(), [&](const auto& k) { return k.first == key.first; });
         });
@@ -227,8 +230,13 @@ class Compare final : public StudyCommand {
       smallest = std::min(smallest, steps.back().value);
       count += steps.size();
       for (const Step& step : steps) check_window(window(), time.start, time.duration, step.value);
-      comparison.methods.push_back(
-          {choice.label, choice.type, integrator_section(choice, document, steps.front().value), "", {}, {}});
+      comparison.methods.push_back({choice.label,
+                                    choice.type,
+                                    integrator_section(choice, document, steps.front().value),
+                                    "",
+                                    {},
+                                    {},
+                                    choice.overrides});
     }
     const std::vector<ExpectedMethodOrder> expected = expected_orders(quantities, comparison, listed.size());
     Reference reference = this->reference(choices, quantities);

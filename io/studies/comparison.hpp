@@ -40,10 +40,11 @@ nlohmann::json integrator_section(const MethodChoice& method, const ModelDocumen
 
 struct MethodRuns {
   std::string label, type;
-  nlohmann::json section;           ///< with the first of its steps
-  std::string refusal;              ///< why the method does not take the model; empty: it does
-  std::vector<StudyRun> runs;       ///< from large steps to small ones; StudyRun::value is the step
-  std::vector<StudyOrders> orders;  ///< one per quantity
+  nlohmann::json section;              ///< with the first of its steps
+  std::string refusal;                 ///< why the method does not take the model; empty: it does
+  std::vector<StudyRun> runs;          ///< from large steps to small ones; StudyRun::value is the step
+  std::vector<StudyOrders> orders;     ///< one per quantity
+  std::vector<std::string> overrides;  ///< "/pointer=value" of other sections of the model
 
   bool completed() const;  ///< it has runs, and all are complete
 };
