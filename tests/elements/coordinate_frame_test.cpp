@@ -122,6 +122,43 @@ TEST_CASE("frames of coordinates: constraints do no work, and the ledger of the 
   }
 }
 
+TEST_CASE("frames of coordinates: a frame that t moves does the work of its drive, and the ledger closes") {
+  // a bead on a wire that turns with the angle t + t^2/4 about z: s'' = s phi'^2, without masses of the frame
+  const std::string text = R"json({"format": 1, "bodies": [
+      {"name": "bead", "type": "coordinates", "coordinates": [{"name": "s", "position": 0.5}], "masses": [0]},
+      {"name": "ring", "type": "coordinate_frame", "of": "bead", "position": ["s*cos(t + t^2/4)", "s*sin(t + t^2/4)", 0]},
+      {"name": "ball", "type": "point_mass", "mass": 2, "position": [0.5, 0, 0], "velocity": [0, 0.5, 0]}],
+    "joints": [{"name": "hold", "type": "spherical", "of": ["ring", "ball"]}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}})json";
+  // s'' = s (1 + t/2)^2 by the classical Runge-Kutta method
+  double s = 0.5, v = 0;
+  const int n = 2000;
+  for (int i = 0; i < n; ++i) {
+    const double h = 1.0 / n, t = i * h;
+    const auto a = [](double x, double time) { return x * (1 + time / 2) * (1 + time / 2); };
+    const double k1 = v, l1 = a(s, t), k2 = v + h / 2 * l1, l2 = a(s + h / 2 * k1, t + h / 2), k3 = v + h / 2 * l2,
+                 l3 = a(s + h / 2 * k2, t + h / 2), k4 = v + h * l3, l4 = a(s + h * k3, t + h);
+    s += h / 6 * (k1 + 2 * k2 + 2 * k3 + k4);
+    v += h / 6 * (l1 + 2 * l2 + 2 * l3 + l4);
+  }
+  for (const char* type : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean", "event_driven"}) {
+    CAPTURE(type);
+    ModelRun run = ModelRun::of_text(text, {std::string("/integrator/type=\"") + type + "\""});
+    const double before = run.energy();
+    EnergyLedger ledger;
+    Simulation simulation(run.model->system, *run.integrator, run.state(), run.model->simulation);
+    simulation.add_observer(ledger);
+    REQUIRE(simulation.run() == RunStatus::completed);
+    const bool first_order = std::string(type) == "moreau_jean";
+    CHECK(coordinate(run, "bead.s") == doctest::Approx(s).epsilon(first_order ? 3e-3 : 3e-6));
+    // v^2 + (s phi')^2 with phi' = 3/2 at the end
+    const double work = v * v + 2.25 * s * s - before;
+    const EnergyBalance& b = ledger.balance();
+    CHECK(b.drivers == doctest::Approx(work).epsilon(first_order ? 5e-3 : 1e-4));
+    CHECK(b.largest_closure < 1e-10 * b.scale);
+  }
+}
+
 TEST_CASE("frames of coordinates: a rigid body in Euler's angles moves as the one whose pin is a joint") {
   // the heavy top, whose frame turns by psi about z, theta about x and phi about y, without masses of its own
   const double T = 0.05;
