@@ -51,6 +51,10 @@ class Compare final : public StudyCommand {
         ->check(reject_empty);
     app.add_option("--steps", steps_, "Steps of every method, separated by commas (default: the model's)")
         ->check(reject_empty);
+    app.add_option("--vary", vary_,
+                   "Values of any key, with each of which every method that has it is repeated: "
+                   "force_corrections=true,false, or of another section /materials/0/young=1e6,1e7")
+        ->check(reject_empty);
     app.add_option("--reference", reference_,
                    "What is right: a step, a method like those of --integrators or one of their labels, also with a "
                    "step (nsga_decoupled:step=1e-5), or a CSV file with a column t and those of the probes (default: "
@@ -85,11 +89,13 @@ class Compare final : public StudyCommand {
       out.step = Step{reference_, *value};
       return out;
     }
-    // a label, with keys that are added to those of the method
+    // a label, the longest that fits, with keys that are added to those of the method
     const std::string first = reference_.substr(0, reference_.find(':'));
-    const auto labelled = std::find_if(methods.begin(), methods.end(), [&](const MethodChoice& m) {
-      return m.label == reference_ || m.label == first;
-    });
+    auto labelled = methods.end();
+    for (auto m = methods.begin(); m != methods.end(); ++m)
+      if ((m->label == reference_ || reference_.starts_with(m->label + ":")) &&
+          (labelled == methods.end() || m->label.size() > labelled->label.size()))
+        labelled = m;
     const auto& types = integrator_types();
     const std::string type_word = first.substr(first.find('=') == std::string::npos ? 0 : first.find('=') + 1);
     const bool is_type =
@@ -98,12 +104,14 @@ class Compare final : public StudyCommand {
     if (labelled != methods.end() && (labelled->label == reference_ || !is_type)) {
       out.method = *labelled;
       if (labelled->label != reference_) {
-        const MethodChoice more = method_choice(labelled->type + reference_.substr(first.size()), "--reference");
+        const MethodChoice more =
+            method_choice(labelled->type + reference_.substr(labelled->label.size()), "--reference");
         std::erase_if(out.method->keys, [&](const auto& key) {
           return std::any_of(more.keys.begin(), more.keys.end(), [&](const auto& k) { return k.first == key.first; });
         });
         out.method->keys.insert(out.method->keys.end(), more.keys.begin(), more.keys.end());
         out.method->step = more.step;
+        out.method->overrides.insert(out.method->overrides.end(), more.overrides.begin(), more.overrides.end());
         out.method->label = reference_;
       } else {
         out.method->step.reset();
@@ -166,7 +174,9 @@ class Compare final : public StudyCommand {
       const auto begin = Clock::now();
       std::optional<PreparedRun> run;
       try {
-        run = prepare({override_of(integrator_section(choice, document, steps[i].value))});
+        std::vector<std::string> overrides = choice.overrides;
+        overrides.push_back(override_of(integrator_section(choice, document, steps[i].value)));
+        run = prepare(overrides);
         if (!run->ok()) method.refusal = run->issues[0].message;
       } catch (const std::invalid_argument& e) {
         // rows of a kind that the method does not take
@@ -189,7 +199,7 @@ class Compare final : public StudyCommand {
 
   int study() override {
     static_cast<void>(window());  // reports a wrong window before the model is built
-    const std::vector<MethodChoice> choices = method_choices(integrators_);
+    const std::vector<MethodChoice> choices = method_choices(integrators_, vary_);
     std::vector<Step> listed = listed_steps(choices);
     const ModelDocument document = load_model(model_, overrides_);
     std::vector<StudyQuantity> quantities;
@@ -198,6 +208,10 @@ class Compare final : public StudyCommand {
       if (!run.ok()) return refuse(run.issues);
       quantities = study_quantities(run, probes_);
     }
+    // values of other sections must be possible before the long computations begin
+    for (const MethodChoice& choice : choices)
+      if (!choice.overrides.empty())
+        if (const PreparedRun run = prepare(choice.overrides); !run.ok()) return refuse(run.issues);
     const TimeSettings time = time_settings(document.resolved()["integrator"]);
     const auto steps_of = [&](const MethodChoice& choice) {
       const double step = choice.step.value_or(time.step);
@@ -216,8 +230,13 @@ class Compare final : public StudyCommand {
       smallest = std::min(smallest, steps.back().value);
       count += steps.size();
       for (const Step& step : steps) check_window(window(), time.start, time.duration, step.value);
-      comparison.methods.push_back(
-          {choice.label, choice.type, integrator_section(choice, document, steps.front().value), "", {}, {}});
+      comparison.methods.push_back({choice.label,
+                                    choice.type,
+                                    integrator_section(choice, document, steps.front().value),
+                                    "",
+                                    {},
+                                    {},
+                                    choice.overrides});
     }
     const std::vector<ExpectedMethodOrder> expected = expected_orders(quantities, comparison, listed.size());
     Reference reference = this->reference(choices, quantities);
@@ -287,7 +306,7 @@ class Compare final : public StudyCommand {
     return false;
   }
 
-  std::string integrators_, steps_, reference_;
+  std::string integrators_, steps_, vary_, reference_;
 };
 
 }  // namespace

@@ -6,44 +6,21 @@
 #include <utility>
 
 #include "core/base/index.hpp"
-#include "core/formula/pole.hpp"
 
 namespace carom {
 
 namespace {
 
-constexpr std::size_t most_variables = 2 * most_coordinates + 1;
-
-// Work space of one evaluation, on the stack: no allocation in steps, and threads do not share it.
-using Values = std::array<double, most_variables>;
-using Hessian = std::array<double, at((most_coordinates + 1) * (most_coordinates + 1))>;
-
-std::span<const double> first(const Values& x, std::size_t n) { return {x.data(), n}; }
-std::span<double> first(Values& x, std::size_t n) { return {x.data(), n}; }
-std::span<double> first(Hessian& h, std::size_t n) { return {h.data(), n}; }
+using formula_values::first;
+using formula_values::Hessian;
+using formula_values::is_undefined;
+using formula_values::Values;
 
 // n slots with one scalar node each, the same nodes for every item.
 Topology topology_of(const std::vector<int>& nodes, std::size_t items) {
   std::vector<int> all;
   for (std::size_t i = 0; i < items; ++i) all.insert(all.end(), nodes.begin(), nodes.end());
   return {static_cast<int>(items), std::vector<Slot>(nodes.size(), Slot{0, 1}), std::move(all)};
-}
-
-bool all_finite(std::span<const double> x) {
-  return std::all_of(x.begin(), x.end(), [](double xi) { return std::isfinite(xi); });
-}
-
-// Whether a value or a derivative up to the order is not finite at x_1, or a pole lies between x_0 and x_1.
-bool is_undefined(const Formula& f, const Values& x_0, const Values& x_1, std::size_t variables, int order) {
-  if (f.is_constant()) return false;
-  Values gradient;
-  Hessian hessian;
-  const std::span<const double> x = first(x_1, variables);
-  const std::span<double> g = first(gradient, variables), h = first(hessian, order == 2 ? variables * variables : 0);
-  const double value = order == 2 ? f.hessian(x, g, h) : f.gradient(x, g);
-  if (!std::isfinite(value) || !all_finite(g) || !all_finite(h)) return true;
-  std::array<double, 2 * most_variables> work;
-  return has_pole(f, first(x_0, variables), x, {work.data(), 2 * variables}, g);
 }
 
 bool depends_on_any(const Formula& f, std::size_t begin, std::size_t end) {

@@ -18,10 +18,9 @@
 #include "core/formula/formula.hpp"
 #include "core/mechanics/constraint_block.hpp"
 #include "core/mechanics/element_block.hpp"
+#include "elements/bodies/formula_values.hpp"
 
 namespace carom {
-
-inline constexpr int most_coordinates = 32;
 
 /// A formula and its name for messages about values that it does not have.
 struct NamedFormula {

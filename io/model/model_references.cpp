@@ -57,6 +57,8 @@ class References {
         return check_own_point(reference, PointUse::several);
       case Target::beam:
         return check_beam(reference);
+      case Target::coordinates:
+        return check_coordinates(reference);
       case Target::probed:
       case Target::none:
         return;
@@ -308,13 +310,23 @@ class References {
              "expected " + words + ", got " + in_quotes(reference.text) + " of type " + in_quotes(kind->type));
   }
 
+  void check_coordinates(const FoundReference& reference) {
+    const json* body = find_body(reference.pointer, reference.text);
+    const BodyType* kind = body == nullptr ? nullptr : kind_of(*body);
+    if (kind == nullptr || kind->formula_names != nullptr) return;
+    complain(reference.pointer, "expected a body of type \"coordinates\", got " + in_quotes(reference.text) +
+                                    " of type " + in_quotes(kind->type));
+  }
+
   static const BodyType* kind_of(const json& body) { return find_body_type(text_of(body, "type")); }
 
   /// "a rigid body", and all other kinds with rotations.
   static std::string rotating_kinds() {
-    std::string words;
+    std::vector<std::string> kinds;
     for (const BodyType& kind : body_types())
-      if (kind.rotates) words += (words.empty() ? "" : " or ") + kind.help;
+      if (kind.rotates) kinds.push_back(kind.help);
+    std::string words = kinds.front();
+    for (std::size_t i = 1; i < kinds.size(); ++i) words += (i + 1 < kinds.size() ? ", " : " or ") + kinds[i];
     return words;
   }
 

@@ -21,6 +21,7 @@ enum class Target {
   own_point,
   own_points,
   beam,
+  coordinates,
   probed
 };
 

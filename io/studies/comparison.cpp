@@ -54,6 +54,8 @@ void take_over(const spec::Node& node, const json& own, const ModelSource& sourc
   }
 }
 
+constexpr std::string_view own_section = "/integrator/";
+
 bool is_label(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c >= 0x80 ||
@@ -93,7 +95,21 @@ MethodChoice method_choice(const std::string& text, const std::string& option) {
     if (sign == std::string::npos || sign == 0 || sign + 1 == parts[i].size())
       throw StudyError(
           fmt::format("{}: {}: expected key=value after the sign :, got {}", option, out.type, in_quotes(parts[i])));
-    const std::string key = parts[i].substr(0, sign);
+    std::string key = parts[i].substr(0, sign);
+    if (key.starts_with(own_section)) {
+      key.erase(0, own_section.size());
+    } else if (key[0] == '/') {
+      if (key.size() < 2 || key == "/integrator")
+        throw StudyError(
+            fmt::format("{}: {}: expected a key of the method or a pointer to another value of the model, "
+                        "as in /materials/0/young=1e7, got {}",
+                        option, out.type, in_quotes(parts[i])));
+      if (std::any_of(out.overrides.begin(), out.overrides.end(),
+                      [&](const std::string& given) { return given.starts_with(key + "="); }))
+        throw StudyError(fmt::format("{}: {}: {} is given twice", option, out.type, key));
+      out.overrides.push_back(parts[i]);
+      continue;
+    }
     std::vector<std::string> names;
     const std::vector<std::string> places = places_of_key(node, key, "", &names);
     if (places.empty())
@@ -119,7 +135,63 @@ MethodChoice method_choice(const std::string& text, const std::string& option) {
   return out;
 }
 
-std::vector<MethodChoice> method_choices(const std::string& text) {
+namespace {
+
+/// The methods with each of the values; a method whose type has not the key stays as it is.
+std::vector<MethodChoice> varied(const std::vector<MethodChoice>& methods, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw StudyError(
+        "--vary: expected key=value,value, as in force_corrections=true,false or "
+        "/materials/0/young=1e6,1e7, got " +
+        in_quotes(text));
+  const std::string key = text.substr(0, equals), list = text.substr(equals + 1);
+  const std::vector<std::string> words = split_words(list, ',');
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].empty()) throw StudyError("--vary: expected a value between the commas, got " + in_quotes(list));
+    if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
+        words.begin() + static_cast<std::ptrdiff_t>(i))
+      throw StudyError(fmt::format("--vary: expected different values, got {} twice", words[i]));
+  }
+  if (words.size() < 2)
+    throw StudyError("--vary: expected two values or more, separated by commas, got " + in_quotes(list));
+  const std::string_view within = std::string_view(key).substr(key.starts_with(own_section) ? own_section.size() : 0);
+  std::vector<MethodChoice> out;
+  std::vector<std::string> names;
+  bool any = false;
+  for (const MethodChoice& method : methods) {
+    const auto& types = integrator_types();
+    const auto type = std::find_if(types.begin(), types.end(), [&](const auto& t) { return t.type == method.type; });
+    if (key[0] != '/' || within.size() < key.size())
+      if (places_of_key(type->keys(), std::string(within), "", &names).empty()) {
+        out.push_back(method);
+        continue;
+      }
+    any = true;
+    for (const std::string& word : words) {
+      MethodChoice more = method_choice(fmt::format("{}:{}={}", method.type, key, word), "--vary");
+      for (const auto& given : method.keys)
+        if (!more.keys.empty() && more.keys[0].first == given.first)
+          throw StudyError(
+              fmt::format("--vary: {} has a value of its own for {}: expected only one of them", method.label, key));
+      more.label = fmt::format("{}:{}={}", method.label, key, word);
+      more.keys.insert(more.keys.begin(), method.keys.begin(), method.keys.end());
+      more.overrides.insert(more.overrides.begin(), method.overrides.begin(), method.overrides.end());
+      if (method.step && more.step)
+        throw StudyError(fmt::format("--vary: {} has a step of its own: expected only one of them", method.label));
+      if (method.step) more.step = method.step;
+      out.push_back(std::move(more));
+    }
+  }
+  if (!any)
+    throw StudyError(fmt::format("--vary: none of the methods has a key {}{}", in_quotes(key),
+                                 spec::suggestion(std::string(within), names)));
+  return out;
+}
+
+}  // namespace
+
+std::vector<MethodChoice> method_choices(const std::string& text, const std::string& vary) {
   std::vector<MethodChoice> out;
   for (const std::string& word : split_words(text, ',')) {
     if (word.empty()) throw StudyError("--integrators: expected a method between the commas, got " + in_quotes(text));
@@ -130,7 +202,7 @@ std::vector<MethodChoice> method_choices(const std::string& text) {
                                      in_quotes(choice.label), choice.type, choice.type));
     out.push_back(std::move(choice));
   }
-  return out;
+  return vary.empty() ? out : varied(out, vary);
 }
 
 json integrator_section(const MethodChoice& method, const ModelDocument& document, double step) {

@@ -6,7 +6,8 @@
 //
 // with the keys of the type's section; a key below another one is named by its path or, if the name is unique, by
 // itself: newton/tolerance=1e-9, tolerance=1e-9. What the user does not give is taken over from the integrator section
-// of the model, if it is written there and the type has the key; all other keys have their defaults.
+// of the model, if it is written there and the type has the key; all other keys have their defaults. A key that begins
+// with / is a pointer to any other value of the model: soft=nsga_decoupled:/materials/0/young=1e6.
 #pragma once
 
 #include <filesystem>
@@ -25,22 +26,25 @@ namespace carom {
 struct MethodChoice {
   std::string label, type;
   std::vector<std::pair<std::string, nlohmann::json>> keys;  ///< pointers within the section, and values
+  std::vector<std::string> overrides;                        ///< "/pointer=value" of other sections of the model
   std::optional<double> step;                                ///< the key "step", which is not among `keys`
 };
 /// One method; `option` is named in messages. Throws StudyError for unknown types and keys, and for static methods.
 MethodChoice method_choice(const std::string& text, const std::string& option);
-/// A list with commas between the methods, with different labels. Throws StudyError.
-std::vector<MethodChoice> method_choices(const std::string& text);
+/// A list with commas between the methods, with different labels. vary: "KEY=VALUE,VALUE", with which every method that
+/// has the key is repeated; empty: none. Throws StudyError.
+std::vector<MethodChoice> method_choices(const std::string& text, const std::string& vary = "");
 
 /// The integrator section of a method for this model, which is valid. Throws StudyError if the values do not suit.
 nlohmann::json integrator_section(const MethodChoice& method, const ModelDocument& document, double step);
 
 struct MethodRuns {
   std::string label, type;
-  nlohmann::json section;           ///< with the first of its steps
-  std::string refusal;              ///< why the method does not take the model; empty: it does
-  std::vector<StudyRun> runs;       ///< from large steps to small ones; StudyRun::value is the step
-  std::vector<StudyOrders> orders;  ///< one per quantity
+  nlohmann::json section;              ///< with the first of its steps
+  std::string refusal;                 ///< why the method does not take the model; empty: it does
+  std::vector<StudyRun> runs;          ///< from large steps to small ones; StudyRun::value is the step
+  std::vector<StudyOrders> orders;     ///< one per quantity
+  std::vector<std::string> overrides;  ///< "/pointer=value" of other sections of the model
 
   bool completed() const;  ///< it has runs, and all are complete
 };

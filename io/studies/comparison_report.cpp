@@ -195,6 +195,7 @@ std::string json_text(const Comparison& c) {
               {"versions", {{"carom", CAROM_VERSION}, {"format", 1}}}};
   for (const MethodRuns& method : c.methods) {
     json entry = {{"label", method.label}, {"integrator", method.section}, {"runs", json::array()}};
+    if (!method.overrides.empty()) entry["set"] = method.overrides;
     if (!method.refusal.empty()) entry["refused"] = method.refusal;
     for (std::size_t q = 0; q < c.quantities.size() && !method.runs.empty(); ++q) {
       const StudyOrders& o = method.orders[q];

@@ -327,6 +327,48 @@ TEST_CASE("converge: words and booleans vary too, against a run with another key
   CHECK(read_json(directory / "study/convergence.json")["varied"] == "/integrator/newton/tolerance");
 }
 
+TEST_CASE("compare: --vary repeats the methods that have the key, with words, booleans and values of other sections") {
+  const TemporaryDirectory directory;
+  write(directory / "model.json", pendulum);
+  const auto compare = [&](const Words& more, const std::string& reference = "2e-4") {
+    const Outcome outcome = run_carom(directory, joined({"compare", "model.json", "-o", "study", "-q", "--probe", "x",
+                                                         "--steps", "4e-3,2e-3", "--reference", reference},
+                                                        more));
+    CHECK(outcome.code == 0);
+    return read_json(directory / "study/comparison.json");
+  };
+  const json words =
+      compare({"--integrators", "a=nsga_decoupled,moreau_jean", "--vary", "initial_acceleration=consistent,shifted"});
+  REQUIRE(words["methods"].size() == 3);  // Moreau-Jean's method has no such key
+  const json plain = compare({"--integrators", "a=nsga_decoupled,b=nsga_decoupled:initial_acceleration=shifted"});
+  const auto error = [](const json& comparison, const std::string& label) {
+    return method(comparison, label)["runs"][1]["errors"]["x"]["mean"];
+  };
+  CHECK(error(words, "a:initial_acceleration=consistent") == error(plain, "a"));
+  CHECK(error(words, "a:initial_acceleration=shifted") == error(plain, "b"));
+  CHECK(method(words, "moreau_jean")["runs"].size() == 2);
+  // the same by a pointer, and a boolean
+  CHECK(error(compare({"--integrators", "a=nsga_decoupled", "--vary",
+                       "/integrator/initial_acceleration=consistent,shifted"}),
+              "a:/integrator/initial_acceleration=shifted") == error(plain, "b"));
+  CHECK(compare({"--integrators", "nsga_decoupled", "--vary", "force_corrections=true,false"})["methods"].size() == 2);
+  // a value of another section: twice the mass moves the same, another gravity does not
+  const json masses = compare({"--integrators", "a=nsga_decoupled", "--vary", "/bodies/0/mass=2,4"});
+  CHECK(error(masses, "a:/bodies/0/mass=4").get<double>() ==
+        doctest::Approx(error(plain, "a").get<double>()).epsilon(1e-6));
+  CHECK(method(masses, "a:/bodies/0/mass=4")["set"][0] == "/bodies/0/mass=4");
+  CHECK(error(compare({"--integrators", "a=nsga_decoupled,moon=nsga_decoupled:/gravity/2=-1.62"}), "moon") > 0.1);
+  // the label names the reference
+  const json own =
+      compare({"--integrators", "a=nsga_decoupled", "--vary", "/gravity/2=-1.62,-9.81"}, "a:/gravity/2=-1.62");
+  CHECK(error(own, "a:/gravity/2=-1.62") < 1e-3);
+  CHECK(error(own, "a:/gravity/2=-9.81") > 0.1);
+  const json fine = compare({"--integrators", "a=nsga_decoupled", "--vary", "/gravity/2=-1.62,-9.81"},
+                            "a:/gravity/2=-1.62:step=1e-4");
+  CHECK(fine["reference"] == "a:/gravity/2=-1.62, step 0.0001");
+  CHECK(error(fine, "a:/gravity/2=-1.62") < 1e-3);
+}
+
 TEST_CASE("converge: in a window errors count the steps there only, and the end is the window's") {
   const TemporaryDirectory directory;
   write(directory / "model.json", pendulum);

@@ -403,6 +403,9 @@ TEST_CASE("restart: every method goes on to the same bytes") {
   check("cradle", R"({"type": "nsga_pva", "step": 1e-3, "duration": 2})", 0.3, 0.6);
   // the state has impulses, and the ledger needs the power of the driver at the checkpoint
   check("four_bar", R"({"type": "moreau_jean", "step": 1e-3, "duration": 1})", 0.02, 0.04);
+  // a frame without mass that coordinates move, which carries a rigid body
+  for (const char* type : {"nsga_decoupled", "nsga_pva", "moreau_jean"})
+    check("trolley", R"({"type": ")" + std::string(type) + R"(", "step": 4e-3, "duration": 1})", 0.1, 0.2);
   // checkpoints in the second and in the third mode
   check("track", R"({"type": "nsga_decoupled", "step": 2e-3, "duration": 2})", 1.2, 1.6);
   check("pothole", R"({"type": "nsga_decoupled", "step": 4e-3, "duration": 4})", 1.9, 2.5);

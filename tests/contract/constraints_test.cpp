@@ -7,6 +7,7 @@
 #include "contact/gap/obstacle.hpp"
 #include "contact/gap/point_contact.hpp"
 #include "contact/gap/sphere_contact.hpp"
+#include "elements/bodies/coordinate_frame.hpp"
 #include "elements/bodies/coordinates.hpp"
 #include "elements/joints/joint.hpp"
 #include "elements/joints/joint_coordinate.hpp"
@@ -188,6 +189,16 @@ void formula_rows(System& s, const std::vector<std::string>& formulas, RowKind k
   s.add(std::make_unique<FormulaRowBlock>("body", names.nodes, rows, kind, std::array<int, 3>{0, 1, 2}));
 }
 
+// A frame placed by formulas of x, y, z and t.
+void coordinate_frame(System& s, const std::vector<std::string>& place,
+                      const std::vector<std::pair<Vec3, std::string>>& rotations) {
+  const CoordinateNames names = coordinate_names(s, 3);
+  CoordinateFrame f{"frame", names.nodes, frame(s), {}, {}};
+  for (const std::string& p : place) f.position.push_back({{p, names.q_t}, p});
+  for (const auto& [axis, angle] : rotations) f.rotations.push_back({axis.normalized(), {{angle, names.q_t}, angle}});
+  s.add(std::make_unique<CoordinateFrameBlock>(std::move(f)));
+}
+
 void sphere_pairs(System& s, NodeKind a, NodeKind b, double friction = 0, double resistance = 0) {
   std::vector<SpherePair> pairs;
   for (int i = 0; i < 2; ++i)
@@ -269,6 +280,27 @@ std::vector<ConstraintCase> constraints() {
       {"linear gaps by formulas",
        [](System& s) {
          formula_rows(s, {"y + 1", "2 - x"}, RowKind::unilateral);
+       },
+       none},
+      {"frame of coordinates",
+       [](System& s) {
+         coordinate_frame(s, {"x*cos(y)", "x*sin(y)", "2*z"}, {});
+       },
+       none},
+      {"frame of linear coordinates",
+       [](System& s) {
+         coordinate_frame(s, {"x - 2*y", "0", "3*z + 1"}, {});
+       },
+       none},
+      {"frame of coordinates that turns",
+       [](System& s) {
+         coordinate_frame(s, {"x*y", "1", "z^2"}, {{{0, 0, 1}, "x"}, {{1, 0.2, 0}, "y*z"}, {{0.3, -0.5, 1}, "sin(z)"}});
+       },
+       none},
+      {"frame of coordinates and t that turns",
+       [](System& s) {
+         coordinate_frame(s, {"x + sin(t)", "y*t", "z - t^2"},
+                          {{{1, 2, 0}, "x*t"}, {{0, 1, -1}, "0.3"}, {{0, 1, 1}, "t^2 - y"}});
        },
        none},
       {"spheres, frame against frame", [](System& s) { sphere_pairs(s, F, F); }, contact, {}, true},

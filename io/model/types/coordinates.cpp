@@ -157,8 +157,8 @@ std::string point_error(const json& body, const std::string* point, PointUse use
   if (use == PointUse::element) return "a body of coordinates has no elements";
   const std::string name = text_of(body, "name");
   return "expected a point in space, got " + in_quotes(point == nullptr ? name : name + "." + *point) +
-         " of a body of type \"coordinates\", which has none; probes take \"coordinate\", \"coordinate_rate\" and "
-         "\"coordinate_acceleration\" of " +
+         " of a body of type \"coordinates\", which has none: bodies of type \"coordinate_frame\" have points that its "
+         "coordinates move; probes take \"coordinate\", \"coordinate_rate\" and \"coordinate_acceleration\" of " +
          in_quotes(name + ".NAME");
 }
 

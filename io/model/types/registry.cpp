@@ -33,8 +33,9 @@ const MaterialType* find_material_type(const std::string& type) {
 }
 
 const std::vector<BodyType>& body_types() {
-  static const std::vector<BodyType> kinds = {rigid_type(), point_mass_type(), bar_type(),
-                                              beam_type(),  solid_type(),      coordinates_type()};
+  static const std::vector<BodyType> kinds = {
+      rigid_type(),       point_mass_type(),      bar_type(), beam_type(), solid_type(),
+      coordinates_type(), coordinate_frame_type()};
   return kinds;
 }
 

@@ -126,6 +126,7 @@ BodyType bar_type();
 BodyType beam_type();
 BodyType solid_type();
 BodyType coordinates_type();
+BodyType coordinate_frame_type();
 const std::vector<BodyType>& body_types();
 /// Null if there is no such type.
 const BodyType* find_body_type(const std::string& type);
