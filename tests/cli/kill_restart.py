@@ -20,7 +20,7 @@ import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-TABLES = ["probes.csv", "events.csv", "energy.csv"]
+TABLES = ["probes.csv", "events.csv", "energy.csv", "iterations.csv"]
 # Keys of summary.json that a restart must not change; times and the number of solves may change.
 SUMMARY = ["status", "steps", "substeps", "time", "iterations", "subdivided_steps", "rejected_steps", "residuals",
            "max_penetration", "impacts", "redundant_steps", "energy", "scales"]  # fmt: skip
