@@ -292,7 +292,9 @@ class Run final : public Command {
           std::any_of(observers.begin(), observers.end(), [&](Observer* o) { return o->record_name() == table; });
       if (!written) std::filesystem::remove(directory / (std::string(table) + ".csv"), code);
     }
-    if (!pictures) remove_series(directory, name);
+    if (pictures) return;
+    remove_series(directory, name);
+    std::filesystem::remove(directory / "view.py", code);
   }
 
   /// Prints the summary of a run and writes summary.json.

@@ -20,6 +20,7 @@
 #include "io/results/atomic_file.hpp"
 #include "io/results/directory_lock.hpp"
 #include "io/schema/json_source.hpp"
+#include "io/studies/study_words.hpp"
 #include "io/studies/sweep_results.hpp"
 #include "io/studies/sweep_script.hpp"
 
@@ -332,7 +333,7 @@ class Sweep final : public Command {
           fmt::print("{}{} {}", separator, counts[status], status);
           separator = ", ";
         }
-      fmt::print(points_.empty() ? "; table in {}\n" : "\n", table.string());
+      fmt::print("{}\n", points_.empty() ? "; table in " + table.string() : "");
     }
     if (ProcessPool::stopped()) return exit_interrupted;
     if (counts.contains("file error")) return exit_file;
