@@ -60,6 +60,7 @@ Figure::Panel error_panel(std::string label, const std::vector<ErrorCurve>& curv
   Figure::Panel panel;
   panel.label = std::move(label);
   panel.logarithmic = true;
+  panel.tall = true;
   std::set<int> orders;
   for (const ErrorCurve& curve : curves) {
     // in the order of x, as a line needs it

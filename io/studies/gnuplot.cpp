@@ -168,6 +168,19 @@ std::string vertical_range(const Figure& figure, const Figure::Panel& panel) {
   return fmt::format("[{}:{}]", low - half, high + half);
 }
 
+/// Labels at 2 and 5 between the powers of ten of a short logarithmic axis; empty for a long one.
+std::string labels_between(const char* axis, double low, double high) {
+  if (!(low > 0) || !(high < 160 * low)) return {};
+  std::string out;
+  for (int k = static_cast<int>(std::floor(std::log10(low))); k <= std::log10(high); ++k)
+    for (const int m : {2, 5}) {
+      const double x = m * std::pow(10, k);
+      if (x < low || x > high) continue;
+      out += fmt::format("{}'{:g}' {}", out.empty() ? "" : ", ", x, x);
+    }
+  return out.empty() ? out : fmt::format("set {}tics add ({})\n", axis, out);
+}
+
 class Script {
  public:
   Script(const Figure& figure, const fs::path& picture) : figure_(figure), picture_(picture) {
@@ -178,8 +191,9 @@ class Script {
       for (const Figure::Curve& c : panel.curves) legend = std::max(legend, count_of_characters(printable(c.name)));
       for (const std::string& r : panel.rows) rows = std::max(rows, count_of_characters(printable(r)));
       const double legend_height = line * static_cast<double>(panel.curves.size()) + 10;
-      const double axis_height =
-          panel.rows.empty() ? panel_height : std::max(90.0, row_height * static_cast<double>(panel.rows.size() + 1));
+      const double axis_height = panel.rows.empty()
+                                     ? (panel.tall ? 1.7 : 1.0) * panel_height
+                                     : std::max(90.0, row_height * static_cast<double>(panel.rows.size() + 1));
       heights_.push_back(std::max(axis_height, legend_height));
       height_ += heights_.back();
     }
@@ -240,6 +254,7 @@ class Script {
     out_ += fmt::format("set ylabel {}\n", string_of(panel.label));
     if (panel.rows.empty()) {
       out_ += "set ytics autofreq\n";
+      if (panel.logarithmic && panel.range) out_ += labels_between("y", panel.range->first, panel.range->second);
     } else {
       out_ += "set ytics (";
       for (std::size_t k = 0; k < panel.rows.size(); ++k)
@@ -248,6 +263,8 @@ class Script {
     }
     out_ +=
         last ? "set format x '%g'\nset xlabel " + string_of(figure_.x_label) + "\n" : "set format x ''\nunset xlabel\n";
+    if (figure_.logarithmic && figure_.range && last)
+      out_ += labels_between("x", figure_.range->first, figure_.range->second);
     if (!figure_.places.empty()) {
       out_ += "set xtics (";
       for (std::size_t k = 0; k < figure_.places.size(); ++k)

@@ -34,6 +34,7 @@ struct Figure {
     std::vector<std::string> rows;
     bool logarithmic = false;  ///< the vertical axis
     Range range;               ///< of the vertical axis; empty: that of all points
+    bool tall = false;         ///< for a picture of few panels
   };
   std::string title, subtitle, x_label;
   bool logarithmic = false;  ///< the horizontal axis

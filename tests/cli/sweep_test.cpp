@@ -21,15 +21,14 @@ namespace {
 
 /// A ball is thrown up; the force sqrt(until - t) has no value after `until`, so that a run beyond fails.
 json ball() {
-  return json::parse(R"({
+  return json::parse(R"json({
     "format": 1, "gravity": [0, 0, -10], "parameters": {"until": 100, "speed": 5},
     "bodies": [{"name": "ball", "type": "point_mass", "mass": 1, "position": [0, 0, 0], "velocity": [0, 0, "=speed"]}],
     "loads": [{"name": "side", "type": "force", "on": "ball", "value": ["0*sqrt(until - t)", 0, 0]}],
     "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 1},
     "output": {"probes": [{"name": "place", "of": "ball", "quantity": "position"},
                           {"name": "speed", "of": "ball", "quantity": "velocity.z"}]},
-    "expect": [{"probe": "place.z", "value": 0, "tolerance": 1e-9}]
-})");
+    "expect": [{"probe": "place.z", "value": 0, "tolerance": 1e-9}]})json");
 }
 
 /// Rows of a CSV file by the names of its head.
