@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "apps/commands.hpp"
@@ -245,6 +246,18 @@ class Sweep final : public Command {
     std::fflush(stderr);
   }
 
+  /// Waits a little for the lock: the processes of a sweep that was just killed hold its lock for a moment.
+  static void acquire(DirectoryLock& lock, const fs::path& directory) {
+    for (int trials = 30;; --trials) {
+      try {
+        return lock.acquire(directory);
+      } catch (const FileError&) {
+        if (trials == 0) throw;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+    }
+  }
+
   /// Solves the points without a record.
   void solve(const SweepPlan& plan, const std::vector<SweepResult>& results, std::pair<std::size_t, std::size_t> chosen,
              std::vector<std::optional<PointRecord>>& records) const {
@@ -258,6 +271,7 @@ class Sweep final : public Command {
       fmt::print(stderr, "note: goes on: {} of {} points are done\n", progress.before, progress.total);
     const std::size_t jobs = jobs_.value_or(std::max(1U, std::thread::hardware_concurrency()));
     ProcessPool pool;
+    std::set<std::size_t> tried;  // points with a file error, which are tried once more
     for (std::size_t next = 0; next < open.size() || pool.size() > 0;) {
       if (ProcessPool::stopped()) next = open.size();
       while (next < open.size() && pool.size() < jobs) {
@@ -268,6 +282,11 @@ class Sweep final : public Command {
       const ProcessPool::Ended ended = pool.wait();
       // a point that was interrupted goes on later
       if (ProcessPool::stopped() && (ended.exit_code == exit_interrupted || ended.exit_code > 128)) continue;
+      // a process of a sweep that was just killed may still hold the point's directory
+      if (ended.exit_code == exit_file && tried.insert(ended.id).second) {
+        open.push_back(ended.id);
+        continue;
+      }
       records[ended.id] = record_of(ended.id, ended, results);
       say(progress, ended.id, *records[ended.id]);
     }
@@ -304,7 +323,7 @@ class Sweep final : public Command {
     fs::create_directories(points_folder_, error);
     if (error) throw FileError("cannot create " + points_folder_.string() + ": " + error.message());
     DirectoryLock lock;
-    if (points_.empty()) lock.acquire(directory);  // jobs with --points share the directory
+    if (points_.empty()) acquire(lock, directory);  // jobs with --points share the directory
     if (!goes_on) {
       fs::remove_all(points_folder_, error);
       fs::create_directories(points_folder_, error);

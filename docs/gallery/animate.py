@@ -4,7 +4,7 @@
     animate.py CAROM_PROGRAM PVPYTHON WORKDIR MODEL OUT.gif [--frames N] [--until T] [-- VIEW OPTIONS]
 
 VIEW OPTIONS go to view.py: --field NAME, --from X,Y,Z. Called by
-"./carom animate MODEL".
+"./carom animate MODEL [OPTIONS]".
 """
 
 import argparse
@@ -13,12 +13,12 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-SIZE = (720, 405)
+SIZE = (640, 360)
 
 
 def join(frames, out, delay):
     """The pictures as one GIF, shown for `delay` hundredths of a second each."""
-    script = [f"set terminal gif animate delay {delay} loop 0 size {SIZE[0]},{SIZE[1]}", f"set output '{out}'",
+    script = [f"set terminal gif truecolor animate delay {delay} loop 0 size {SIZE[0]},{SIZE[1]}", f"set output '{out}'",
               "set lmargin at screen 0; set rmargin at screen 1; set tmargin at screen 1; set bmargin at screen 0",
               f"unset border; unset tics; unset key; set xrange [-0.5:{SIZE[0] - 0.5}]; set yrange [-0.5:{SIZE[1] - 0.5}]"]
     script += [f"plot '{frame}' binary filetype=png with rgbimage" for frame in frames]
@@ -32,7 +32,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name in ("program", "pvpython", "work", "model", "out"):
         parser.add_argument(name)
-    parser.add_argument("--frames", type=int, default=60)
+    parser.add_argument("--frames", type=int, default=36)
     parser.add_argument("--until", help="simulated time")
     options = parser.parse_args(words)
     model = HERE.parents[1] / "data" / "models" / f"{options.model}.json"

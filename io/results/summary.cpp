@@ -347,8 +347,8 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   if (s.stalled_steps > 0)
     row("rounding", fmt::format("residuals stalled in {} steps, at {:.2g} of the sum of their terms at most",
                                 s.stalled_steps, s.stalled_residual));
-  row("energy", fmt::format("{:.6g} at the start, {:.6g} at the end, {:.6g} at most", account.energy_initial,
-                            account.energy_final, account.energy_max));
+  row("energy", fmt::format("{:.6g} to {:.6g}, {:.6g} at most", account.energy_initial, account.energy_final,
+                            account.energy_max));
   if (account.ledger) {
     const EnergyBalance& b = *account.ledger;
     using Parts = std::vector<std::pair<const char*, double>>;
@@ -373,7 +373,7 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
     row("  error of the method",
         fmt::format("{:.4g}, {:.2g} of the energies", error, b.scale > 0 ? std::abs(error) / b.scale : 0.0));
     if (verbose) row("    of", words(errors));
-    row("  closure", fmt::format("{:.2g} of the energies, left by tolerances of iterations",
+    row("  closure", fmt::format("{:.2g} of the energies (tolerances of iterations)",
                                  b.scale > 0 ? b.largest_closure / b.scale : 0.0));
   }
   if (!account.expectations.empty()) {

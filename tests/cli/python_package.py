@@ -441,7 +441,7 @@ class Sweeps(Case):
         self.assertEqual(table["/integrator/type"][1], "nonsense")
         self.assertEqual(np.isnan(table["x.z:last"]).tolist(), [False, True, False, True, True, True])
         self.assertEqual(sweep.units, {"/integrator/duration": "s", "x.z:last": "m"})
-        self.assertIn("expected a time > 0", table["reason"][4])
+        self.assertIn("expected a time >= 0", table["reason"][4])
         run = sweep.point(3)
         self.assertEqual(run.probes["x.z"][-1], table["x.z:last"][2])
         self.assertEqual(run.summary["steps"], table["steps"][2])

@@ -335,11 +335,11 @@ TEST_CASE("natural modes: a pendulum of many rods about its upright position gro
   };
   const auto model = build(rods(90));
   REQUIRE(model->system.size() == 540);
-  const NaturalModes dense = natural_modes(model->system, model->state.q, 0, 4);
-  const NaturalModes sparse = sparse_modes(model->system, model->state.q, 0, 4);
+  const NaturalModes dense = natural_modes(model->system, model->state.q, 0, 2);
+  const NaturalModes sparse = sparse_modes(model->system, model->state.q, 0, 2);
   INFO(sparse.left_out);
-  REQUIRE(sparse.modes.size() == 4);
-  for (std::size_t i = 0; i < 4; ++i) {
+  REQUIRE(sparse.modes.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
     CHECK(sparse.modes[i].omega_squared < 0);
     CHECK(sparse.modes[i].omega_squared == doctest::Approx(dense.modes[i].omega_squared).epsilon(1e-7));
   }
@@ -369,7 +369,7 @@ TEST_CASE("natural modes: a clamped plate of solids vibrates as Kirchhoff's plat
     return modes_of(
         R"("materials": [{"name": "m", "type": "linear_elastic", "young": 1e7, "poisson": 0.3, "density": 1000}],
            "bodies": [{"name": "p", "type": "solid", "material": "m", "locking": "incompatible_modes",
-             "mesh": {"type": "box", "size": [1, 1, 0.02], "elements": [)" +
+             "mesh": {"type": "box", "size": [1, 1, 0.02], "divisions": [)" +
             std::to_string(n) + ", " + std::to_string(n) + R"(, 1]},
              "fixed": [{"on": "left"}, {"on": "right"}, {"on": "front"}, {"on": "back"}]}])",
         4);
