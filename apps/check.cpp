@@ -28,6 +28,10 @@ class Check final : public Command {
                         ->check(CLI::Range(1, NaturalModes::most_equations));
     app.add_option("-o,--output", directory_, "Directory of the modes (default: results/<model>-modes)")
         ->needs(modes_option_);
+    app.footer(
+        "Examples:\n"
+        "    carom check four_bar.json\n"
+        "    carom check whip.json --modes 4 && paraview results/whip-modes/whip_mode_1.pvd");
   }
 
   int run() override {

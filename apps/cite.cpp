@@ -18,6 +18,7 @@ class Cite final : public Command {
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
         ->allow_extra_args(false)
         ->check(reject_malformed_override);
+    app.footer("Example:\n    carom cite brick.json > carom.bib");
   }
 
   int run() override {

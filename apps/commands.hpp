@@ -43,6 +43,7 @@ Command& run_command();
 Command& check_command();
 Command& converge_command();
 Command& compare_command();
+Command& sweep_command();
 Command& plot_command();
 Command& report_command();
 Command& cite_command();

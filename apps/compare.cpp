@@ -61,6 +61,9 @@ class Compare final : public StudyCommand {
                    "the first method that solves the model with a quarter of the smallest step)")
         ->check(reject_empty);
     declare_shared(app, "PROBE@LABEL=ORDER+-TOLERANCE: otherwise the study ends with exit code 6");
+    app.footer(
+        "Example:\n"
+        "    carom compare elastic_bar.json --integrators DS=nsga_decoupled,moreau_jean --steps 4e-3,2e-3,1e-3");
   }
 
  private:
@@ -267,7 +270,7 @@ class Compare final : public StudyCommand {
     find_orders(comparison);
     const bool failed = !any || reference_failed;
     comparison.status = stopped() ? RunStatus::interrupted : failed ? RunStatus::failed : RunStatus::completed;
-    write_comparison(comparison, directory);
+    say_notes(write_comparison(comparison, directory));
     if (!quiet_) fmt::print("{}results in {}\n", comparison_table(comparison), directory.string());
 
     if (stopped()) return exit_interrupted;

@@ -57,6 +57,10 @@ class Converge final : public StudyCommand {
                    "that of the last value)")
         ->check(reject_empty);
     declare_shared(app, "NAME=ORDER+-TOLERANCE: otherwise the study ends with exit code 6");
+    app.footer(
+        "Examples:\n"
+        "    carom converge heavy_top.json --steps 1e-3,5e-4,2.5e-4 --expect x=2+-0.1\n"
+        "    carom converge beam.json --vary /bodies/0/elements=4,8,16,32 --probe tip");
   }
 
  private:
@@ -258,7 +262,7 @@ class Converge final : public StudyCommand {
     study.reference = reference.samples ? reference.text : "";
     study.status = stopped() ? RunStatus::interrupted : failed ? RunStatus::failed : RunStatus::completed;
     find_orders(study);
-    write_study(study, directory);
+    say_notes(write_study(study, directory));
     if (!quiet_) fmt::print("{}results in {}\n", study_table(study), directory.string());
 
     if (stopped()) return exit_interrupted;

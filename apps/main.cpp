@@ -93,6 +93,7 @@ int dispatch(int argc, char** argv) {
       {"check", "Validate a model and take stock of it, without a step", carom::check_command()},
       {"converge", "Errors and orders of convergence over steps or a parameter", carom::converge_command()},
       {"compare", "Errors, orders and work of several integrators, side by side", carom::compare_command()},
+      {"sweep", "Solve a model at many values of its keys, in parallel, for one table", carom::sweep_command()},
       {"plot", "Draw probes, energies and events of results over time", carom::plot_command()},
       {"report", "Write the results of a run as one HTML page", carom::report_command()},
       {"cite", "Print the references of what a model uses, as BibTeX", carom::cite_command()},

@@ -30,11 +30,17 @@ class Plot final : public Command {
         ->check(reject_empty);
     app.add_option("--window", window_, "Only this time: T0,T1")->check(reject_empty);
     app.add_flag("--energy", energy_, "The energies, and the work that changes them");
+    app.add_flag("--iterations", iterations_, "Iterations per step of the sub-problems, and rejected trials");
     app.add_flag("--events", events_, "Impacts and releases, a row for each contact");
     app.add_option("--log", logarithmic_, "Logarithmic axes: of time (x), of values (y), both (xy)")
         ->check(CLI::IsMember({"x", "y", "xy"}));
     app.add_option("--title", title_, "A line above the picture");
     app.add_flag("-q,--quiet", quiet_, "Only errors");
+    app.footer(
+        "Examples:\n"
+        "    carom plot results/brick\n"
+        "    carom plot results/coarse results/fine x.z --window 0.4,0.6 -o x.pdf\n"
+        "    carom plot results/brick --energy --events --iterations");
   }
 
   int run() override {
@@ -64,6 +70,7 @@ class Plot final : public Command {
     request.logarithmic_x = logarithmic_.find('x') != std::string::npos;
     request.logarithmic_y = logarithmic_.find('y') != std::string::npos;
     request.energy = energy_;
+    request.iterations = iterations_;
     request.events = events_;
     request.title = title_;
     const fs::path picture = this->picture();
@@ -79,10 +86,11 @@ class Plot final : public Command {
     }
     for (; i < words_.size(); ++i) request.probes.push_back(words_[i]);
     std::vector<std::string> notes;
-    if (request.probes.empty() && !energy_ && !events_) {
+    if (request.probes.empty() && !energy_ && !events_ && !iterations_) {
       request.probes = probe_names(runs);
       if (request.probes.empty())
-        throw StudyError("these results have no probes: expected --energy or --events, or a model with output/probes");
+        throw StudyError(
+            "these results have no probes: expected --energy, --events or --iterations, or a model with output/probes");
       if (request.probes.size() > most_panels) {
         notes.push_back(fmt::format("the first {} of {} probes; name others after the directories", most_panels,
                                     request.probes.size()));
@@ -102,7 +110,7 @@ class Plot final : public Command {
 
   std::vector<std::string> words_;
   std::string picture_, window_, logarithmic_, title_;
-  bool energy_ = false, events_ = false, quiet_ = false;
+  bool energy_ = false, events_ = false, iterations_ = false, quiet_ = false;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ class Report final : public Command {
     app.add_option("-o,--output", page_, "The page: NAME.html (default: report.html in the directory)")
         ->check(reject_empty);
     app.add_flag("-q,--quiet", quiet_, "Only errors");
+    app.footer("Example:\n    carom report results/brick -o brick.html");
   }
 
   int run() override {

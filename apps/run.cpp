@@ -20,6 +20,7 @@
 #include "io/results/directory_lock.hpp"
 #include "io/results/energy_writer.hpp"
 #include "io/results/event_log.hpp"
+#include "io/results/iteration_writer.hpp"
 #include "io/results/postmortem.hpp"
 #include "io/results/prepared_run.hpp"
 #include "io/results/status_file.hpp"
@@ -71,7 +72,12 @@ class Run final : public Command {
     app.add_option("--threads", threads_, "Threads for the assembly (default: 1; same results for any number)")
         ->check(CLI::Range(1, 1024));
     auto* quiet = app.add_flag("-q,--quiet", quiet_, "Only errors");
-    app.add_flag("-v,--verbose", verbose_, "Also sizes and scales")->excludes(quiet);
+    app.add_flag("-v,--verbose", verbose_, "Also sizes, scales, times and linear systems")->excludes(quiet);
+    app.footer(
+        "Examples:\n"
+        "    carom run brick.json\n"
+        "    carom run brick.json -o results/fine --set /integrator/step=1e-4 --until 2\n"
+        "    carom run brick.json --restart last");
   }
 
   int run() override {
@@ -173,7 +179,8 @@ class Run final : public Command {
     // postmortem/ is removed as a whole
     return is_one_of(folder, directory, {"postmortem"}) ||
            is_one_of(model_, directory,
-                     {"summary.json", "status.json", "probes.csv", "events.csv", "energy.csv", name + ".pvd"});
+                     {"summary.json", "status.json", "probes.csv", "events.csv", "energy.csv", "iterations.csv",
+                      name + ".pvd"});
   }
 
   int solve(Task task) const {
@@ -208,6 +215,9 @@ class Run final : public Command {
     } else {
       energy = own(std::make_unique<EnergyWatch>(model.simulation));
     }
+    const auto& subproblems = integrator.info().subproblems;
+    own(std::make_unique<IterationWriter>(model, std::vector<std::string>(subproblems.begin(), subproblems.end()),
+                                          directory / "iterations.csv"));
     if (output.events && moves) own(std::make_unique<EventLog>(model, directory / "events.csv"));
     if (!task.run.probes.empty())
       own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.run.probes)));
@@ -277,12 +287,14 @@ class Run final : public Command {
   static void remove_unwritten(const std::filesystem::path& directory, const std::string& name,
                                const std::vector<Observer*>& observers, bool pictures) {
     std::error_code code;
-    for (const char* table : {"probes", "events", "energy"}) {
+    for (const char* table : {"probes", "events", "energy", "iterations"}) {
       const bool written =
           std::any_of(observers.begin(), observers.end(), [&](Observer* o) { return o->record_name() == table; });
       if (!written) std::filesystem::remove(directory / (std::string(table) + ".csv"), code);
     }
-    if (!pictures) remove_series(directory, name);
+    if (pictures) return;
+    remove_series(directory, name);
+    std::filesystem::remove(directory / "view.py", code);
   }
 
   /// Prints the summary of a run and writes summary.json.

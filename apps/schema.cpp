@@ -20,6 +20,11 @@ class Schema final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("key", key_, "A key, like /integrator/step or contacts/obstacle; without it the whole schema")
         ->excludes(app.add_flag("--markdown", markdown_, "All keys as Markdown: docs/model_reference.md"));
+    app.footer(
+        "Examples:\n"
+        "    carom schema /integrator/step\n"
+        "    carom schema contacts/obstacle\n"
+        "    carom schema > carom.schema.json");
   }
 
   int run() override {

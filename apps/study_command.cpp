@@ -84,6 +84,11 @@ void StudyCommand::say(std::size_t number, std::size_t count, const std::string&
   std::fflush(stderr);
 }
 
+void StudyCommand::say_notes(const std::vector<std::string>& notes) const {
+  for (const std::string& note : notes)
+    if (!quiet_) fmt::print(stderr, "note: {}\n", note);
+}
+
 std::optional<TimeWindow> StudyCommand::window() const {
   return window_.empty() ? std::nullopt : std::optional(time_window(window_));
 }

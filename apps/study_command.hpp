@@ -41,6 +41,8 @@ class StudyCommand : public Command {
   /// Solves a prepared run. `begin`: seconds that its preparation took. Throws StudyError if no step lies in the
   /// window.
   StudyRun solve(PreparedRun run, double begin_seconds) const;
+  /// Prints notes, unless the study is quiet.
+  void say_notes(const std::vector<std::string>& notes) const;
   /// Prints a line of progress: "[2/5] step 1e-3: 1000 steps in 0.2 s".
   void say(std::size_t number, std::size_t count, const std::string& what, const StudyRun& run) const;
 

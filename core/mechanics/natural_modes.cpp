@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/mechanics/row_rank.hpp"
+#include "core/mechanics/sparse_modes.hpp"
 
 namespace carom {
 
@@ -23,11 +24,6 @@ class SmallMotions {
 
   NaturalModes find(int count) {
     NaturalModes result;
-    if (n_ > NaturalModes::most_equations) {
-      result.left_out = "the model has " + std::to_string(n_) + " equations, more than the " +
-                        std::to_string(NaturalModes::most_equations) + " of dense matrices";
-      return result;
-    }
     if (n_ == 0) return result;
     const Vector none(at(system_.rows()), 0.0);
     M_ = symmetric_part(1, 0, none);
@@ -211,6 +207,13 @@ class SmallMotions {
 }  // namespace
 
 NaturalModes natural_modes(const System& system, In q, double t, int count) {
+  if (system.size() > NaturalModes::most_sparse_equations) {
+    NaturalModes result;
+    result.left_out = "the model has " + std::to_string(system.size()) + " equations, more than " +
+                      std::to_string(NaturalModes::most_sparse_equations);
+    return result;
+  }
+  if (system.size() > NaturalModes::most_equations) return sparse_modes(system, q, t, count);
   return SmallMotions(system, q, t).find(count);
 }
 

@@ -10,8 +10,9 @@
 // (static condensation). Equations are scaled by their own masses, so results do not depend on units.
 //
 // Limits: contacts, stops and other conditional rows are left out; so are damping and velocities (no gyroscopic
-// terms), and the skew part of the tangent, which follower forces have (`asymmetry`): flutter is not found. Dense
-// matrices: models with more than `most_equations` equations are refused. Rounding errors hide frequencies below
+// terms), and the skew part of the tangent, which follower forces have (`asymmetry`): flutter is not found. Up to
+// `most_equations` equations matrices are dense, beyond sparse (sparse_modes.hpp); models with more than
+// `most_sparse_equations` are refused. Rounding errors hide frequencies below
 // `resolution`: a motion below it counts as free.
 #pragma once
 
@@ -23,7 +24,8 @@
 namespace carom {
 
 struct NaturalModes {
-  static constexpr int most_equations = 600;
+  static constexpr int most_equations = 600;  ///< of dense matrices
+  static constexpr int most_sparse_equations = 30000;
   struct Mode {
     double omega_squared = 0;  ///< negative: the motion grows with the rate sqrt(-omega_squared)
     Vector shape;              ///< an increment of q, size() entries, x^T M x = 1; the largest entry is positive

@@ -9,6 +9,7 @@ earlier ones fainter; "strip", "stack": one beside or below the other, with one 
 
 import json
 import os
+import pathlib
 import sys
 
 from paraview import simple as pv
@@ -19,6 +20,9 @@ from vtkmodules.vtkCommonDataModel import vtkImageData
 from vtkmodules.vtkIOImage import vtkPNGReader, vtkPNGWriter
 
 import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "io" / "results"))
+from view import show_grid  # noqa: E402
 
 BODY, OBSTACLE, SPRING = 0, 1, 3
 GREY = [0.62, 0.64, 0.68]
@@ -98,6 +102,15 @@ def edges(source, view, opacity):
     lines.Opacity = opacity
 
 
+def add_bar(field, view):
+    table = pv.GetColorTransferFunction(field)
+    bar = pv.GetScalarBar(table, view)
+    bar.Title, bar.ComponentTitle = field.replace("_", " "), ""
+    bar.TitleColor = bar.LabelColor = [0, 0, 0]
+    bar.TitleFontSize = bar.LabelFontSize = max(10, view.ViewSize[1] // 50)
+    bar.Visibility = 1
+
+
 def place_camera(view, scene, low, high):
     """A parallel projection that shows the bodies at all instants."""
     direction = numpy.array(scene.get("from", [0.5, -0.8, 0.45]), float)
@@ -125,6 +138,7 @@ def picture(reader, scene, shown, bounds, colouring, size, path):
     view.BackgroundColorMode = "Single Color"
     view.Background = [1, 1, 1]
     view.OrientationAxesVisibility = 0
+    view.UseFXAA = 1
     view.ViewTime = shown[-1]
     for i, t in enumerate(shown):
         frame = pv.ForceTime(Input=reader)
@@ -137,8 +151,15 @@ def picture(reader, scene, shown, bounds, colouring, size, path):
         if scene.get("edges", True):
             edges(bodies, view, opacity)
         show(part(frame, SPRING), view, None, opacity, 2)
-        if i == len(shown) - 1:
-            show(part(frame, OBSTACLE), view, None, scene.get("obstacle_opacity", 0.35), 2)
+        if i < len(shown) - 1:
+            continue
+        obstacles = part(frame, OBSTACLE)
+        show(obstacles, view, None, scene.get("obstacle_opacity", 0.5), 2)
+        obstacles.UpdatePipeline(t)
+        if servermanager.Fetch(obstacles).GetNumberOfPoints() > 0:
+            show_grid(obstacles, view, 0.1 * float(numpy.linalg.norm(bounds[1] - bounds[0])), t)
+        if colouring:
+            add_bar(colouring[1], view)
     pv.Render(view)  # the first rendering sets the camera
     place_camera(view, scene, *bounds)
     pv.SaveScreenshot(path, view, ImageResolution=size)
@@ -180,11 +201,11 @@ def main():
     # parts above the plane of obstacles need space too
     bounds = (low, high)
     if scene.get("as", "overlay") == "overlay":
-        picture(reader, scene, instants, bounds, colouring, scene.get("size", [900, 560]), out)
+        picture(reader, scene, instants, bounds, colouring, scene.get("size", [1600, 1000]), out)
         paths = [out]
     else:
         across = scene["as"] == "strip"
-        width, height = scene.get("size", [900, 300])
+        width, height = scene.get("size", [1600, 530])
         size = [width // len(instants), height] if across else [width, height // len(instants)]
         paths = []
         for i, t in enumerate(instants):

@@ -4,7 +4,7 @@
     make.py PROGRAM OUTPUT_DIR [EXAMPLE...]      examples: brick bar pendulum cube; default: all
 
 The results of each "carom compare" go to OUTPUT_DIR/<study>. The pictures, docs/papers/ds20_*.svg and
-docs/methods/choosing_*.svg, consist of the panels of errors.svg, probes.svg and work.svg of these results; curves are without
+docs/methods/choosing_*.svg, consist of probes.svg, errors.svg and work.svg of these results, which gnuplot draws; curves are without
 the points that lie within a fifth of a pixel of the others. ds20_iterations.svg needs a run of all examples. About five minutes
 on one core.
 """
@@ -175,42 +175,30 @@ def thinned(points, tolerance):
 def thin_path(match):
     pieces = []
     for piece in match.group(1).split("M")[1:]:
-        points = [tuple(map(float, point.split())) for point in piece.split("L")]
-        pieces.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in thinned(points, 0.2)))
-    return f"d='{''.join(pieces)}'"
+        points = [tuple(map(float, point.split(","))) for point in piece.replace("L", " ").split()]
+        pieces.append("M" + " L".join(f"{x:.2f},{y:.2f}" for x, y in thinned(points, 0.2)))
+    return f"d='{' '.join(pieces)}'"
 
 
-def nested(text, x, y, width):
-    """The picture of this width at this place, and its height."""
-    w, h = map(float, re.search(r"viewBox='0 0 ([0-9.]+) ([0-9.]+)'", text).groups())
-    body = text[text.index("<svg"):]
-    head = re.match(r"<svg[^>]*>", body).group(0)
-    font = re.search(r" font-family='[^>]*", head)
+def nested(path, number, y, width):
+    """gnuplot's picture of this width at this height, and its own height. The identifiers differ from those of others."""
+    text = re.sub(r"d='(M[-0-9.,ML ]+)'", thin_path, path.read_text())
+    text = re.sub(r"(id='|id=\"|href='#|href=\"#|url\(#)(gnuplot_|gp|textbox|greybox)", rf"\1p{number}_\2", text)
+    text = re.sub(r"\n\s*\n", "\n", text)
+    w, h = map(float, re.search(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"', text).groups())
+    body = re.sub(r"^<svg[^>]*>", "", text[text.index("<svg"):])
     height = h * width / w
-    return (f"<svg x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' viewBox='0 0 {w} {h}'"
-            f"{font.group(0) if font else ''}>{body[len(head):].strip()}\n", height)
+    return (f"<svg y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' viewBox='0 0 {w:g} {h:g}' "
+            f"xmlns:xlink='http://www.w3.org/1999/xlink'>{body.strip()}\n", height)
 
 
-def panels(path):
-    """The pictures of a column: one per probe."""
-    text = path.read_text()
-    inner = re.findall(r"<svg y='[0-9.]+'.*?</svg>", text, flags=re.DOTALL)
-    return inner or [text]
-
-
-def picture(curves, others, target):
-    """Curves above, the other panels in a row below."""
-    width = 1100.0 if curves else 780.0
-    parts, y = [], 0.0
-    if curves:
-        text = re.sub(r"d='(M[0-9.ML -]+)'", thin_path, curves.read_text())
-        part, y = nested(text, 0.08 * width, 0.0, 0.84 * width)
+def picture(paths, target):
+    """The pictures below each other."""
+    width, parts, y = 900.0, [], 0.0
+    for number, path in enumerate(paths):
+        part, height = nested(path, number, y, width)
         parts.append(part)
-    height = 0.0
-    for i, text in enumerate(others):
-        part, height = nested(text, i * width / len(others), y, width / len(others))
-        parts.append(part)
-    y += height
+        y += height
     target.write_text(f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0f} {y:.0f}' width='{width:.0f}' "
                       f"height='{y:.0f}'>\n<rect width='{width:.0f}' height='{y:.0f}' fill='white'/>\n{''.join(parts)}</svg>\n")
     print(f"{target.name}: {target.stat().st_size // 1000 + 1} kB")
@@ -294,8 +282,8 @@ def main():
         error_table(name, errors, studies["errors"][-1])
         iteration_table(name, iterations[name])
         work_table(name, work)
-        picture(folder / "curves" / "probes.svg", panels(folder / "errors" / "errors.svg"), HERE / f"ds20_{name}.svg")
-        picture(None, panels(folder / "work" / "work.svg"), METHODS_PAGE / f"choosing_{name}.svg")
+        picture([folder / "curves" / "probes.svg", folder / "errors" / "errors.svg"], HERE / f"ds20_{name}.svg")
+        picture([folder / "work" / "work.svg"], METHODS_PAGE / f"choosing_{name}.svg")
         sys.stdout.flush()
     if len(iterations) == len(STUDIES):
         iteration_picture(iterations, HERE / "ds20_iterations.svg")

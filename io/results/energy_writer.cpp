@@ -5,13 +5,17 @@
 
 namespace carom {
 
+std::string energy_columns(const System& system) {
+  return std::string(
+             "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,contacts,"
+             "constraints,force_correction,closure") +
+         (system.row_kinds().has(RowKind::tangential) ? ",friction" : "");
+}
+
 EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
     : ledger_(ledger),
       friction_(model.system.row_kinds().has(RowKind::tangential)),
-      file_(file,
-            std::string("t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,"
-                        "contacts,constraints,force_correction,closure") +
-                (friction_ ? ",friction" : "")),
+      file_(file, energy_columns(model.system)),
       every_(model.output.energy_every.value_or(
           std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
       given_stride_(model.output.energy_every.has_value()),

@@ -4,12 +4,16 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "integrators/common/energy_ledger.hpp"
 #include "io/model/model.hpp"
 #include "io/results/atomic_file.hpp"
 
 namespace carom {
+
+/// The columns of energy.csv, separated by commas.
+std::string energy_columns(const System& system);
 
 class EnergyWriter final : public Observer {
  public:

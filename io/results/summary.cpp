@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/linear/blas.hpp"
+#include "io/model/quantities.hpp"
 
 namespace carom {
 
@@ -41,6 +42,17 @@ std::string folded(const std::string& text, std::size_t indent, std::size_t widt
     out.append(text, begin, end - begin);
     column += end - begin;
     begin = end;
+  }
+  return out;
+}
+
+/// The units of the columns of probes.csv.
+json units_of_probes(const Model& model) {
+  json out = json::object();
+  for (const ProbeSettings& probe : model.output.probes) {
+    const ProbedQuantity probed = find_quantity(probe.quantity);
+    if (probed.quantity == nullptr || probed.quantity->unit.empty()) continue;
+    for (const std::string& suffix : probed.columns()) out[probe.name + suffix] = probed.quantity->unit;
   }
   return out;
 }
@@ -190,6 +202,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
         {"step", account.wall.step},
         {"output", account.wall.output}}},
       {"warnings", account.warnings},
+      {"units", units_of_probes(model)},
       {"versions", {{"carom", CAROM_VERSION}, {"format", 1}, {"blas", blas_library().name}}},
   };
   for (std::size_t i = 0; i < names.size(); ++i) out["wall_seconds"][names[i]] = s.subproblem_seconds(i);
@@ -292,7 +305,7 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   const double steps = std::max(1.0, static_cast<double>(s.steps));
   std::string t;
   const auto row = [&](const char* label, const std::string& value) {
-    t += fmt::format("  {:<26}{}\n", label, folded(value, 28, 99));
+    t += fmt::format("  {:<26}{}\n", label, folded(value, 28, 79));
   };
   row("steps", fmt::format("{}{}", s.nominal_steps,
                            s.subdivided_steps > 0
@@ -300,12 +313,13 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                                : ""));
   row("time", fmt::format("{:.6g} to {:.6g}", account.t_start, account.t_end));
   if (!account.ended_by.empty()) row("ended by", account.ended_by);
-  row("wall time",
-      fmt::format("{:.3g} s   (set-up {:.3g}, steps {:.3g}, output {:.3g}; {:.3g} us per step)", account.wall.total,
-                  account.wall.setup, account.wall.step, account.wall.output, 1e6 * account.wall.step / steps));
+  row("wall time", fmt::format("{:.3g} s, {:.3g} us per step", account.wall.total, 1e6 * account.wall.step / steps));
+  if (verbose)
+    row("  of", fmt::format("set-up {:.3g}, steps {:.3g}, output {:.3g} s", account.wall.setup, account.wall.step,
+                            account.wall.output));
   const auto iterations = [&](std::size_t i) {
-    return fmt::format("{:.2f} mean, {} max   ({:.3g} s)", s.mean_iterations(i), s.iterations[i].max,
-                       s.subproblem_seconds(i));
+    return fmt::format("{:.2f} mean, {} max", s.mean_iterations(i), s.iterations[i].max) +
+           (verbose ? fmt::format("   ({:.3g} s)", s.subproblem_seconds(i)) : "");
   };
   for (std::size_t i = 0; i < account.subproblems.size(); ++i)
     row(((i == 0 ? "iterations  " : "            ") + account.subproblems[i]).c_str(), iterations(i));
@@ -314,7 +328,7 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   if (account.linear.cg_solves > 0)
     linear += fmt::format(", {} by conjugate gradients ({} iterations)", account.linear.cg_solves,
                           account.linear.cg_iterations);
-  row("linear systems", linear);
+  if (verbose) row("linear systems", linear);
   row("constraints  position",
       fmt::format("{:.2g} of the length {:.3g}", s.position_residual / scales.length, scales.length));
   row("             velocity",
@@ -326,21 +340,19 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   if (s.set_fallbacks > 0)
     row("active sets", fmt::format("cycled in {} steps, whose smooth motion left contacts out", s.set_fallbacks));
   if (s.friction_fallbacks > 0)
-    row("friction", fmt::format("contradictory slip displacements in {} steps, whose position correction left friction "
-                                "of contacts out",
+    row("friction", fmt::format("contradictory slip in {} steps, corrected without friction of some contacts",
                                 s.friction_fallbacks));
   if (account.ledger && account.ledger->friction_gain > 1e-3 * account.ledger->scale)
     row("impacts with friction",
-        fmt::format("gave {:.3g} of energy: restitutions along the normal and the tangents differ "
-                    "(Kane's paradox)",
+        fmt::format("gave {:.3g} of energy, since restitutions of normal and tangents differ (Kane)",
                     account.ledger->friction_gain));
   if (s.redundant_steps > 0)
     row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
   if (s.stalled_steps > 0)
     row("rounding", fmt::format("residuals stalled in {} steps, at {:.2g} of the sum of their terms at most",
                                 s.stalled_steps, s.stalled_residual));
-  row("energy", fmt::format("{:.6g} at the start, {:.6g} at the end, {:.6g} at most", account.energy_initial,
-                            account.energy_final, account.energy_max));
+  row("energy", fmt::format("{:.6g} to {:.6g}, {:.6g} at most", account.energy_initial, account.energy_final,
+                            account.energy_max));
   if (account.ledger) {
     const EnergyBalance& b = *account.ledger;
     using Parts = std::vector<std::pair<const char*, double>>;
@@ -363,9 +375,9 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                             {"friction", b.friction},
                             {"impacts", b.impacts}}));
     row("  error of the method",
-        fmt::format("{:.4g}, {:.2g} of the largest energies", error, b.scale > 0 ? std::abs(error) / b.scale : 0.0));
+        fmt::format("{:.4g}, {:.2g} of the energies", error, b.scale > 0 ? std::abs(error) / b.scale : 0.0));
     if (verbose) row("    of", words(errors));
-    row("  closure", fmt::format("{:.2g} of the largest energies, left by the tolerances of the iterations",
+    row("  closure", fmt::format("{:.2g} of the energies (tolerances of iterations)",
                                  b.scale > 0 ? b.largest_closure / b.scale : 0.0));
   }
   if (!account.expectations.empty()) {

@@ -7,6 +7,8 @@
 #include "contact/gap/prescribed_motion.hpp"
 #include "core/mechanics/body_point.hpp"
 #include "io/model/element_field.hpp"
+#include "io/results/atomic_file.hpp"
+#include "io/results/view_script.hpp"
 
 namespace carom {
 
@@ -142,6 +144,7 @@ void VtuOutput::add_element_fields() {
 void VtuOutput::start(const StepView& view) {
   if (!restored_ || !same_interval_) next_ = view.state.t + interval_;
   series_.emplace(directory_, name_, resume_);
+  write_atomically(directory_ / "view.py", view_script());
   if (series_->frames() == 0) write_regular(view);
 }
 

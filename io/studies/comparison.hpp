@@ -68,7 +68,7 @@ std::string comparison_markdown(const Comparison& comparison);
 std::string comparison_latex(const Comparison& comparison);
 /// The names of all files.
 std::vector<std::string> comparison_files();
-/// Writes the files. Throws FileError.
-void write_comparison(const Comparison& comparison, const std::filesystem::path& directory);
+/// Writes the files. Returns sentences for what could not be drawn. Throws FileError.
+std::vector<std::string> write_comparison(const Comparison& comparison, const std::filesystem::path& directory);
 
 }  // namespace carom

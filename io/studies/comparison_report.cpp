@@ -8,7 +8,7 @@
 #include "io/results/atomic_file.hpp"
 #include "io/results/summary.hpp"
 #include "io/studies/comparison.hpp"
-#include "io/studies/plot_svg.hpp"
+#include "io/studies/error_figure.hpp"
 #include "io/studies/report_table.hpp"
 
 namespace carom {
@@ -249,34 +249,32 @@ std::string json_text(const Comparison& c) {
 
 constexpr std::size_t most_panels = 12;
 
-/// Mean errors of every probe over what `abscissa` says of a run; slopes: with lines of whole orders.
+/// Mean errors of every probe over what `abscissa` says of a run; orders: with lines of whole orders.
 template <class Abscissa>
-std::string error_picture(const Comparison& c, const std::string& x_label, bool slopes, const Abscissa& abscissa) {
-  std::vector<LogPlot> plots;
+Figure error_picture(const Comparison& c, const std::string& x_label, bool orders, const Abscissa& abscissa) {
+  Figure figure;
+  figure.title = "Mean errors of " + c.model;
+  figure.subtitle = against(c);
+  figure.x_label = x_label;
+  figure.logarithmic = true;
   for (std::size_t q = 0; q < std::min(most_panels, c.quantities.size()); ++q) {
-    LogPlot plot;
-    plot.title = c.model + ": " + c.quantities[q].name;
-    plot.subtitle = against(c);
-    plot.x_label = x_label;
-    plot.y_label = "mean error";
+    std::vector<ErrorCurve> curves;
     for (const MethodRuns& method : c.methods) {
-      const auto order = method.orders[q].fitted_mean;
-      LogPlot::Series series{
-          method.label + (slopes && order ? fmt::format(", order {:.2f}", *order) : std::string()), {}, {}};
+      ErrorCurve curve{method.label, {}, {}, orders ? method.orders[q].fitted_mean : std::nullopt};
       for (const StudyRun& r : method.runs)
-        if (!r.errors.empty()) series.x.push_back(abscissa(r)), series.y.push_back(r.errors[q].mean);
-      plot.series.push_back(std::move(series));
-      const int whole = slopes && order ? static_cast<int>(std::lround(*order)) : 0;
-      if (whole >= 1 && whole <= 8 && std::find(plot.slopes.begin(), plot.slopes.end(), whole) == plot.slopes.end())
-        plot.slopes.push_back(whole);
+        if (!r.errors.empty()) curve.x.push_back(abscissa(r)), curve.y.push_back(r.errors[q].mean);
+      curves.push_back(std::move(curve));
     }
-    plots.push_back(std::move(plot));
+    figure.panels.push_back(error_panel(c.quantities[q].name, curves, true));
   }
-  return svg_text(plots);
+  if (figure.panels.size() < c.quantities.size())
+    figure.subtitle += fmt::format("; {} more probes are not shown", c.quantities.size() - figure.panels.size());
+  set_decades(figure);
+  return figure;
 }
 
-CurvePlot::Curve curve_of(const Samples& samples, const std::string& column, const std::optional<TimeWindow>& window) {
-  CurvePlot::Curve curve;
+Figure::Curve curve_of(const Samples& samples, const std::string& column, const std::optional<TimeWindow>& window) {
+  Figure::Curve curve;
   const auto index = samples.find(column);
   if (!index) return curve;
   const double slack = samples.t.size() > 1 ? 1e-6 * (samples.t[1] - samples.t[0]) : 0;
@@ -289,38 +287,45 @@ CurvePlot::Curve curve_of(const Samples& samples, const std::string& column, con
 }
 
 /// The probes of the finest run of every method over those of the reference.
-std::string probe_picture(const Comparison& c) {
-  CurvePlot plot;
-  plot.title = "Probes of " + c.model;
-  plot.x_label = "t";
-  std::vector<const Samples*> shown;
-  plot.first_is_reference = !c.reference_samples.t.empty();
-  if (plot.first_is_reference) {
-    plot.names.emplace_back("reference");
-    plot.subtitle = "reference: " + c.reference;
-    shown.push_back(&c.reference_samples);
+Figure probe_picture(const Comparison& c) {
+  Figure figure;
+  figure.title = "Probes of " + c.model;
+  figure.x_label = "t";
+  struct Shown {
+    std::string name;
+    const Samples* samples;
+    Figure::Style style;
+  };
+  std::vector<Shown> shown;
+  if (!c.reference_samples.t.empty()) {
+    figure.subtitle = "reference: " + c.reference;
+    shown.push_back({"reference", &c.reference_samples, Figure::Style::background});
   }
   for (const MethodRuns& method : c.methods) {
     const auto finest = std::find_if(method.runs.rbegin(), method.runs.rend(),
                                      [](const StudyRun& r) { return r.status == RunStatus::completed; });
-    if (finest == method.runs.rend()) continue;
-    plot.names.push_back(fmt::format("{}, step {}", method.label, finest->word));
-    shown.push_back(&finest->samples);
+    if (finest != method.runs.rend())
+      shown.push_back({fmt::format("{}, step {}", method.label, finest->word), &finest->samples, Figure::Style::line});
   }
   std::size_t left_out = 0;
   for (const StudyQuantity& q : c.quantities)
     for (const std::string& column : q.columns) {
-      if (plot.panels.size() == most_panels) {
+      if (figure.panels.size() == most_panels) {
         ++left_out;
         continue;
       }
-      CurvePlot::Panel panel{column, {}};
-      for (const Samples* samples : shown) panel.curves.push_back(curve_of(*samples, column, c.window));
-      plot.panels.push_back(std::move(panel));
+      Figure::Panel panel;
+      panel.label = column;
+      for (const Shown& s : shown) {
+        panel.curves.push_back(curve_of(*s.samples, column, c.window));
+        panel.curves.back().name = s.name;
+        panel.curves.back().style = s.style;
+      }
+      figure.panels.push_back(std::move(panel));
     }
   if (left_out > 0)
-    plot.subtitle += fmt::format("{}{} more columns are not shown", plot.subtitle.empty() ? "" : "; ", left_out);
-  return svg_text(plot);
+    figure.subtitle += fmt::format("{}{} more columns are not shown", figure.subtitle.empty() ? "" : "; ", left_out);
+  return figure;
 }
 
 }  // namespace
@@ -353,19 +358,24 @@ std::string comparison_latex(const Comparison& c) {
 }
 
 std::vector<std::string> comparison_files() {
-  return {"comparison.csv", "comparison.json", "comparison.md", "comparison.tex",
-          "errors.svg",     "work.svg",        "probes.svg"};
+  std::vector<std::string> out = with_companions({"errors.svg", "work.svg", "probes.svg"});
+  out.insert(out.end(), {"comparison.csv", "comparison.json", "comparison.md", "comparison.tex"});
+  return out;
 }
 
-void write_comparison(const Comparison& c, const std::filesystem::path& directory) {
+std::vector<std::string> write_comparison(const Comparison& c, const std::filesystem::path& directory) {
   write_csv(c, directory / "comparison.csv");
   write_atomically(directory / "comparison.json", json_text(c));
   write_atomically(directory / "comparison.md", comparison_markdown(c));
   write_atomically(directory / "comparison.tex", comparison_latex(c));
-  write_atomically(directory / "errors.svg", error_picture(c, "step", true, [](const StudyRun& r) { return r.value; }));
-  write_atomically(directory / "work.svg", error_picture(c, "wall time of the steps, s", false,
-                                                         [](const StudyRun& r) { return r.statistics.step_seconds; }));
-  write_atomically(directory / "probes.svg", probe_picture(c));
+  std::vector<std::string> notes;
+  draw_for_study(error_picture(c, "step", true, [](const StudyRun& r) { return r.value; }), directory / "errors.svg",
+                 notes);
+  draw_for_study(
+      error_picture(c, "wall time of the steps, s", false, [](const StudyRun& r) { return r.statistics.step_seconds; }),
+      directory / "work.svg", notes);
+  draw_for_study(probe_picture(c), directory / "probes.svg", notes);
+  return notes;
 }
 
 }  // namespace carom

@@ -11,7 +11,7 @@
 #include "core/base/errors.hpp"
 #include "io/results/atomic_file.hpp"
 #include "io/results/summary.hpp"
-#include "io/studies/plot_svg.hpp"
+#include "io/studies/error_figure.hpp"
 
 namespace carom {
 
@@ -124,32 +124,28 @@ std::string json_text(const Study& s) {
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-std::string picture(const Study& s) {
-  LogPlot plot;
-  plot.title = "Convergence of " + s.model;
-  plot.subtitle =
+Figure picture(const Study& s) {
+  Figure figure;
+  figure.title = "Convergence of " + s.model;
+  figure.subtitle =
       s.reference.empty() ? "no reference" : "against " + s.reference + (s.window ? ", " + s.window->text() : "");
   if (!s.numbers)
-    for (const StudyRun& r : s.runs) plot.categories.push_back(r.word);
-  plot.x_label = s.label;
-  plot.y_label = "mean error";
+    for (const StudyRun& r : s.runs) figure.places.push_back(r.word);
+  figure.x_label = s.label;
+  figure.logarithmic = s.numbers;
+  std::vector<ErrorCurve> curves;
   for (std::size_t q = 0; q < s.quantities.size(); ++q) {
-    const auto& order = s.orders[q].fitted_mean;
-    LogPlot::Series series{s.quantities[q].name + (order ? fmt::format(", order {:.2f}", *order) : ""), {}, {}};
+    ErrorCurve curve{s.quantities[q].name, {}, {}, s.orders[q].fitted_mean};
     for (std::size_t i = 0; i < s.runs.size(); ++i) {
-      const StudyRun& r = s.runs[i];
-      if (r.errors.empty()) continue;
-      series.x.push_back(s.numbers ? r.value : static_cast<double>(i));
-      series.y.push_back(r.errors[q].mean);
+      if (s.runs[i].errors.empty()) continue;
+      curve.x.push_back(s.numbers ? s.runs[i].value : static_cast<double>(i));
+      curve.y.push_back(s.runs[i].errors[q].mean);
     }
-    plot.series.push_back(std::move(series));
-    // a dashed line for every whole order that occurs
-    const int whole = order ? static_cast<int>(std::lround(*order)) : 0;
-    const int slope = s.finer_is_smaller ? whole : -whole;
-    if (whole >= 1 && whole <= 8 && std::find(plot.slopes.begin(), plot.slopes.end(), slope) == plot.slopes.end())
-      plot.slopes.push_back(slope);
+    curves.push_back(std::move(curve));
   }
-  return svg_text(plot);
+  figure.panels.push_back(error_panel("mean error", curves, s.finer_is_smaller, !s.numbers));
+  set_decades(figure);
+  return figure;
 }
 
 }  // namespace
@@ -251,7 +247,11 @@ std::string study_table(const Study& s) {
   return out + "\n";
 }
 
-std::vector<std::string> study_files() { return {"convergence.csv", "convergence.json", "convergence.svg"}; }
+std::vector<std::string> study_files() {
+  std::vector<std::string> out = with_companions({"convergence.svg"});
+  out.insert(out.end(), {"convergence.csv", "convergence.json"});
+  return out;
+}
 
 void prepare_study(const std::filesystem::path& directory, const std::vector<std::string>& files) {
   std::error_code code;
@@ -265,10 +265,12 @@ void prepare_study(const std::filesystem::path& directory, const std::vector<std
   if (::access(directory.c_str(), W_OK | X_OK) != 0) fail_to_write(directory, errno);
 }
 
-void write_study(const Study& study, const std::filesystem::path& directory) {
+std::vector<std::string> write_study(const Study& study, const std::filesystem::path& directory) {
   write_csv(study, directory / "convergence.csv");
   write_atomically(directory / "convergence.json", json_text(study));
-  write_atomically(directory / "convergence.svg", picture(study));
+  std::vector<std::string> notes;
+  draw_for_study(picture(study), directory / "convergence.svg", notes);
+  return notes;
 }
 
 }  // namespace carom

@@ -1,4 +1,4 @@
-// A convergence study and its reports: a table, convergence.csv, .json and .svg.
+// A convergence study and its reports: a table, convergence.csv and .json, and a picture by gnuplot.
 #pragma once
 
 #include <filesystem>
@@ -36,11 +36,11 @@ StudyOrders orders_of(const std::vector<StudyRun>& runs, std::size_t quantity, i
 void find_orders(Study& study);
 
 std::string study_table(const Study& study);
-/// The names of the three files.
+/// The names of all files.
 std::vector<std::string> study_files();
 /// Creates the directory. Throws FileError if files of these names cannot be written there.
 void prepare_study(const std::filesystem::path& directory, const std::vector<std::string>& files);
-/// Writes the files. Throws FileError.
-void write_study(const Study& study, const std::filesystem::path& directory);
+/// Writes the files. Returns sentences for what could not be drawn. Throws FileError.
+std::vector<std::string> write_study(const Study& study, const std::filesystem::path& directory);
 
 }  // namespace carom

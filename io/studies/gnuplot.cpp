@@ -14,7 +14,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/base/errors.hpp"
 #include "io/results/atomic_file.hpp"
 
 namespace carom {
@@ -89,7 +88,7 @@ std::vector<std::size_t> shown_points(const Figure::Curve& c) {
   constexpr std::size_t spans = 1200;
   const std::size_t n = std::min(c.x.size(), c.y.size());
   std::vector<std::size_t> shown;
-  if (n <= 4 * spans || c.points) {
+  if (n <= 4 * spans || c.style == Figure::Style::points || c.style == Figure::Style::line_and_points) {
     for (std::size_t i = 0; i < n; ++i) shown.push_back(i);
     return shown;
   }
@@ -137,6 +136,7 @@ std::string data_text(const Figure& figure, const fs::path& picture) {
 /// The range of the horizontal axis, the same in all panels.
 std::pair<double, double> horizontal_range(const Figure& figure) {
   if (figure.range) return *figure.range;
+  if (!figure.places.empty()) return {-0.5, static_cast<double>(figure.places.size()) - 0.5};
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const Figure::Panel& panel : figure.panels)
     for (const Figure::Curve& c : panel.curves)
@@ -153,6 +153,9 @@ std::pair<double, double> horizontal_range(const Figure& figure) {
 /// A range for values that are constant but for rounding; otherwise gnuplot finds it.
 std::string vertical_range(const Figure& figure, const Figure::Panel& panel) {
   if (!panel.rows.empty()) return fmt::format("[{}:-0.7]", static_cast<double>(panel.rows.size()) - 0.3);
+  if (panel.range) return fmt::format("[{}:{}]", panel.range->first, panel.range->second);
+  const auto drawn = [&](const Figure::Curve& c) { return can_be_drawn(c, figure.logarithmic, panel.logarithmic); };
+  if (std::none_of(panel.curves.begin(), panel.curves.end(), drawn)) return "[1:10]";
   if (panel.logarithmic) return "[*:*]";
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const Figure::Curve& c : panel.curves)
@@ -165,18 +168,32 @@ std::string vertical_range(const Figure& figure, const Figure::Panel& panel) {
   return fmt::format("[{}:{}]", low - half, high + half);
 }
 
+/// Labels at 2 and 5 between the powers of ten of a short logarithmic axis; empty for a long one.
+std::string labels_between(const char* axis, double low, double high) {
+  if (!(low > 0) || !(high < 160 * low)) return {};
+  std::string out;
+  for (int k = static_cast<int>(std::floor(std::log10(low))); k <= std::log10(high); ++k)
+    for (const int m : {2, 5}) {
+      const double x = m * std::pow(10, k);
+      if (x < low || x > high) continue;
+      out += fmt::format("{}'{:g}' {}", out.empty() ? "" : ", ", x, x);
+    }
+  return out.empty() ? out : fmt::format("set {}tics add ({})\n", axis, out);
+}
+
 class Script {
  public:
   Script(const Figure& figure, const fs::path& picture) : figure_(figure), picture_(picture) {
     std::size_t legend = 0, rows = 0;
-    above_ = figure.title.empty() ? 20 : 52;
+    above_ = (figure.title.empty() ? 20 : 52) + (figure.subtitle.empty() ? 0 : 22);
     height_ = above_ + below;
     for (const Figure::Panel& panel : figure.panels) {
       for (const Figure::Curve& c : panel.curves) legend = std::max(legend, count_of_characters(printable(c.name)));
       for (const std::string& r : panel.rows) rows = std::max(rows, count_of_characters(printable(r)));
       const double legend_height = line * static_cast<double>(panel.curves.size()) + 10;
-      const double axis_height =
-          panel.rows.empty() ? panel_height : std::max(90.0, row_height * static_cast<double>(panel.rows.size() + 1));
+      const double axis_height = panel.rows.empty()
+                                     ? (panel.tall ? 1.7 : 1.0) * panel_height
+                                     : std::max(90.0, row_height * static_cast<double>(panel.rows.size() + 1));
       heights_.push_back(std::max(axis_height, legend_height));
       height_ += heights_.back();
     }
@@ -188,7 +205,7 @@ class Script {
 
   std::string text() {
     const std::string ending = picture_.extension().string();
-    out_ = "# Written by carom plot. To draw the picture again, in this folder: gnuplot " +
+    out_ = "# Written by carom. To draw the picture again, in this folder: gnuplot " +
            printable(script_beside(picture_).filename().string()) + "\n";
     out_ += "set encoding utf8\n";
     if (ending == ".svg")
@@ -215,6 +232,9 @@ class Script {
     if (!figure_.title.empty())
       out_ += fmt::format("set label 1 {} at screen {:.5f}, screen {:.5f} left font ',15'\n", string_of(figure_.title),
                           left_ / width_, 1 - 28 / height_);
+    if (!figure_.subtitle.empty())
+      out_ += fmt::format("set label 2 {} at screen {:.5f}, screen {:.5f} left textcolor rgb '#555555'\n",
+                          string_of(figure_.subtitle), left_ / width_, 1 - (above_ - 22) / height_);
     double top = above_;
     for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
       panel(i, top);
@@ -234,6 +254,7 @@ class Script {
     out_ += fmt::format("set ylabel {}\n", string_of(panel.label));
     if (panel.rows.empty()) {
       out_ += "set ytics autofreq\n";
+      if (panel.logarithmic && panel.range) out_ += labels_between("y", panel.range->first, panel.range->second);
     } else {
       out_ += "set ytics (";
       for (std::size_t k = 0; k < panel.rows.size(); ++k)
@@ -242,21 +263,48 @@ class Script {
     }
     out_ +=
         last ? "set format x '%g'\nset xlabel " + string_of(figure_.x_label) + "\n" : "set format x ''\nunset xlabel\n";
+    if (figure_.logarithmic && figure_.range && last)
+      out_ += labels_between("x", figure_.range->first, figure_.range->second);
+    if (!figure_.places.empty()) {
+      out_ += "set xtics (";
+      for (std::size_t k = 0; k < figure_.places.size(); ++k)
+        out_ += fmt::format("{}{} {}", k == 0 ? "" : ", ", last ? tick_string(figure_.places[k]) : "''", k);
+      out_ += ")\n";
+    }
     out_ += "set key at graph 1.015, graph 1 left top Left reverse noenhanced samplen 2\n";
     std::string curves;
-    for (std::size_t k = 0; k < panel.curves.size(); ++k) {
-      const Figure::Curve& c = panel.curves[k];
-      if (!can_be_drawn(c, figure_.logarithmic, panel.logarithmic)) continue;
-      curves += curves.empty() ? "plot " : ", \\\n     ";
-      curves += fmt::format("data index {} using 1:2 title {} with ", block_++, string_of(c.name));
-      // after the seventh curve the colours begin again with broken lines
-      curves += c.points ? fmt::format("points pointtype {} pointsize 0.8 linecolor '{}'", marks[k % marks.size()],
-                                       colours[k % colours.size()])
-                         : fmt::format("lines linewidth 1.5 dashtype {} linecolor '{}'", 1 + k / colours.size() % 4,
-                                       colours[k % colours.size()]);
+    std::size_t k = 0;  // of the curves with colours
+    for (const Figure::Curve& c : panel.curves) {
+      const bool coloured = c.style != Figure::Style::guide && c.style != Figure::Style::background;
+      if (can_be_drawn(c, figure_.logarithmic, panel.logarithmic))
+        curves += fmt::format("{}data index {} using 1:2 title {} with {}", curves.empty() ? "plot " : ", \\\n     ",
+                              block_++, string_of(c.name), appearance(c.style, k));
+      if (coloured) ++k;
     }
+    if (curves.empty()) curves = "plot NaN notitle";
     out_ += curves + "\n";
     if (i == 0 && !figure_.title.empty()) out_ += "unset label 1\n";
+    if (i == 0 && !figure_.subtitle.empty()) out_ += "unset label 2\n";
+  }
+
+  /// What follows "with" for coloured curve number k; after the seventh the colours begin again with broken lines.
+  static std::string appearance(Figure::Style style, std::size_t k) {
+    const char* const colour = colours[k % colours.size()];
+    const int mark = marks[k % marks.size()];
+    switch (style) {
+      case Figure::Style::points:
+        return fmt::format("points pointtype {} pointsize 0.8 linecolor '{}'", mark, colour);
+      case Figure::Style::line_and_points:
+        return fmt::format("linespoints linewidth 1.5 dashtype {} pointtype {} pointsize 0.7 linecolor '{}'",
+                           1 + k / colours.size() % 4, mark, colour);
+      case Figure::Style::guide:
+        return "lines linewidth 1.2 dashtype 2 linecolor '#888888'";
+      case Figure::Style::background:
+        return "lines linewidth 4 linecolor '#bbbbbb'";
+      case Figure::Style::line:
+        break;
+    }
+    return fmt::format("lines linewidth 1.5 dashtype {} linecolor '{}'", 1 + k / colours.size() % 4, colour);
   }
 
   const Figure& figure_;
@@ -292,9 +340,9 @@ std::pair<std::string, int> run_gnuplot(const fs::path& folder, const std::strin
   close(ends[1]);
   if (failed != 0) {
     close(ends[0]);
-    throw FileError(failed == ENOENT || failed == EACCES || failed == ENOTDIR
-                        ? std::string("pictures need the program gnuplot, which is not there (Debian: gnuplot-nox)")
-                        : std::string("cannot start gnuplot: ") + std::strerror(failed));
+    throw PictureError(failed == ENOENT || failed == EACCES || failed == ENOTDIR
+                           ? std::string("pictures need the program gnuplot, which is not there (Debian: gnuplot-nox)")
+                           : std::string("cannot start gnuplot: ") + std::strerror(failed));
   }
   std::string printed;
   std::array<char, 4096> buffer{};
@@ -385,8 +433,8 @@ void draw(const Figure& figure, const fs::path& picture) {
   const auto [printed, status] = run_gnuplot(folder, script_beside(picture).filename().string());
   if (status == 0 && fs::exists(picture, error)) return;
   const std::string reason = printable(printed.substr(0, 2000), 1000);
-  throw FileError("gnuplot did not draw " + picture.string() + (reason.empty() ? "" : ": " + reason) +
-                  " (its script: " + script_beside(picture).string() + ")");
+  throw PictureError("gnuplot did not draw " + picture.string() + (reason.empty() ? "" : ": " + reason) +
+                     " (its script: " + script_beside(picture).string() + ")");
 }
 
 std::string inline_svg(const Figure& figure, const std::string& prefix) {

@@ -14,25 +14,39 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/errors.hpp"
+
 namespace carom {
 
 struct Figure {
+  /// How a curve is drawn; a guide is a broken grey line, a background a wide grey one.
+  enum class Style { line, points, line_and_points, guide, background };
   struct Curve {
     std::string name;          ///< for the legend
     std::vector<double> x, y;  ///< a value that is not finite interrupts the line
-    bool points = false;       ///< marks instead of a line
+    Style style = Style::line;
   };
+  using Range = std::optional<std::pair<double, double>>;
   struct Panel {
     std::string label;  ///< of the vertical axis
     std::vector<Curve> curves;
     /// Names of the heights 0, 1, 2 ... of a vertical axis without numbers; empty: the axis has numbers.
     std::vector<std::string> rows;
     bool logarithmic = false;  ///< the vertical axis
+    Range range;               ///< of the vertical axis; empty: that of all points
+    bool tall = false;         ///< for a picture of few panels
   };
-  std::string title, x_label;
-  bool logarithmic = false;                        ///< the horizontal axis
-  std::optional<std::pair<double, double>> range;  ///< of the horizontal axis; empty: that of all points
+  std::string title, subtitle, x_label;
+  bool logarithmic = false;  ///< the horizontal axis
+  Range range;               ///< of the horizontal axis; empty: that of all points
+  /// Names of the places 0, 1, 2 ... of a horizontal axis without numbers; empty: the axis has numbers.
+  std::vector<std::string> places;
   std::vector<Panel> panels;
+};
+
+/// Gnuplot is missing, or did not draw. Script and data are written all the same.
+struct PictureError : FileError {
+  using FileError::FileError;
 };
 
 /// The endings of pictures: ".svg", ".pdf", ".png".
@@ -46,8 +60,9 @@ std::filesystem::path data_beside(const std::filesystem::path& picture);
 bool can_be_drawn(const Figure::Curve& curve, bool logarithmic_x, bool logarithmic_y);
 
 /// Writes script and data and lets gnuplot draw the picture. Curves of very many points are drawn by the extremes of
-/// short spans. Throws FileError if a file cannot be written, if gnuplot is missing or if it fails. Precondition: the
-/// ending is one of picture_endings(), and the name has no control character.
+/// short spans. A panel without points has empty axes. Throws FileError if a file cannot be written, and PictureError
+/// if gnuplot is missing or fails. Precondition: the ending is one of picture_endings(), and the name has no control
+/// character.
 void draw(const Figure& figure, const std::filesystem::path& picture);
 
 /// The picture as an element <svg> for a page; `prefix` makes its identifiers differ from those of other pictures.

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/errors.hpp"
 #include "io/studies/gnuplot.hpp"
-#include "io/studies/plot_svg.hpp"
 #include "io/studies/run_figures.hpp"
 
 namespace carom {
@@ -33,8 +31,15 @@ pre { background: #f6f6f6; padding: 0.8rem; overflow-x: auto; font-size: 13px; }
 .muted { color: #666; }
 )";
 
+/// Text of an element.
+std::string without_markup(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  return out;
+}
+
 /// Text of a page, without control characters.
-std::string escaped(const std::string& text) { return svg_escaped(printable(text, 4000)); }
+std::string escaped(const std::string& text) { return without_markup(printable(text, 4000)); }
 
 /// A value of a JSON document as text: the number, the word.
 std::string text_of(const json& value) {
@@ -209,7 +214,7 @@ class Page {
       for (const auto& entry : integrator.items()) row("integrator, " + entry.key(), text_of(entry.value()));
     // the text keeps its lines; JSON has no control characters
     out_ += "</table>\n<details><summary>run.json, with which carom run repeats the run</summary>\n<pre>" +
-            svg_escaped(run_.model.dump(2, ' ', false, json::error_handler_t::replace)) + "</pre>\n</details>\n";
+            without_markup(run_.model.dump(2, ' ', false, json::error_handler_t::replace)) + "</pre>\n</details>\n";
   }
 
   const Results& run_;
@@ -232,7 +237,7 @@ std::vector<ReportPicture> report_pictures(const Results& run) {
     }
     out.push_back(std::move(picture));
   };
-  FigureRequest probes, energy, events;
+  FigureRequest probes, energy, events, iterations;
   probes.probes = probe_names({run});
   const std::size_t count = probes.probes.size();
   probes.probes.resize(std::min(most_probes, count));
@@ -241,6 +246,8 @@ std::vector<ReportPicture> report_pictures(const Results& run) {
     out.back().notes.push_back(fmt::format("The first {} of {} probes; carom plot draws others.", most_probes, count));
   energy.energy = true;
   if (run.energy) add("Energy", energy);
+  iterations.iterations = true;
+  if (run.iterations) add("Iterations", iterations);
   events.events = true;
   if (run.events) add("Contacts over time", events);
   return out;

@@ -117,6 +117,7 @@ Results read_results(const fs::path& directory) {
   };
   out.probes = table("probes.csv");
   out.energy = table("energy.csv");
+  out.iterations = table("iterations.csv");
   out.events = table("events.csv", {"event", "contact"});
   out.summary = read_json_file(directory / "summary.json");
   out.model = read_json_file(directory / "run.json");

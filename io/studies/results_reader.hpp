@@ -27,7 +27,7 @@ ResultsTable read_table(const std::filesystem::path& file, const std::vector<std
 
 struct Results {
   std::filesystem::path directory;
-  std::optional<ResultsTable> probes, energy, events;
+  std::optional<ResultsTable> probes, energy, events, iterations;
   nlohmann::json summary, model;  ///< summary.json and run.json; null without
 
   /// Name of the directory.

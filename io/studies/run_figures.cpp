@@ -37,6 +37,7 @@ class Builder {
     if (request_.window) figure_.range = {request_.window->from, request_.window->to};
     for (const std::string& probe : request_.probes) add_probe(probe);
     if (request_.energy) add_energy();
+    if (request_.iterations) add_iterations();
     if (request_.events) add_events();
     if (request_.events && !request_.window && !request_.logarithmic_x) show_whole_runs();
     return std::move(figure_);
@@ -140,14 +141,14 @@ class Builder {
     add(std::move(panel), word);
   }
 
-  void add_table(const std::string& what, const std::string& label,
+  void add_table(const std::string& what, const std::string& label, std::optional<ResultsTable> Results::*which,
                  const std::function<bool(const std::string&)>& wanted) {
     Figure::Panel panel;
     panel.label = label;
     panel.logarithmic = request_.logarithmic_y;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
-      if (!runs_[r].energy) continue;
-      const ResultsTable& table = *runs_[r].energy;
+      if (!(runs_[r].*which)) continue;
+      const ResultsTable& table = *(runs_[r].*which);
       for (std::size_t i = 1; i < table.names.size(); ++i) {
         if (!wanted(table.names[i])) continue;
         // work that is never done is left out
@@ -172,8 +173,24 @@ class Builder {
     const auto is_energy = [](const std::string& name) {
       return name == "kinetic" || name == "elastic" || name == "potential" || name == "total";
     };
-    add_table("the energies", "energy", is_energy);
-    add_table("the work", "work since the start", [&](const std::string& name) { return !is_energy(name); });
+    add_table("the energies", "energy", &Results::energy, is_energy);
+    add_table("the work", "work since the start", &Results::energy,
+              [&](const std::string& name) { return !is_energy(name); });
+  }
+
+  void add_iterations() {
+    bool any = false;
+    for (std::size_t r = 0; r < runs_.size(); ++r) {
+      any = any || runs_[r].iterations;
+      if (!runs_[r].iterations) notes_.push_back(labels_[r] + " has no iterations.csv");
+    }
+    if (!any) throw StudyError("--iterations: no run has iterations.csv");
+    add_table("the iterations", "iterations per step, mean", &Results::iterations,
+              [](const std::string& name) { return name.ends_with(".mean"); });
+    add_table("the iterations", "iterations per step, largest", &Results::iterations,
+              [](const std::string& name) { return name.ends_with(".max"); });
+    add_table("the rejected trials", "rejected trials", &Results::iterations,
+              [](const std::string& name) { return name == "rejected"; });
   }
 
   void add_events() {
@@ -203,7 +220,7 @@ class Builder {
         const std::string kind = label_of(r, table.texts[*event][i]);
         auto curve = std::find_if(curves.begin(), curves.end(), [&](const Figure::Curve& c) { return c.name == kind; });
         if (curve == curves.end()) {
-          curves.push_back({kind, {}, {}, true});
+          curves.push_back({kind, {}, {}, Figure::Style::points});
           curve = curves.end() - 1;
         }
         curve->x.push_back(t);

@@ -14,6 +14,7 @@ namespace carom {
 struct FigureRequest {
   std::vector<std::string> probes;                    ///< probes or their columns, "tip" or "tip.z": a panel each
   bool energy = false;                                ///< the energies, and the work that changes them
+  bool iterations = false;                            ///< per step, of the sub-problems
   bool events = false;                                ///< impacts and releases, a row for each contact
   std::optional<TimeWindow> window;                   ///< only this time
   bool logarithmic_x = false, logarithmic_y = false;  ///< the axis of time, those of values

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "io/model/model_spec.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/schema/spec.hpp"
@@ -118,7 +119,8 @@ std::vector<std::string> places_of_key(const spec::Node& node, const std::string
   return places;
 }
 
-std::string pointer_of_key(const std::string& key, const std::string& option, const ModelDocument& document) {
+std::string pointer_of_key(const std::string& key, const std::string& option, const ModelDocument& document,
+                           bool parameters) {
   if (key.starts_with('/')) return key;
   const json& model = document.resolved();
   std::vector<std::string> names, pointers;
@@ -132,7 +134,7 @@ std::string pointer_of_key(const std::string& key, const std::string& option, co
   const bool is_parameter = root.is_object() && root.contains("parameters") && root["parameters"].is_object() &&
                             root["parameters"].contains(key);
   if (is_parameter) pointers.push_back(parameter);
-  if (pointers.size() == 1 && !is_parameter) return pointers[0];
+  if (pointers.size() == 1 && (parameters || !is_parameter)) return pointers[0];
   if (pointers.size() == 1)
     throw StudyError(fmt::format("{}: {} is a parameter of the model: expected --parameter {}=..., or {}=...", option,
                                  in_quotes(key), key, parameter));
@@ -141,10 +143,38 @@ std::string pointer_of_key(const std::string& key, const std::string& option, co
                                  spec::in_words(pointers, "or")));
   if (key == "type")
     throw StudyError(option + ": methods are compared by another command: carom compare --integrators");
+  if (parameters && root.is_object() && root.contains("parameters") && root["parameters"].is_object())
+    for (const auto& entry : root["parameters"].items()) names.push_back(entry.key());
   throw StudyError(
-      fmt::format("{}: no key {} in the integrator section (elsewhere a key is named by its pointer, as in "
+      fmt::format("{}: no {} {} in the integrator section (elsewhere a key is named by its pointer, as in "
                   "/bodies/0/elements){}",
-                  option, in_quotes(key), spec::suggestion(key, names)));
+                  option, parameters ? "parameter, and no key" : "key", in_quotes(key), spec::suggestion(key, names)));
+}
+
+std::string unit_of_key(const std::string& pointer, const ModelDocument& document) {
+  const spec::Node* node = &model_spec();
+  const json* value = &document.resolved();
+  const json none;
+  for (const std::string& part : split_words(pointer.substr(1), '/')) {
+    if (!node->item.empty()) {
+      node = &node->item[0];
+      const auto index = number_of(part);
+      value = value->is_array() && index && *index >= 0 && *index < static_cast<double>(value->size())
+                  ? &(*value)[static_cast<std::size_t>(*index)]
+                  : &none;
+      continue;
+    }
+    const spec::Key* key = node->find(part);
+    if (key == nullptr && value->is_object() && value->contains("type") && (*value)["type"].is_string()) {
+      const spec::Variant* variant = node->find_variant((*value)["type"].get<std::string>());
+      if (variant != nullptr) key = variant->object.find(part);
+    }
+    if (key == nullptr) return {};
+    node = &key->value;
+    value = value->is_object() && value->contains(part) ? &(*value)[part] : &none;
+  }
+  while (!node->item.empty()) node = &node->item[0];
+  return spec::unit_of(node->what);
 }
 
 }  // namespace carom

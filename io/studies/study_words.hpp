@@ -55,6 +55,11 @@ std::vector<std::string> places_of_key(const spec::Node& node, const std::string
 
 /// The pointer of a key that is given as a pointer, or by its bare name in the integrator section of the model, at any
 /// depth: "force_corrections", "max_iterations". Throws StudyError if the name is unknown, or stands for several keys.
-std::string pointer_of_key(const std::string& key, const std::string& option, const ModelDocument& document);
+/// `parameters`: whether a bare name may also be that of a parameter.
+std::string pointer_of_key(const std::string& key, const std::string& option, const ModelDocument& document,
+                           bool parameters = false);
+
+/// The SI unit of the value at a pointer of the model, by its declaration; empty without one.
+std::string unit_of_key(const std::string& pointer, const ModelDocument& document);
 
 }  // namespace carom

@@ -181,11 +181,13 @@ TEST_CASE("compare: with several steps a study of a smooth motion shows order tw
   CHECK(std::count(latex.begin(), latex.end(), '{') == std::count(latex.begin(), latex.end(), '}'));
   for (const char* picture : {"errors.svg", "work.svg", "probes.svg"}) {
     const std::string svg = read(results / picture);
-    CHECK(svg.starts_with("<svg "));
-    CHECK(svg.ends_with("</svg>\n"));
+    CHECK(svg.find("<svg ") != std::string::npos);
+    CHECK(svg.find("</svg>") != std::string::npos);
+    CHECK(fs::exists(results / (std::string(picture) + ".gp")));
+    CHECK(fs::exists(results / (std::string(picture) + ".dat")));
   }
   const std::string probes = read(results / "probes.svg");
-  for (const char* name : {">reference<", ">DS, step 2e-3<", ">MJ, step 2e-3<", ">x.z<"})
+  for (const char* name : {"reference<", "DS, step 2e-3<", "MJ, step 2e-3<", "x.z<"})
     CHECK(probes.find(name) != std::string::npos);
   CHECK(read(results / "errors.svg").find("DS, order 2.0") != std::string::npos);
 }
@@ -318,7 +320,7 @@ TEST_CASE("converge: words and booleans vary too, against a run with another key
   CHECK(errors[1]["mean"] != errors[0]["mean"]);
   CHECK(errors[1]["order"]["mean"].is_null());
   CHECK(read(directory / "study/convergence.csv").find("\nconsistent,") != std::string::npos);
-  CHECK(read(directory / "study/convergence.svg").find(">shifted</text>") != std::string::npos);
+  CHECK(read(directory / "study/convergence.svg").find("shifted") != std::string::npos);
   // the last word is the reference
   run_carom(directory, {"converge", "model.json", "--vary", "force_corrections=true,false", "-o", "study", "-q"});
   CHECK(read_json(directory / "study/convergence.json")["runs"].size() == 1);

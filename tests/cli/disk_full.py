@@ -126,8 +126,9 @@ def limited_files(program, scratch, reference):
 
 def full_devices(program, scratch):
     target = scratch / "full"
-    for name in ["probes.csv", "events.csv", "energy.csv", "run.json.tmp", "summary.json.tmp", "bead_chain.pvd.tmp",
-                 "status.json.tmp", "vtu/bead_chain_000003.vtu.tmp", "checkpoint/000000000040.cbor.tmp"]:  # fmt: skip
+    for name in ["probes.csv", "events.csv", "energy.csv", "iterations.csv", "view.py.tmp", "run.json.tmp",
+                 "summary.json.tmp", "bead_chain.pvd.tmp", "status.json.tmp", "vtu/bead_chain_000003.vtu.tmp",
+                 "checkpoint/000000000040.cbor.tmp"]:  # fmt: skip
         shutil.rmtree(target, ignore_errors=True)
         (target / name).parent.mkdir(parents=True)
         if not full_device(target / name):

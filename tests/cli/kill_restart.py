@@ -20,7 +20,7 @@ import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-TABLES = ["probes.csv", "events.csv", "energy.csv"]
+TABLES = ["probes.csv", "events.csv", "energy.csv", "iterations.csv"]
 # Keys of summary.json that a restart must not change; times and the number of solves may change.
 SUMMARY = ["status", "steps", "substeps", "time", "iterations", "subdivided_steps", "rejected_steps", "residuals",
            "max_penetration", "impacts", "redundant_steps", "energy", "scales"]  # fmt: skip
@@ -158,7 +158,7 @@ class Files:
             data = path.read_bytes()
             try:
                 self.check_file(path, data)
-            except (ValueError, ET.ParseError) as error:
+            except (ValueError, SyntaxError, ET.ParseError) as error:
                 raise Failure(f"{path}: {error}") from error
             self.seen[path] = stamp
             self.count += 1
@@ -176,6 +176,8 @@ class Files:
             check_grid(path, data)
         elif path.suffix == ".cbor":
             check_checkpoint(path, data)
+        elif path.name == "view.py":
+            compile(data, path, "exec")
         elif path.name != ".carom.lock":
             raise Failure(f"{path}: what is that?")
 

@@ -271,3 +271,33 @@ TEST_CASE("report: a failed run shows why; without gnuplot the page has notes in
   CHECK(ending.code == 2);
   CHECK(contains(ending.err, "expected a name that ends in .html, got \"page.txt\""));
 }
+
+TEST_CASE("studies: without gnuplot they are complete but for the picture, whose script and numbers are there") {
+  const TemporaryDirectory directory;
+  write(directory / "model.json", ball().dump());
+  const std::vector<std::pair<Words, Words>> studies = {
+      {{"converge", "model.json", "--steps", "8e-3,4e-3", "--window", "0,0.4", "-o", "study"}, {"convergence"}},
+      {{"compare", "model.json", "--integrators", "nsga_decoupled,moreau_jean", "-o", "study"},
+       {"errors", "work", "probes"}}};
+  for (const auto& [words, pictures] : studies) {
+    CAPTURE(words[0]);
+    const Outcome with = run_carom(directory, words);
+    CHECK(with.code == 0);
+    CHECK_FALSE(contains(with.err, "note: no picture"));
+    for (const std::string& name : pictures)
+      CHECK(contains(read(directory.path() / "study" / (name + ".svg")), "<svg"));
+    const SearchPath nowhere("/nowhere");
+    const Outcome without = run_carom(directory, words);
+    CHECK(without.code == 0);
+    for (const std::string& name : pictures) {
+      CAPTURE(name);
+      CHECK(contains(without.err, "note: no picture " + name +
+                                      ".svg: pictures need the program gnuplot, which is not there (Debian: "
+                                      "gnuplot-nox); its script is " +
+                                      name + ".svg.gp\n"));
+      CHECK_FALSE(fs::exists(directory.path() / "study" / (name + ".svg")));
+      CHECK(fs::exists(directory.path() / "study" / (name + ".svg.gp")));
+      CHECK(fs::exists(directory.path() / "study" / (name + ".svg.dat")));
+    }
+  }
+}

@@ -321,7 +321,7 @@ class Tables(unittest.TestCase):
         cls.results = carom.run(BRICK, output=cls.folder / "brick", program=PROGRAM)
 
     def test_columns_have_the_bits_of_the_files(self):
-        for name in ("probes", "energy", "events"):
+        for name in ("probes", "energy", "events", "iterations"):
             table = getattr(self.results, name)
             with (self.results.directory / f"{name}.csv").open(newline="") as stream:
                 rows = list(csv.reader(stream))
@@ -426,6 +426,29 @@ class Tables(unittest.TestCase):
             check=True,
         )
         self.assertRegex(done.stdout, r"completed 1 \d+\nan array needs the Python package numpy")
+
+
+class Sweeps(Case):
+    def test_the_table_has_numbers_units_and_failures(self):
+        command = [PROGRAM, "sweep", BRICK, "--vary", "/integrator/duration=0.05,0.1,-1", "--vary",
+                   "/integrator/type=nsga_decoupled,nonsense", "--result", "x.z:last", "--result", "steps", "-q"]  # fmt: skip
+        subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
+        sweep = carom.Sweep(self.folder / "results" / "brick-sweep")
+        table = sweep.table
+        self.assertEqual(table["point"].tolist(), [1, 2, 3, 4, 5, 6])
+        self.assertEqual(table["exit_code"].tolist(), [0, 3, 0, 3, 3, 3])
+        self.assertEqual(table["/integrator/duration"].tolist(), [0.05, 0.05, 0.1, 0.1, -1, -1])
+        self.assertEqual(table["/integrator/type"][1], "nonsense")
+        self.assertEqual(np.isnan(table["x.z:last"]).tolist(), [False, True, False, True, True, True])
+        self.assertEqual(sweep.units, {"/integrator/duration": "s", "x.z:last": "m"})
+        self.assertIn("expected a time >= 0", table["reason"][4])
+        run = sweep.point(3)
+        self.assertEqual(run.probes["x.z"][-1], table["x.z:last"][2])
+        self.assertEqual(run.summary["steps"], table["steps"][2])
+        with self.assertRaisesRegex(carom.ResultsError, "no point 7"):
+            sweep.point(7)
+        with self.assertRaisesRegex(carom.ResultsError, "no sweep.json"):
+            carom.Sweep(self.folder)
 
 
 class FramesOfSeries(unittest.TestCase):

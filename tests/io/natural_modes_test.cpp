@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/mechanics/sparse_modes.hpp"
 #include "io/results/prepared_run.hpp"
 
 using namespace carom;
@@ -269,4 +270,119 @@ TEST_CASE("natural modes: circulatory forces are reported, those with a potentia
   CHECK(sound.asymmetry < 1e-14);
   CHECK(omegas(sound)[0] == doctest::Approx(1).epsilon(1e-12));
   CHECK(omegas(sound)[1] == doctest::Approx(std::sqrt(3.0)).epsilon(1e-12));
+}
+
+// ---- sparse matrices
+
+TEST_CASE("natural modes: sparse matrices find what dense ones find, with joints, free bodies and equal frequencies") {
+  // a square section: every bending frequency twice; three beams beside each other: everything three times
+  const auto beams = [](int elements, const std::string& fixed, const std::string& more) {
+    std::string out =
+        R"("materials": [{"name": "m", "type": "linear_elastic", "young": 2e11, "poisson": 0.3, "density": 8000}],
+           "sections": [{"name": "s", "type": "rectangle", "width": 0.02, "height": 0.02}], "bodies": [)";
+    for (int i = 0; i < 3; ++i)
+      out += std::string(i > 0 ? "," : "") + R"({"name": "b)" + std::to_string(i) +
+             R"(", "type": "beam", "material": "m", "section": "s", "from": [0, )" + std::to_string(i) +
+             R"(, 0], "to": [1, )" + std::to_string(i) + R"(, 0], "elements": )" + std::to_string(elements) + fixed +
+             "}";
+    return out + "]" + more;
+  };
+  const std::string clamp = R"(, "fixed": [{"on": "start"}])";
+  const std::string hinges = R"(, "joints": [
+    {"name": "j0", "type": "revolute", "of": ["ground", "b0.start"], "axis": [0, 0, 1]},
+    {"name": "j1", "type": "fixed", "of": ["ground", "b1.start"]},
+    {"name": "j2", "type": "spherical", "of": ["ground", "b2.start"]}])";
+  struct Case {
+    std::string fixed, more;
+    int free_motions;
+  };
+  for (const Case& c : {Case{clamp, "", 0}, Case{"", "", 18}, Case{"", hinges, 4}}) {
+    CAPTURE(c.more);
+    CAPTURE(c.fixed);
+    const auto model = build(beams(24, c.fixed, c.more));
+    const System& system = model->system;
+    REQUIRE(system.size() <= NaturalModes::most_equations);
+    const NaturalModes dense = natural_modes(system, model->state.q, 0, 12);
+    const NaturalModes sparse = sparse_modes(system, model->state.q, 0, 12);
+    CHECK(sparse.left_out.empty());
+    CHECK(dense.free_motions == c.free_motions);
+    CHECK(sparse.free_motions == c.free_motions);
+    CHECK(sparse.motions == dense.motions);
+    CHECK(sparse.imbalance == doctest::Approx(dense.imbalance));
+    REQUIRE(sparse.modes.size() == 12);
+    for (std::size_t i = 0; i < 12; ++i) {
+      CAPTURE(i);
+      CHECK(sparse.modes[i].omega_squared == doctest::Approx(dense.modes[i].omega_squared).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("natural modes: a pendulum of many rods about its upright position grows as with dense matrices") {
+  // n rods on hinges: with the start above the hinge all motions grow
+  const auto rods = [](int n) {
+    std::string bodies, joints;
+    for (int i = 0; i < n; ++i) {
+      const std::string name = "r" + std::to_string(i), comma = i > 0 ? "," : "";
+      bodies += comma + R"({"name": ")" + name + R"(", "type": "rigid", "mass": 2, "inertia": [0.2, 0.2, 0.01],
+        "position": [0, 0, )" +
+                std::to_string(i + 0.5) + R"(], "points": [{"name": "a", "at": [0, 0, -0.5]},
+        {"name": "b", "at": [0, 0, 0.5]}]})";
+      joints += comma + R"({"name": "j)" + std::to_string(i) + R"(", "type": "revolute", "of": [")" +
+                (i == 0 ? std::string("ground") : "r" + std::to_string(i - 1) + ".b") + R"(", ")" + name +
+                R"(.a"], "axis": [0, 1, 0]})";
+    }
+    return R"("gravity": [0, 0, -10], "bodies": [)" + bodies + R"(], "joints": [)" + joints + "]";
+  };
+  const auto model = build(rods(90));
+  REQUIRE(model->system.size() == 540);
+  const NaturalModes dense = natural_modes(model->system, model->state.q, 0, 2);
+  const NaturalModes sparse = sparse_modes(model->system, model->state.q, 0, 2);
+  INFO(sparse.left_out);
+  REQUIRE(sparse.modes.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(sparse.modes[i].omega_squared < 0);
+    CHECK(sparse.modes[i].omega_squared == doctest::Approx(dense.modes[i].omega_squared).epsilon(1e-7));
+  }
+}
+
+TEST_CASE("natural modes: beams of many elements approach Euler's and Bernoulli's frequencies further") {
+  // clamped at both ends; 300 elements have 1794 equations. What is left is the shear and the inertia of sections.
+  const NaturalModes modes = modes_of(beam(300, R"(, "fixed": [{"on": "start"}, {"on": "end"}])"), 6);
+  const std::vector<double> omega = omegas(modes);
+  CHECK(modes.free_motions == 0);
+  const double betas[] = {4.7300407448627040, 7.8532046240958376, 10.995607838001671};
+  std::vector<double> expected;
+  for (const double beta : betas)
+    for (const double thickness : {width, height}) expected.push_back(bending(beta, thickness));
+  std::ranges::sort(expected);
+  for (std::size_t i = 0; i < 5; ++i) {
+    CAPTURE(i);
+    CHECK(omega[i] == doctest::Approx(expected[i]).epsilon(2e-3));
+    CHECK(omega[i] < expected[i] * (1 + 1e-4));
+  }
+}
+
+TEST_CASE("natural modes: a clamped plate of solids vibrates as Kirchhoff's plate") {
+  // a square plate clamped all around, a/t = 50, nu = 0.3: omega = lambda sqrt(D/(rho t))/a^2 with 35.99, 73.39 twice,
+  // 108.2 (A. W. Leissa, Vibration of plates, 1969, table 4.24); D = E t^3/(12 (1 - nu^2))
+  const auto plate = [](int n) {
+    return modes_of(
+        R"("materials": [{"name": "m", "type": "linear_elastic", "young": 1e7, "poisson": 0.3, "density": 1000}],
+           "bodies": [{"name": "p", "type": "solid", "material": "m", "locking": "incompatible_modes",
+             "mesh": {"type": "box", "size": [1, 1, 0.02], "divisions": [)" +
+            std::to_string(n) + ", " + std::to_string(n) + R"(, 1]},
+             "fixed": [{"on": "left"}, {"on": "right"}, {"on": "front"}, {"on": "back"}]}])",
+        4);
+  };
+  const double t = 0.02, D = 1e7 * t * t * t / (12 * (1 - 0.09)), unit = std::sqrt(D / (1000 * t));
+  const std::vector<double> coarse = omegas(plate(12)), fine = omegas(plate(24));
+  const double lambda[] = {35.99, 73.39, 73.39, 108.22};
+  REQUIRE(fine.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    const double error_coarse = coarse[i] / (lambda[i] * unit) - 1, error = fine[i] / (lambda[i] * unit) - 1;
+    CHECK(std::abs(error) < 0.02);
+    CHECK(std::abs(error) < 0.4 * std::abs(error_coarse));
+  }
+  CHECK(fine[1] == doctest::Approx(fine[2]).epsilon(1e-8));
 }

@@ -13,7 +13,7 @@
 #include "io/model/types/registry.hpp"
 #include "io/studies/bibliography.hpp"
 #include "io/studies/comparison.hpp"
-#include "io/studies/plot_svg.hpp"
+#include "io/studies/error_figure.hpp"
 #include "io/studies/report_table.hpp"
 
 using namespace carom;
@@ -281,17 +281,40 @@ TEST_CASE("bibliography: every key that a type names has an entry, and every ent
   CHECK(bibtex_of({"k", "misc", {{"author", "A"}, {"note", "N"}}}) == "@misc{k,\n  author = {A},\n  note = {N}\n}\n");
 }
 
-TEST_CASE("pictures: curves of very many points keep their extremes, names are escaped") {
-  CurvePlot plot;
-  plot.names = {"a<b"};
-  plot.panels.push_back({"y", {{}}});
-  for (int i = 0; i < 100000; ++i) {
-    plot.panels[0].curves[0].x.push_back(i);
-    plot.panels[0].curves[0].y.push_back(i == 54321 ? 7 : 0);
+TEST_CASE("pictures: lines of whole orders lie below all points and have their slopes") {
+  // errors h^2 and 5 h^1.2 over the step
+  std::vector<ErrorCurve> curves = {{"a", {}, {}, 2.04}, {"b", {}, {}, 1.2}, {"zero", {}, {}, std::nullopt}};
+  for (const double h : {1e-2, 1e-3, 1e-4}) {
+    for (ErrorCurve& c : curves) c.x.push_back(h);
+    curves[0].y.push_back(h * h);
+    curves[1].y.push_back(5 * std::pow(h, 1.2));
+    curves[2].y.push_back(0);
   }
-  const std::string svg = svg_text(plot);
-  CHECK(svg.size() < 60000);
-  CHECK(svg.find("a&lt;b") != std::string::npos);
-  // the axis of y goes from 264 up to 74, with margins of 6 %: the spike is at 74 + 190 0.06/1.12
-  CHECK(svg.find(" 84.2L") != std::string::npos);
+  for (const bool rises : {true, false}) {
+    CAPTURE(rises);
+    if (!rises)
+      for (ErrorCurve& c : curves)
+        for (double& x : c.x) x = 1 / x;
+    Figure figure;
+    figure.panels.push_back(error_panel("errors", curves, rises));
+    const std::vector<Figure::Curve>& drawn = figure.panels[0].curves;
+    REQUIRE(drawn.size() == 5);
+    CHECK(drawn[0].name == "a, order 2.04");
+    CHECK(drawn[2].x.empty());
+    CHECK(drawn[3].name == "order 1");
+    CHECK(drawn[4].name == "order 2");
+    for (std::size_t k = 3; k < 5; ++k) {
+      const Figure::Curve& line = drawn[k];
+      CHECK(line.style == Figure::Style::guide);
+      const double slope = std::log(line.y[1] / line.y[0]) / std::log(line.x[1] / line.x[0]);
+      CHECK(slope == doctest::Approx((rises ? 1.0 : -1.0) * static_cast<double>(k - 2)));
+      for (std::size_t c = 0; c < 2; ++c)
+        for (std::size_t i = 0; i < drawn[c].x.size(); ++i)
+          CHECK(line.y[0] * std::pow(drawn[c].x[i] / line.x[0], slope) < drawn[c].y[i]);
+    }
+    set_decades(figure);
+    CHECK(figure.range->first < (rises ? 1e-4 : 1e2));
+    CHECK(figure.range->second > (rises ? 1e-2 : 1e4));
+    CHECK(figure.panels[0].range->first < 1e-8);
+  }
 }

@@ -25,6 +25,7 @@ from .errors import (
 from .frames import Frame, Frames
 from .program import check, find_program, run
 from .results import Results
+from .sweep import Sweep
 
 __all__ = [
     "CaromError",
@@ -41,6 +42,7 @@ __all__ = [
     "ProgramNotFound",
     "Results",
     "ResultsError",
+    "Sweep",
     "check",
     "find_program",
     "run",

@@ -69,10 +69,15 @@ class Results:
         """events.csv: a row for each impact and release; ``event`` and ``contact`` are text, ``step`` is an integer."""
         return read_table(self._path("events.csv"), text=("event", "contact"), integer=("step",))
 
+    @cached_property
+    def iterations(self) -> numpy.ndarray[Any, Any]:
+        """iterations.csv: steps, rejected trials, and iterations of the sub-problems: ``smooth.mean``, ``smooth.max``."""
+        return read_table(self._path("iterations.csv"))
+
     def dataframe(self, table: str) -> pandas.DataFrame:
-        """The table "probes", "energy" or "events" as a DataFrame of pandas."""
-        if table not in ("probes", "energy", "events"):
-            raise ValueError(f'expected "probes", "energy" or "events", got {table!r}')
+        """The table "probes", "energy", "events" or "iterations" as a DataFrame of pandas."""
+        if table not in ("probes", "energy", "events", "iterations"):
+            raise ValueError(f'expected "probes", "energy", "events" or "iterations", got {table!r}')
         return need("pandas", "a DataFrame").DataFrame(getattr(self, table))
 
     @cached_property
