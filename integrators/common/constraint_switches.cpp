@@ -107,13 +107,14 @@ bool ConstraintSwitches::set(In q, In v, double t, double E, StepReport& report)
   return true;
 }
 
-bool ConstraintSwitches::holds(In q, double t, StepReport& report) const {
+bool ConstraintSwitches::holds(const StepScales& scales, In q, StepReport& report) const {
   for (const Switch& s : switches_) {
     if (s.next < 0) continue;
-    const ConstraintInput in = input(s, q, {}, t);
-    if (const double z = s.block->condition(s.mode, in); !(z < 0))
+    const ConstraintInput in = input(s, q, {}, scales.t);
+    if (const double z = s.block->condition(s.mode, in); !(z < 0) && !s.block->holds_surface())
       return refuse(report, 1, names(s) + ": the new constraints lead back in front of the surface, z = " + number(z));
-    if (const double z = s.block->condition(s.next, in); !(z > 0))
+    if (const double z = s.block->condition(s.next, in);
+        !(z > -s.block->margin(s.mode, s.next, in, scales.model.length)))
       return refuse(report, 1, names(s) + ": the new mode does not hold behind the surface, z = " + number(z));
   }
   return true;
@@ -121,7 +122,7 @@ bool ConstraintSwitches::holds(In q, double t, StepReport& report) const {
 
 bool ConstraintSwitches::crosses(In q, In v, double t, StepReport& report) const {
   for (const Switch& s : switches_) {
-    if (s.next < 0) continue;
+    if (s.next < 0 || s.block->holds_surface()) continue;
     const double rate = s.block->crossing_rate(s.mode, input(s, q, v, t));
     if (rate > 0) continue;
     const double c = s.block->cosine();

@@ -13,6 +13,7 @@
 // halves it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/base/index.hpp"
@@ -31,13 +32,21 @@ class ConstraintSwitches {
   bool present() const { return !switches_.empty(); }
   /// The modes of the blocks become those of the state.
   void initialise(State& state) const;
+  /// Calls visit(name of the body, fault) for bodies with SwitchingBlock::find_fault at a state.
+  template <class Visit>
+  void for_faults(const State& state, double duration, double length, const Visit& visit) const {
+    for (const Switch& s : switches_)
+      if (const std::string fault = s.block->find_fault(input(s, state.q, state.v, state.t), duration, length);
+          !fault.empty())
+        visit(s.block->name(), fault);
+  }
   bool begin(const State& start, StepReport& report);
 
   /// False if the step cannot be accepted, with the reason in the report; any() tells whether it switches.
   bool find(const StepScales& scales, In q, StepReport& report);
   bool any() const { return any_; }
   bool set(In q, In v, double t, double E, StepReport& report);
-  bool holds(In q, double t, StepReport& report) const;
+  bool holds(const StepScales& scales, In q, StepReport& report) const;
   bool crosses(In q, In v, double t, StepReport& report) const;
   void finish(State& end);
   /// After a failure: the modes at the start of the step.

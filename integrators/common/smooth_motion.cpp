@@ -5,6 +5,7 @@
 
 #include "core/base/vector_ops.hpp"
 #include "core/mechanics/row_rank.hpp"
+#include "core/mechanics/switching_block.hpp"
 #include "integrators/common/failure.hpp"
 #include "integrators/common/integrator.hpp"
 
@@ -71,6 +72,7 @@ bool start_motion(const System& system, const GeneralizedAlpha& alpha, double ma
   // Whether joints are redundant is a matter of the rank of their rows. Pivots may hide it, by rounding.
   std::vector<int> rows(lambda.size());
   std::iota(rows.begin(), rows.end(), 0);
+  std::erase_if(rows, [&](int row) { return vacant_row(system.row_block(row), system.row_place(row).row); });
   if (!rows.empty() && !row_rank(system, state.q, state.t, rows).redundant.empty()) mass.expect_redundant();
   const auto acceleration = [&](In q, In v, double t, Vector& a, double c_C, double c_K) {
     return consistent_acceleration(system, mass, mass_scale, joints, q, v, t, a, lambda, report, c_C, c_K);

@@ -274,7 +274,7 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
   measure_switching_rows(smooth_.q(), t_);
   forget_matrices();  // they contain the rows of the old modes
   if (!correct_position(scales, start, report)) return false;
-  if (!switches_.holds(q_, t_, report)) return false;
+  if (!switches_.holds(scales, q_, report)) return false;
   return switches_.set(q_, smooth_.v(), t_, E, report);
 }
 

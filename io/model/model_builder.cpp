@@ -73,6 +73,7 @@ class Builder {
     if (!issues_.empty()) return nullptr;
     read_settings();
     if (issues_.empty()) check_scales();
+    if (issues_.empty()) check_modes();
     if (issues_.empty()) check_path();
     if (issues_.empty()) remarks();
     return issues_.empty() ? std::move(model_) : nullptr;
@@ -274,6 +275,17 @@ class Builder {
           fmt::format("expected a method that takes constraints that switch, of which the model has some, got \"{}\"; "
                       "methods that do: {}",
                       text(integrator["type"]), fmt::join(others, ", ")));
+  }
+
+  // A start off its mode, and what is wrong with modes along the path ahead.
+  void check_modes() {
+    const State& state = model_->state;
+    ConstraintSwitches(model_->system)
+        .for_faults(state, model_->simulation.duration, model_->scales.length,
+                    [&](const std::string& body, const std::string& fault) {
+                      const auto info = std::ranges::find(model_->bodies, body, &BodyInfo::name);
+                      error(fmt::format("/bodies/{}/switching", info - model_->bodies.begin()), fault);
+                    });
   }
 
   // Keys of the method that do not fit each other; a method for smooth motion takes neither contacts nor stops.
