@@ -52,8 +52,8 @@ class SwitchingBlock : public ConstraintBlock {
   virtual Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
                                  double length) const = 0;
 
-  /// How far below zero z of `to` may be behind the surface of `from`: zero, but rounding for a mode that is entered
-  /// because the model names it, and not because z is positive.
+  /// How far below zero z of `to` may be behind the surface of `from`, and in the mode itself (from = to): zero, but
+  /// rounding for a mode that is entered because the model names it, and not because z is positive.
   virtual double margin(int from, int to, const ConstraintInput& in, double length) const = 0;
   /// A fault of the modes that shows at the start or along the path that the motion would follow for `duration` if it
   /// kept its direction and speed: a start off its mode, modes that overlap, leave a hole or disagree; empty: none.

@@ -30,7 +30,7 @@ bool SwitchingRowBlock::named(int mode) const {
 }
 
 double SwitchingRowBlock::margin(int from, int to, const ConstraintInput& in, double length) const {
-  if (from != to && modes_[at(from)].next != to) return 0;
+  if (from == to ? !named(from) : modes_[at(from)].next != to) return 0;
   Point x;
   gather(in, x);
   return surface_rounding * length * surface(to, x).norm();

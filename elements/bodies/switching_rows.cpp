@@ -222,7 +222,7 @@ SwitchingBlock::Crossing SwitchingRowBlock::find_crossing(int from, const Constr
     for (std::size_t i = 0; i <= n_; ++i) x[i] = (1 - s) * x_0[i] + s * x_1[i];
   };
   // a mode that was entered by its name may begin at z = 0 but for rounding
-  const double least = named(from) ? -margin(from, from, start, length) : 0.0;
+  const double least = -margin(from, from, start, length);
   const auto outside_at = [&](double s) {
     place(s);
     return value(z, x) < least;

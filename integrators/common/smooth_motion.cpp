@@ -47,15 +47,16 @@ MixedSetup velocity_setup(const System& system, NewtonMethod method, RowSelectio
           .fixed_places = true};
 }
 
-SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
-                           MatrixProperties matrix, int index, Vector* scratch, ConstraintForm form)
+SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton,
+                           const GeneralizedAlpha& alpha, MatrixProperties matrix, int index, Vector* scratch,
+                           ConstraintForm form)
     : system_(&system),
       length_(scales.length),
       mass_(scales.mass),
       predictor_(newton.predictor),
       index_(index),
       iterations_(newton.method == NewtonMethod::modified ? patient_iterations : few_iterations),
-      alpha_(rho_infinity),
+      alpha_(alpha),
       form_(form),
       newton_(system, newton, {.name = "smooth", .matrix = matrix, .linear = system.linear(), .keep_old_matrix = true},
               scales, index, scratch) {

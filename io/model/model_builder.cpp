@@ -263,6 +263,11 @@ class Builder {
     const json& integrator = root_["integrator"];
     if (!ConstraintSwitches(model_->system).present()) return;
     if (method_of(integrator).rows.has(RowKind::switching)) {
+      if (integrator.contains("formulation") && !text(integrator["formulation"]).starts_with("index_"))
+        error("/integrator/formulation",
+              fmt::format("expected a formulation that takes constraints that switch, of which the model has some, got "
+                          "\"{}\"; those that do: index_3, index_2, index_1",
+                          text(integrator["formulation"])));
       if (const double E = integrator["intermediate_gradient"].get<double>(); E < 0.5)
         model_->warnings.push_back(
             fmt::format("intermediate_gradient is {:.6g}: below 1/2 a switch may create kinetic energy", E));

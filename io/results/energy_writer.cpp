@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "integrators/common/constraint_switches.hpp"
+
 namespace carom {
 
 EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
     : ledger_(ledger),
       friction_(model.system.row_kinds().has(RowKind::tangential)),
+      switches_(ConstraintSwitches::count(model.system) > 0),
       file_(file,
             std::string("t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,"
                         "contacts,constraints,force_correction,closure") +
-                (friction_ ? ",friction" : "")),
+                (friction_ ? ",friction" : "") + (switches_ ? ",switches,switch_correction" : "")),
       every_(model.output.energy_every.value_or(
           std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
       given_stride_(model.output.energy_every.has_value()),
@@ -46,6 +49,7 @@ void EnergyWriter::write(const StepView& view) {
         b.numerical, b.position, b.impacts, b.contacts, b.constraints, b.corrections, b.closure})
     file_.cell(x);
   if (friction_) file_.cell(b.friction);
+  if (switches_) file_.cell(b.switches).cell(b.switch_corrections);
   file_.end_row();
   last_written_ = view.state.t;
 }

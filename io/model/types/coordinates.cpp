@@ -105,8 +105,12 @@ Node coordinates_spec() {
 }
 
 FormulaNames formula_names(const json& body) {
-  return {names_of(list_of(body, "coordinates")), names_of(list_of(body, "constraints")),
-          names_of(list_of(body, "gaps"))};
+  FormulaNames names{names_of(list_of(body, "coordinates")), names_of(list_of(body, "constraints")),
+                     names_of(list_of(body, "gaps")), !list_of(body, "switching").empty()};
+  std::size_t most = 0;
+  for (const json& mode : list_of(body, "switching")) most = std::max(most, list_of(mode, "constraints").size());
+  for (std::size_t row = 1; row <= most; ++row) names.constraints.push_back("switching." + std::to_string(row));
+  return names;
 }
 
 std::vector<Problem> problems(const json& body, const json*, const json*) {
