@@ -10,6 +10,9 @@
 // System::assemble writes G_E^T into the columns and G_+ into the rows of the matrix. The mode is a state of the block,
 // as the nodes of a searching block are: the method sets it at the start of every step from State::history.
 //
+// Modes may have different numbers of constraints. The block has as many rows as the largest mode; the others are
+// vacant in a smaller mode: value and gradient zero, and the matrix has the equation s = 0 for their multiplier.
+//
 // I. Patil, O. Brüls [SW24]; for several rows and persistent constraints elements/bodies/switching_rows.hpp.
 #pragma once
 
@@ -29,6 +32,8 @@ class SwitchingBlock : public ConstraintBlock {
   virtual int mode() const = 0;
   /// The rows of a mode; they act along their gradients.
   virtual void set_mode(int mode) = 0;
+  /// The present mode has no constraint in this row.
+  virtual bool vacant_row(int row) const = 0;
   /// What the rows of the present mode measure (row_weights, saddle_point.hpp): the largest component of each gradient,
   /// rows() entries, positive. Rows of one mode may be of another unit or factor than those of the next.
   virtual void measure(const ConstraintInput& in, double* weights) const = 0;
@@ -40,11 +45,19 @@ class SwitchingBlock : public ConstraintBlock {
     bool left = false;    ///< the mode does not hold at the end
     bool inside = false;  ///< the mode does not hold at a place between, but at the end: several switches
     int next = -1;        ///< the mode behind the surface; -1: none
+    double share = 1;     ///< of the step before the surface is met
     std::string fault;    ///< modes that overlap, leave a hole or disagree on their surface; empty: none
   };
   /// `length` measures by what size modes may disagree.
   virtual Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
                                  double length) const = 0;
+
+  /// How far below zero z of `to` may be behind the surface of `from`, and in the mode itself (from = to): zero, but
+  /// rounding for a mode that is entered because the model names it, and not because z is positive.
+  virtual double margin(int from, int to, const ConstraintInput& in, double length) const = 0;
+  /// A fault of the modes that shows at the start or along the path that the motion would follow for `duration` if it
+  /// kept its direction and speed: a start off its mode, modes that overlap, leave a hole or disagree; empty: none.
+  virtual std::string find_fault(const ConstraintInput& start, double duration, double length) const = 0;
 
   /// The rows of `to`, with reactions along G_E from the gradients at `in`, for a motion with the velocity in.v. False
   /// if no sign leads through the surface.
@@ -53,11 +66,19 @@ class SwitchingBlock : public ConstraintBlock {
   virtual void show_old_reactions(bool on) = 0;
   /// During a switch: the rate at which the motion in.v leaves the old mode, -dz_from/dt.
   virtual double crossing_rate(int from, const ConstraintInput& in) const = 0;
+  /// During a switch: the new constraints hold the motion on the surface of the old mode (a latch), z_from = 0.
+  virtual bool holds_surface() const = 0;
   /// During a switch: cosine of the angle between the tangents of the modes where the constraints turn most; negative
   /// if the motion turns back by more than a right angle.
   virtual double cosine() const = 0;
   /// The directions of the reactions, rows() x local_size, row-major: G_E during a switch, otherwise G.
   virtual void direction(const ConstraintInput& in, double* F) const = 0;
 };
+
+/// A row of an item without a constraint in the present mode.
+inline bool vacant_row(const ConstraintBlock& block, int row) {
+  const auto* const switching = dynamic_cast<const SwitchingBlock*>(&block);
+  return switching != nullptr && switching->vacant_row(row);
+}
 
 }  // namespace carom

@@ -293,6 +293,11 @@ void System::add_constraint_terms(const Linearisation& r, Out values) const {
       if (switching != nullptr) switching->direction(in, F);
       for (std::size_t k = 0; k < rows * m; ++k)
         if (upper[k] >= 0) values[at(upper[k])] -= r.row_scale * F[k];
+      for (std::size_t k = 0; switching != nullptr && k < rows; ++k)
+        if (switching->vacant_row(static_cast<int>(k))) {
+          const int place = size() + static_cast<int>(first_row + k);
+          values[at(saddle_.find(place, place))] = r.row_scale;
+        }
       if (r.rows_through_T && r.T != nullptr)
         apply_columns(tables.frames, static_cast<int>(m), item, *r.T, A.data(), block.rows());
       if (wanted.rate_gradient != nullptr && r.T != nullptr)

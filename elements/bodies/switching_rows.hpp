@@ -1,4 +1,4 @@
-// Switching constraints of a body with coordinates: modes i with z_i(q) > 0 and m constraints g_i(q) = 0 each.
+// Switching constraints of a body with coordinates: modes i with z_i(q, t) > 0 and m_i constraints g_i(q, t) = 0.
 //
 // The intermediate gradient of a switch (E in [0, 1]) interpolates between the rows of both modes in the metric of the
 // body, with its other constraints G_b inside of the metric:
@@ -9,13 +9,18 @@
 //   A_+ = E B_+ Z Z^T B_+^+,   A_- = (1 - E) B_- Y diag(s_k) Z^T B_+^+
 //   G_E^T = G_-^T A_- + G_+^T A_+
 //
-// s_k = 1, but for the largest angle s = -1 where otherwise the motion would not cross the surface at E = 1/2. For
-// m = 1 and without G_b this is the intermediate gradient of [SW24], equation 45, times a = sqrt(G M^-1 G^T). E = 1:
-// G_E = G_+ (Newton's impact with restitution zero); E = 1/2 conserves the kinetic energy. The result does not depend
-// on scaling, sign, order or combination of the rows. A_- and A_+ are those of the place where the switch was set: they
-// are constants of the sub-problem.
+// where E is 1 for what new constraints have more than the old ones (an impact without restitution), and old ones
+// beyond the new ones drop out without a jump. s_k = 1, but for the largest angle s = -1 where otherwise the motion
+// would not cross the surface at E = 1/2. For m = 1 and without G_b this is the intermediate gradient of [SW24],
+// equation 45, times a = sqrt(G M^-1 G^T). E = 1: G_E = G_+ (Newton's impact with restitution zero); E = 1/2 conserves
+// the kinetic energy if the new mode has no more constraints than the old one. The result does not depend on scaling,
+// sign, order or combination of the rows. A_- and A_+ are those of the place where the switch was set: they are
+// constants of the sub-problem.
 //
-// Limits: all modes have the same number of constraints; formulas do not depend on time; M is positive definite.
+// A mode that another one names as `next` is entered from there alone, wherever its own z is positive (a latch, whose
+// z = 0 is itself a new constraint and cannot say when it opens again).
+//
+// Limits: formulas depend on the coordinates of one body and on t; M is positive definite.
 #pragma once
 
 #include <Eigen/Core>
@@ -28,11 +33,12 @@
 
 namespace carom {
 
-/// z_i and g_i: formulas of n coordinates.
+/// z_i and g_i: formulas of n coordinates and t.
 struct SwitchingMode {
   std::string name;
   NamedFormula condition;
   std::vector<NamedFormula> constraints;
+  int next = -1;  ///< the mode behind the surface; -1: the one whose z is positive there
 };
 
 class SwitchingRowBlock final : public SwitchingBlock {
@@ -45,13 +51,17 @@ class SwitchingRowBlock final : public SwitchingBlock {
   std::string mode_name(int mode) const override { return name() + "." + modes_[at(mode)].name; }
   int mode() const override { return mode_; }
   void set_mode(int mode) override;
+  bool vacant_row(int row) const override { return row >= count(mode_); }
   void measure(const ConstraintInput& in, double* weights) const override;
   double condition(int mode, const ConstraintInput& in) const override;
   Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
                          double length) const override;
+  double margin(int from, int to, const ConstraintInput& in, double length) const override;
+  std::string find_fault(const ConstraintInput& start, double duration, double length) const override;
   bool set_switch(int from, int to, const ConstraintInput& in, double E) override;
   void show_old_reactions(bool on) override { show_old_ = on; }
   double crossing_rate(int from, const ConstraintInput& in) const override;
+  bool holds_surface() const override { return holds_surface_; }
   double cosine() const override { return cosine_; }
   void direction(const ConstraintInput& in, double* F) const override;
 
@@ -66,15 +76,28 @@ class SwitchingRowBlock final : public SwitchingBlock {
 
  private:
   using Matrix = Eigen::MatrixXd;
-  using Coordinates = std::array<double, at(most_coordinates)>;
+  using Column = Eigen::VectorXd;
+  static constexpr std::size_t most = at(most_coordinates) + 1;
+  using Point = std::array<double, most>;  // q and t
 
-  void gather(const ConstraintInput& in, Coordinates& q) const;
+  int count(int mode) const { return static_cast<int>(modes_[at(mode)].constraints.size()); }
+  void gather(const ConstraintInput& in, Point& x) const;
+  double value(const Formula& f, const Point& x) const { return f.value({x.data(), n_ + 1}); }
+  double gradient(const Formula& f, const Point& x, Point& g) const {
+    return f.gradient({x.data(), n_ + 1}, {g.data(), n_ + 1});
+  }
 
-  Matrix gradients(int mode, const Coordinates& q) const;
-  Matrix persistent_gradients(const Coordinates& q, double t) const;
-  Eigen::RowVectorXd surface(int mode, const Coordinates& q) const;
-  int mode_behind(int from, const Coordinates& q, std::string& fault) const;
-  std::string disagreement(int from, int to, Coordinates q, double t, double length) const;
+  // Gradients by q and values of rows, and where asked for their derivatives by t.
+  Matrix gradients(int mode, const Point& x, Column* rates = nullptr) const;
+  Matrix persistent_gradients(const Point& x) const;
+  Column values(int mode, const Point& x, bool with_surface) const;
+  Eigen::RowVectorXd surface(int mode, const Point& x, double* rate = nullptr) const;
+  bool named(int mode) const;
+  int mode_behind(int from, const Point& x, std::string& fault) const;
+  bool find_place(int mode, bool on_surface, double length, Point& x) const;
+  std::string mismatch(int mode, const Point& x, double length) const;
+  std::string disagreement(int from, int to, Point x, double length) const;
+  bool find_tangent(int mode, const Point& x, double speed, Column& v) const;
 
   std::size_t n_;
   std::vector<SwitchingMode> modes_;
@@ -83,8 +106,9 @@ class SwitchingRowBlock final : public SwitchingBlock {
   int mode_ = 0;
   // of a switch; old_ < 0: none
   int old_ = -1;
-  std::vector<double> A_old_, A_new_;  // m x m, row-major
+  std::vector<double> A_old_, A_new_;  // m x m, row-major, m = rows()
   double cosine_ = 1;
+  bool holds_surface_ = false;
   bool show_old_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,13 @@ namespace carom {
 
 namespace {
 
-constexpr std::size_t modes_in_history = 1;  // behind a_n
+constexpr const char* array_name = "modes";
+
+Vector* find_modes(State& state) {
+  for (State::History& history : state.history)
+    if (history.name == array_name) return &history.values;
+  return nullptr;
+}
 
 std::string number(double x) {
   char text[32];
@@ -26,7 +33,7 @@ ConstraintSwitches::ConstraintSwitches(const System& system) : system_(&system) 
   std::size_t largest = 0, most_rows = 0;
   for (std::size_t b = 0; b < system.constraints().size(); ++b)
     if (auto* block = dynamic_cast<SwitchingBlock*>(system.constraints()[b].get()); block != nullptr) {
-      switches_.push_back({block, system.first_row(static_cast<int>(b)), block->mode(), -1});
+      switches_.push_back({block, system.first_row(static_cast<int>(b)), block->mode()});
       largest = std::max(largest, at(block->topology().local_size));
       most_rows = std::max(most_rows, at(block->rows()));
     }
@@ -34,26 +41,52 @@ ConstraintSwitches::ConstraintSwitches(const System& system) : system_(&system) 
   v_local_.assign(largest, 0.0);
 }
 
+int ConstraintSwitches::place_of(const System& system, std::string_view body) {
+  int place = 0;
+  for (const auto& block : system.constraints()) {
+    if (dynamic_cast<const SwitchingBlock*>(block.get()) == nullptr) continue;
+    if (block->name() == body) return place;
+    ++place;
+  }
+  return -1;
+}
+
+int ConstraintSwitches::count(const System& system) {
+  return static_cast<int>(std::ranges::count_if(system.constraints(), [](const auto& block) {
+    return dynamic_cast<const SwitchingBlock*>(block.get()) != nullptr;
+  }));
+}
+
+const Vector* ConstraintSwitches::modes_of(const State& state) { return find_modes(const_cast<State&>(state)); }
+
 void ConstraintSwitches::initialise(State& state) const {
   if (!present()) return;
-  state.history.push_back({"modes", {}});
-  for (const Switch& s : switches_) state.history.back().values.push_back(s.block->mode());
+  Vector values;
+  for (const Switch& s : switches_) values.push_back(s.block->mode());
+  values.resize(2 * switches_.size(), state.t);
+  state.history.push_back({array_name, std::move(values)});
 }
 
 bool ConstraintSwitches::begin(const State& start, StepReport& report) {
+  events_.clear();
+  return resume(start, report);
+}
+
+bool ConstraintSwitches::resume(const State& start, StepReport& report) {
   any_ = false;
   if (!present()) return true;
-  const bool known =
-      start.history.size() > modes_in_history && start.history[modes_in_history].values.size() == switches_.size();
+  const Vector* const modes = modes_of(start);
+  const bool known = modes != nullptr && modes->size() == 2 * switches_.size();
   for (std::size_t i = 0; i < switches_.size(); ++i) {
     Switch& s = switches_[i];
-    const double mode = known ? start.history[modes_in_history].values[i] : -1;
+    const double mode = known ? (*modes)[i] : -1;
     if (!(mode >= 0 && mode < s.block->modes())) {
       report.retry = false;
       return refuse(report, 0, "the state has no mode of " + s.block->name());
     }
     s.mode = static_cast<int>(mode);
     s.next = -1;
+    s.began = (*modes)[switches_.size() + i];
     s.block->set_mode(s.mode);
   }
   return true;
@@ -91,6 +124,7 @@ bool ConstraintSwitches::find(const StepScales& scales, In q, StepReport& report
     if (!crossing.left) continue;
     if (!crossing.fault.empty()) return refuse(report, 1, crossing.fault);
     s.next = crossing.next;
+    s.t = scales.start.t + crossing.share * scales.h;
     any_ = true;
   }
   return true;
@@ -107,13 +141,14 @@ bool ConstraintSwitches::set(In q, In v, double t, double E, StepReport& report)
   return true;
 }
 
-bool ConstraintSwitches::holds(In q, double t, StepReport& report) const {
+bool ConstraintSwitches::holds(const StepScales& scales, In q, StepReport& report) const {
   for (const Switch& s : switches_) {
     if (s.next < 0) continue;
-    const ConstraintInput in = input(s, q, {}, t);
-    if (const double z = s.block->condition(s.mode, in); !(z < 0))
+    const ConstraintInput in = input(s, q, {}, scales.t);
+    if (const double z = s.block->condition(s.mode, in); !(z < 0) && !s.block->holds_surface())
       return refuse(report, 1, names(s) + ": the new constraints lead back in front of the surface, z = " + number(z));
-    if (const double z = s.block->condition(s.next, in); !(z > 0))
+    if (const double z = s.block->condition(s.next, in);
+        !(z > -s.block->margin(s.mode, s.next, in, scales.model.length)))
       return refuse(report, 1, names(s) + ": the new mode does not hold behind the surface, z = " + number(z));
   }
   return true;
@@ -121,7 +156,7 @@ bool ConstraintSwitches::holds(In q, double t, StepReport& report) const {
 
 bool ConstraintSwitches::crosses(In q, In v, double t, StepReport& report) const {
   for (const Switch& s : switches_) {
-    if (s.next < 0) continue;
+    if (s.next < 0 || s.block->holds_surface()) continue;
     const double rate = s.block->crossing_rate(s.mode, input(s, q, v, t));
     if (rate > 0) continue;
     const double c = s.block->cosine();
@@ -135,16 +170,39 @@ bool ConstraintSwitches::crosses(In q, In v, double t, StepReport& report) const
 
 void ConstraintSwitches::finish(State& end) {
   if (!present()) return;
+  Vector& modes = *find_modes(end);
   for (std::size_t i = 0; i < switches_.size(); ++i) {
-    const Switch& s = switches_[i];
+    Switch& s = switches_[i];
+    if (s.next >= 0) s.cosine = s.block->cosine();
     const int mode = s.next >= 0 ? s.next : s.mode;
     s.block->set_mode(mode);
-    end.history[modes_in_history].values[i] = mode;
+    modes[i] = mode;
+    modes[switches_.size() + i] = s.next >= 0 ? s.t : s.began;
   }
 }
 
-void ConstraintSwitches::undo() {
-  for (const Switch& s : switches_) s.block->set_mode(s.mode);
+void ConstraintSwitches::note_events(double energy) {
+  const auto name = [](const Switch& s, int mode) {
+    return s.block->mode_name(mode).substr(s.block->name().size() + 1);
+  };
+  for (const Switch& s : switches_)
+    if (any_ && s.next >= 0)
+      events_.push_back({s.block->name(), name(s, s.mode), name(s, s.next), s.t, s.cosine, energy});
+}
+
+void ConstraintSwitches::undo(const State& start) {
+  const Vector* const modes = modes_of(start);
+  for (std::size_t i = 0; i < switches_.size() && modes != nullptr; ++i)
+    switches_[i].block->set_mode(static_cast<int>((*modes)[i]));
+}
+
+void ConstraintSwitches::measure_zones(In q, In v, double t, double length, Vector& zone, Vector& rate) const {
+  for (std::size_t i = 0; i < switches_.size(); ++i) {
+    const Switch& s = switches_[i];
+    const ConstraintInput in = input(s, q, {}, t);
+    zone[i] = s.block->condition(s.mode, in) + s.block->margin(s.mode, s.mode, in, length);
+    rate[i] = -s.block->crossing_rate(s.mode, input(s, q, v, t));
+  }
 }
 
 void ConstraintSwitches::OldReactions::show(bool on) const {

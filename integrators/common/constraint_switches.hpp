@@ -13,12 +13,16 @@
 // halves it.
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/index.hpp"
 #include "core/mechanics/state.hpp"
 #include "core/mechanics/switching_block.hpp"
 #include "core/mechanics/system.hpp"
+#include "integrators/common/integrator.hpp"
 #include "integrators/common/step_report.hpp"
 #include "integrators/common/step_scales.hpp"
 
@@ -29,19 +33,45 @@ class ConstraintSwitches {
   explicit ConstraintSwitches(const System& system);
   /// The system has blocks of switching constraints.
   bool present() const { return !switches_.empty(); }
-  /// The modes of the blocks become those of the state.
+  /// The modes of the blocks become those of the state: an array "modes" of its history with the mode of every block,
+  /// then the times at which these modes have begun.
   void initialise(State& state) const;
+  /// Place of a body's mode in this array, and places from there to its time; -1: the body has no modes.
+  static int place_of(const System& system, std::string_view body);
+  static int count(const System& system);
+  std::size_t count() const { return switches_.size(); }
+  /// The array of a state; null before initialise().
+  static const Vector* modes_of(const State& state);
+  /// Calls visit(name of the body, fault) for bodies with SwitchingBlock::find_fault at a state.
+  template <class Visit>
+  void for_faults(const State& state, double duration, double length, const Visit& visit) const {
+    for (const Switch& s : switches_)
+      if (const std::string fault = s.block->find_fault(input(s, state.q, state.v, state.t), duration, length);
+          !fault.empty())
+        visit(s.block->name(), fault);
+  }
   bool begin(const State& start, StepReport& report);
+  /// The same within a step of several parts: the events of the step before stay.
+  bool resume(const State& start, StepReport& report);
 
   /// False if the step cannot be accepted, with the reason in the report; any() tells whether it switches.
   bool find(const StepScales& scales, In q, StepReport& report);
   bool any() const { return any_; }
+  /// The time at which the surfaces are met, where it is known better than find() does.
+  void locate(double t) {
+    for (Switch& s : switches_) s.t = t;
+  }
+  /// How far the present modes are from their end, z and SwitchingBlock::margin, and the rates; count() entries.
+  void measure_zones(In q, In v, double t, double length, Vector& zone, Vector& rate) const;
   bool set(In q, In v, double t, double E, StepReport& report);
-  bool holds(In q, double t, StepReport& report) const;
+  bool holds(const StepScales& scales, In q, StepReport& report) const;
   bool crosses(In q, In v, double t, StepReport& report) const;
   void finish(State& end);
+  /// After finish(): what has switched. `energy`: the change of the kinetic energy in the jump.
+  void note_events(double energy);
+  std::span<const SwitchEvent> events() const { return events_; }
   /// After a failure: the modes at the start of the step.
-  void undo();
+  void undo(const State& start);
 
   /// While it lives, reactions are those of the old modes.
   class OldReactions {
@@ -74,8 +104,11 @@ class ConstraintSwitches {
   struct Switch {
     SwitchingBlock* block = nullptr;
     int first_row = 0;
-    int mode = 0;   // at t_n
-    int next = -1;  // behind the surface that the step crosses; -1: none
+    int mode = 0;      // at t_n
+    int next = -1;     // behind the surface that the step crosses; -1: none
+    double t = 0;      // where the step crosses this surface
+    double began = 0;  // when the mode at t_n has begun
+    double cosine = 1;
   };
   ConstraintInput input(const Switch& s, In q, In v, double t) const;
   std::string names(const Switch& s) const;
@@ -83,6 +116,7 @@ class ConstraintSwitches {
 
   const System* system_;
   std::vector<Switch> switches_;
+  std::vector<SwitchEvent> events_;
   mutable Vector v_local_;
   Vector weights_;  // of the rows of one block
   double E_ = 1;

@@ -62,8 +62,9 @@ void EnergyLedger::after_step(const StepView& view) {
         powers_known = true;
         break;
       case Stage::Kind::correction:
-        position_.add((energy_.kinetic - before.kinetic) + (energy_.elastic - before.elastic) +
-                      (energy_.potential - before.potential));
+        (stage.switches ? switch_corrections_ : position_)
+            .add((energy_.kinetic - before.kinetic) + (energy_.elastic - before.elastic) +
+                 (energy_.potential - before.potential));
         powers_known = false;
         break;
       case Stage::Kind::jump:
@@ -97,8 +98,9 @@ void EnergyLedger::add_motion(const Stage& stage, const Energies& before, const 
   loads_.add(loads);
   drivers_.add(drivers);
   damping_.add(damping);
-  numerical_.add((after.kinetic - before.kinetic) + (after.elastic - before.elastic) +
-                 (after.potential - before.potential) - loads - drivers - damping);
+  (stage.switches ? switches_ : numerical_)
+      .add((after.kinetic - before.kinetic) + (after.elastic - before.elastic) + (after.potential - before.potential) -
+           loads - drivers - damping);
 }
 
 // Of the forces of friction in a motion.
@@ -128,7 +130,7 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
       work += 0.5 * stage.multipliers[i] * (rates_smooth_[i] + rates_[i]);
       if (!at_rest.empty()) driven -= stage.multipliers[i] * at_rest[i];
     }
-    constraints_.add(work);
+    (stage.switches ? switches_ : constraints_).add(work);
     drivers_.add(driven);
   }
 
@@ -171,7 +173,8 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
   balance_.friction_gain += std::max(0.0, gain);
 
   if (!stage.force.empty())
-    corrections_.add(0.5 * stage.duration * (dot(stage.force, stage.v_0) + dot(stage.force, stage.v_1)));
+    (stage.switches ? switches_ : corrections_)
+        .add(0.5 * stage.duration * (dot(stage.force, stage.v_0) + dot(stage.force, stage.v_1)));
 }
 
 void EnergyLedger::sum_up() {
@@ -187,11 +190,13 @@ void EnergyLedger::sum_up() {
   b.friction = friction_.total();
   b.constraints = constraints_.total();
   b.corrections = corrections_.total();
+  b.switches = switches_.total();
+  b.switch_corrections = switch_corrections_.total();
   // no kind of energy is rounded to the size of another one
   Sum parts;
   for (const double x : {energy_.kinetic, energy_.elastic, energy_.potential, -initial_.kinetic, -initial_.elastic,
                          -initial_.potential, -b.loads, -b.drivers, -b.damping, -b.numerical, -b.position, -b.impacts,
-                         -b.contacts, -b.constraints, -b.corrections, -b.friction})
+                         -b.contacts, -b.constraints, -b.corrections, -b.friction, -b.switches, -b.switch_corrections})
     parts.add(x);
   b.closure = parts.total();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
@@ -207,7 +212,7 @@ void EnergyLedger::save(NamedArrays& record) {
   record.set("power of drivers", {powers_.drivers});
   Vector sums;
   for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
-                       &constraints_, &corrections_})
+                       &constraints_, &corrections_, &switches_, &switch_corrections_})
     sums.insert(sums.end(), {s->value, s->rest});
   record.set("sums", std::move(sums));
 }
@@ -216,7 +221,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
                       *const drivers = record.find("power of drivers"), *const sums = record.find("sums");
   if (bounds == nullptr || bounds->size() != 4 || energies == nullptr || energies->size() != 6 || drivers == nullptr ||
-      drivers->size() != 1 || sums == nullptr || sums->size() != 20)
+      drivers->size() != 1 || sums == nullptr || sums->size() != 24)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
   balance_.scale = (*bounds)[1];
@@ -227,7 +232,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
   powers_.drivers = (*drivers)[0];
   std::size_t i = 0;
   for (Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
-                 &constraints_, &corrections_}) {
+                 &constraints_, &corrections_, &switches_, &switch_corrections_}) {
     s->value = (*sums)[i++];
     s->rest = (*sums)[i++];
   }

@@ -12,6 +12,10 @@
 //                                    tangential rows' Lam (g_0' + g_1')/2 counts as that of the contacts
 //               other impulses       (force * duration) . (v_0 + v_1)/2
 //
+// In stages in which constraints switch (Stage::switches) the correction, in the jump joints and other impulses, and
+// the numerical part of a motion count apart from those of all other stages: reactions act along an intermediate
+// gradient.
+//
 // where g_0' = G v_0 + g_t and g_1' = G v_1 + g_t. The parts of a jump add up to (v_0 + v_1)/2 . M (v_1 - v_0) = T_1 -
 // T_0, because the impulses are M (v_1 - v_0); so what is left between the energy and the sum of all parts, the
 // closure, is the residual of the jump and rounding. At a contact that stays closed the smooth motion of DS falls, the
@@ -31,21 +35,24 @@ namespace carom {
 
 /// Work since the start of the run, in the model's unit of energy; positive work raises the energy.
 struct EnergyBalance {
-  Energies energy;             ///< at the present state
-  double loads = 0;            ///< work of loads
-  double drivers = 0;          ///< work of moving obstacles and driven joints
-  double damping = 0;          ///< work of dampers at the velocities at which steps begin and end
-  double numerical = 0;        ///< of the smooth motion beyond the work of its forces
-  double position = 0;         ///< of the position corrections
-  double impacts = 0;          ///< of the impulses by which contacts close, without what moving obstacles give
-  double contacts = 0;         ///< the same of contacts that were closed before
-  double friction = 0;         ///< of friction on the slip velocities, in motions and jumps
-  double friction_gain = 0;    ///< sum of what single impacts with friction have given (Kane's paradox), >= 0
-  double constraints = 0;      ///< of the joints' impulses, without what drivers give
-  double corrections = 0;      ///< of the force corrections in the jumps, without what they change in the dampers' work
-  double closure = 0;          ///< energy - initial energy - all of the above
-  double scale = 0;            ///< largest sum of |kinetic|, |elastic| and the change of the potential energy so far
-  double largest_closure = 0;  ///< |closure| at most
+  Energies energy;           ///< at the present state
+  double loads = 0;          ///< work of loads
+  double drivers = 0;        ///< work of moving obstacles and driven joints
+  double damping = 0;        ///< work of dampers at the velocities at which steps begin and end
+  double numerical = 0;      ///< of the smooth motion beyond the work of its forces
+  double position = 0;       ///< of the position corrections
+  double impacts = 0;        ///< of the impulses by which contacts close, without what moving obstacles give
+  double contacts = 0;       ///< the same of contacts that were closed before
+  double friction = 0;       ///< of friction on the slip velocities, in motions and jumps
+  double friction_gain = 0;  ///< sum of what single impacts with friction have given (Kane's paradox), >= 0
+  double constraints = 0;    ///< of the joints' impulses, without what drivers give
+  double corrections = 0;    ///< of the force corrections in the jumps, without what they change in the dampers' work
+  double switches = 0;  ///< of joints and force corrections in jumps in which constraints switch, and in such motions
+                        ///< beyond the work of their forces
+  double switch_corrections = 0;  ///< of the position corrections before these jumps
+  double closure = 0;             ///< energy - initial energy - all of the above
+  double scale = 0;               ///< largest sum of |kinetic|, |elastic| and the change of the potential energy so far
+  double largest_closure = 0;     ///< |closure| at most
 
   double total() const { return energy.kinetic + energy.elastic + energy.potential; }
 };
@@ -80,6 +87,7 @@ class EnergyLedger final : public Observer {
   Powers powers_;
   std::optional<EnergyMeter> meter_;
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, friction_, constraints_, corrections_;
+  Sum switches_, switch_corrections_;
   Vector rates_, rates_smooth_;
   std::vector<std::uint8_t> closed_;  // contacts before the step
   bool restored_ = false;

@@ -14,6 +14,16 @@ struct GeneralizedAlpha {
         gamma(0.5 + alpha_f - alpha_m),
         beta(0.25 * (gamma + 0.5) * (gamma + 0.5)) {}
 
+  /// Of [SW24], eqs. 91-93: alpha_m = alpha_f = 0, gamma = 1, beta = 1/2. First order; v' and a of the step before play
+  /// no part.
+  static GeneralizedAlpha fully_implicit() {
+    GeneralizedAlpha alpha(0);
+    alpha.alpha_m = alpha.alpha_f = 0;
+    alpha.gamma = 1;
+    alpha.beta = 0.5;
+    return alpha;
+  }
+
   double alpha_m, alpha_f, gamma, beta;
 
   /// dv' = c_a dv

@@ -62,9 +62,18 @@ struct Stage {
   In row_q = {};                         ///< of a jump: where its conditional rows are taken; empty: at q_1
   const MeanDirections* mean = nullptr;  ///< of a jump: directions of its impulses; null: those of row_q
   const EnergyPoint* end = nullptr;      ///< energies and powers at (q_1, v_1), where the guard has measured them
-  bool located = false;  ///< t_1 is the time of the event itself; otherwise the event lies in the motion before
+  bool located = false;   ///< t_1 is the time of the event itself; otherwise the event lies in the motion before
+  bool switches = false;  ///< constraints switch in this stage (ConstraintSwitches)
   /// Which conditional rows are closed after the stage; empty: as before.
   std::span<const std::uint8_t> closed = {};
+};
+
+/// A switch of the constraints of a body (SwitchingBlock).
+struct SwitchEvent {
+  std::string body, from, to;  ///< names of the body and its modes
+  double t = 0;                ///< where the surface is met, interpolated within the step
+  double cosine = 1;           ///< SwitchingBlock::cosine
+  double energy = 0;           ///< change of the kinetic energy in the velocity jump, which switches of a step share
 };
 
 /// e g'_n of the impact law of a row, at the configuration q and the velocity of the start of a step (Integrator); of a
@@ -115,6 +124,8 @@ class Integrator {
 
   /// Of the last accepted step; valid until the next one.
   virtual std::span<const Stage> stages() = 0;
+  /// Of the last accepted step; valid until the next one.
+  virtual std::span<const SwitchEvent> switches() const { return {}; }
   /// The force that users are shown for a row: of a nonsmooth method the smooth multiplier and the impulse over h.
   virtual double row_force(const State& state, int row) const {
     return state.lambda[at(row)] + state.impulse[at(row)] / state.last_h;

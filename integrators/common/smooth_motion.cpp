@@ -5,6 +5,7 @@
 
 #include "core/base/vector_ops.hpp"
 #include "core/mechanics/row_rank.hpp"
+#include "core/mechanics/switching_block.hpp"
 #include "integrators/common/failure.hpp"
 #include "integrators/common/integrator.hpp"
 
@@ -46,15 +47,16 @@ MixedSetup velocity_setup(const System& system, NewtonMethod method, RowSelectio
           .fixed_places = true};
 }
 
-SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
-                           MatrixProperties matrix, int index, Vector* scratch, ConstraintForm form)
+SmoothMotion::SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton,
+                           const GeneralizedAlpha& alpha, MatrixProperties matrix, int index, Vector* scratch,
+                           ConstraintForm form)
     : system_(&system),
       length_(scales.length),
       mass_(scales.mass),
       predictor_(newton.predictor),
       index_(index),
       iterations_(newton.method == NewtonMethod::modified ? patient_iterations : few_iterations),
-      alpha_(rho_infinity),
+      alpha_(alpha),
       form_(form),
       newton_(system, newton, {.name = "smooth", .matrix = matrix, .linear = system.linear(), .keep_old_matrix = true},
               scales, index, scratch) {
@@ -71,6 +73,7 @@ bool start_motion(const System& system, const GeneralizedAlpha& alpha, double ma
   // Whether joints are redundant is a matter of the rank of their rows. Pivots may hide it, by rounding.
   std::vector<int> rows(lambda.size());
   std::iota(rows.begin(), rows.end(), 0);
+  std::erase_if(rows, [&](int row) { return vacant_row(system.row_block(row), system.row_place(row).row); });
   if (!rows.empty() && !row_rank(system, state.q, state.t, rows).redundant.empty()) mass.expect_redundant();
   const auto acceleration = [&](In q, In v, double t, Vector& a, double c_C, double c_K) {
     return consistent_acceleration(system, mass, mass_scale, joints, q, v, t, a, lambda, report, c_C, c_K);

@@ -34,7 +34,7 @@ bool start_motion(const System& system, const GeneralizedAlpha& alpha, double ma
 class SmoothMotion final : public MixedProblem {
  public:
   /// `index`, `scratch`: see MixedNewton.
-  SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
+  SmoothMotion(const System& system, const Scales& scales, const NewtonOptions& newton, const GeneralizedAlpha& alpha,
                MatrixProperties matrix, int index, Vector* scratch, ConstraintForm form = {});
 
   /// start_motion() of this motion.

@@ -46,6 +46,7 @@ double fall(double value_0, double slope_0, double value_1, double slope_1) {
 MethodInfo EventDriven::method_info() {
   return {.name = "event_driven",
           .subproblems = {"smooth", "position", "velocity", "impact", "acceleration"},
+          .rows = bilateral_rows | unilateral_rows | RowKind::switching,
           .judges_parts = true,
           .events_in_stages = true};
 }
@@ -53,6 +54,7 @@ MethodInfo EventDriven::method_info() {
 EventDriven::EventDriven(const System& system, const EventDrivenOptions& o)
     : Integrator(system, method_info(), o.scales, o.newton),
       options_(o),
+      switches_(system),
       motion_(system, o.scales, o.newton, o.rho_infinity,
               {.acceleration_level = true, .smooth_rows = bilateral_rows | unilateral_rows}),
       impact_(system, o.newton, instant_setup(system, "impact", o.newton.method), o.scales, 3, nullptr),
@@ -65,15 +67,20 @@ EventDriven::EventDriven(const System& system, const EventDrivenOptions& o)
   for (Vector* x : {&row_, &impulses_, &reflected_}) x->assign(at(system.rows()), 0.0);
   for (auto* x : {&closed_, &pressing_, &pressed_, &striking_}) x->assign(at(system.conditional()), 0);
   floors_.assign(at(system.conditional()), 0.0);
+  zone_floors_.assign(switches_.count(), 0.0);
   for (Gaps* g : {&low_, &high_, &now_})
     for (Vector* x : {&g->gap, &g->rate, &g->force}) x->assign(at(system.conditional()), 0.0);
+  for (Gaps* g : {&low_, &high_, &now_})
+    for (Vector* x : {&g->zone, &g->zone_rate}) x->assign(switches_.count(), 0.0);
 }
 
 bool EventDriven::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
   mark_touching(state);
   state.closed = state.active;
-  return motion_.initialise(measure(state, h, report), state, options_.initial_acceleration, report);
+  if (!motion_.initialise(measure(state, h, report), state, options_.initial_acceleration, report)) return false;
+  switches_.initialise(state);
+  return true;
 }
 
 StepScales EventDriven::scales_from(const StepScales& scales, const State& state, double tau) const {
@@ -85,6 +92,22 @@ StepScales EventDriven::scales_from(const StepScales& scales, const State& state
 }
 
 bool EventDriven::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  if (!switches_.begin(start, report)) return false;
+  if (switches_.present()) measure_switching_rows(start.q, start.t);
+  if (take_step(scales, start, end, report)) return true;
+  switches_.undo(start);
+  return false;
+}
+
+// Rows of the modes may differ in size and unit: no matrix is kept.
+void EventDriven::measure_switching_rows(In q, double t) {
+  for (MixedNewton* solver : solvers_) solver->forget_matrix();
+  switches_.measure(q, t, [&](int row, double weight) {
+    for (MixedNewton* solver : solvers_) solver->measure_row(row, weight);
+  });
+}
+
+bool EventDriven::take_step(const StepScales& scales, const State& start, State& end, StepReport& report) {
   const double t_end = scales.t, smallest = options_.event_tolerance * scales.h;
   // a contact reaches this speed while its gap falls through rounding
   touching_ = 64 * StepScales::epsilon * scales.place;
@@ -103,6 +126,7 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
     const End reached = move(scales, t_end - t, report);
     if (reached == End::failed) return false;
     motion_.write(to_);
+    switches_.finish(to_);
     const bool last = t_end - (t + now_.tau) <= smallest;
     to_.t = last ? t_end : t + now_.tau;
     to_.last_h = now_.tau;
@@ -119,7 +143,7 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
     // what happens at the very end of a step belongs to it
     if (reached == End::event) {
       pressed_ = pressing_;
-      if (!strike(scales, report) || !restart(scales, to_, report)) return false;
+      if (!switch_modes(scales, report) || !strike(scales, report) || !restart(scales, to_, report)) return false;
       note_releases();
     }
     from_.swap(to_);
@@ -171,6 +195,7 @@ void EventDriven::measure_gaps(const State& state, double tau, In forces, Gaps& 
     gaps.rate[i] = system().row_rate(row, state.q, state.v, from_.t + tau, &step);
     gaps.force[i] = pressing_[i] != 0 ? forces[at(row)] : 0.0;
   }
+  switches_.measure_zones(state.q, state.v, from_.t + tau, scales().length, gaps.zone, gaps.zone_rate);
 }
 
 // A contact that presses would have to pull at the end of the motion. Forces of redundant contacts are not unique: the
@@ -197,6 +222,8 @@ bool EventDriven::pulls(const StepScales& scales, StepReport& report) {
 bool EventDriven::beyond(const StepScales& scales, StepReport& report) {
   for (std::size_t i = 0; i < closed_.size(); ++i)
     if (closed_[i] == 0 ? now_.gap[i] < floors_[i] : pressing_[i] == 0 && now_.rate[i] < -rest_) return true;
+  for (std::size_t i = 0; i < zone_floors_.size(); ++i)
+    if (now_.zone[i] < zone_floors_[i]) return true;
   return pulls(scales, report);
 }
 
@@ -211,6 +238,11 @@ double EventDriven::first_event(const Gaps& low, const Gaps& high) const {
     } else if (low.force[i] > 0 && high.force[i] < 0) {
       first = std::min(first, low.force[i] / (low.force[i] - high.force[i]));
     }
+  for (std::size_t i = 0; i < zone_floors_.size(); ++i) {
+    const double floor = zone_floors_[i];
+    first = std::min(
+        first, fall(low.zone[i] - floor, size * low.zone_rate[i], high.zone[i] - floor, size * high.zone_rate[i]));
+  }
   return first;
 }
 
@@ -219,6 +251,7 @@ EventDriven::End EventDriven::move(const StepScales& scales, double longest, Ste
   const double smallest = options_.event_tolerance * scales.h;
   measure_gaps(from_, 0, from_.lambda, low_);
   for (std::size_t i = 0; i < floors_.size(); ++i) floors_[i] = std::min(0.0, low_.gap[i]) - touching_;
+  for (std::size_t i = 0; i < zone_floors_.size(); ++i) zone_floors_[i] = std::min(0.0, low_.zone[i]);
   bool bracketed = false, dipped = false;
   double tau = longest;
   int slow = 0;
@@ -257,6 +290,41 @@ EventDriven::End EventDriven::move(const StepScales& scales, double longest, Ste
   }
   mark_failed(report, -1, FailureReason::no_convergence);
   return End::failed;
+}
+
+// The jump of the velocity at the end of a motion that has met the surface of its mode, and the mode behind.
+bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
+  bool leaves = false;
+  for (std::size_t i = 0; i < zone_floors_.size(); ++i) leaves = leaves || now_.zone[i] < zone_floors_[i];
+  if (!leaves) return true;
+  const StepScales part = scales_from(scales, from_, now_.tau);
+  if (!switches_.find(part, to_.q, report)) return false;
+  if (!switches_.any()) return true;  // z is zero but for rounding
+  switches_.locate(to_.t);
+  if (!switches_.set(to_.q, to_.v, to_.t, options_.intermediate_gradient, report)) return false;
+  measure_switching_rows(to_.q, to_.t);
+  for (std::size_t i = 0; i < striking_.size(); ++i) striking_[i] = closed_[i];
+  set_zero(reflected_);
+  if (!jump(scales, nullptr, report)) return false;
+  if (!switches_.holds(part, to_.q, report) || !switches_.crosses(to_.q, to_.v, to_.t, report)) return false;
+  // beside what the new rows give along their gradients
+  Part& last = parts_[count_ - 1];
+  last.switches = true;
+  last.force.assign(at(system().size()), 0.0);
+  const StepStart step{to_.q.data(), from_.v.data(), to_.t};
+  system().add_reactions(to_.q, to_.t, last.multipliers, bilateral_rows, last.force, &step);
+  switches_.finish(to_);
+  scale_into(-1.0, last.force, last.force);
+  system().add_reactions(to_.q, to_.t, last.multipliers, bilateral_rows, last.force, &step);
+  scale_into(-1.0, last.force, last.force);
+  const double before = system().energies(last.q_0, last.v_0, to_.t).kinetic;
+  switches_.note_events(system().energies(to_.q, to_.v, to_.t).kinetic - before);
+  if (!switches_.resume(to_, report)) return false;
+  // strike() judges the contacts by the velocity behind the switch
+  const double tau = now_.tau;
+  measure_gaps(to_, 0, motion_.solver(0).multipliers(), now_);
+  now_.tau = tau;
+  return true;
 }
 
 // The impact at the end of a motion of all contacts that touch and approach; then K is what stays closed.
@@ -298,13 +366,16 @@ bool EventDriven::jump(const StepScales& scales, const std::vector<std::uint8_t>
   from_ = to_;
   to_.v = impact_problem_.velocity();
   to_.last_h = 0;
+  const double law = switches_.any() ? system().energies(to_.q, to_.v, to_.t).kinetic -
+                                           system().energies(from_.q, from_.v, from_.t).kinetic
+                                     : 0;
   axpy(1.0, impact_.multipliers(), impulses_);
   Part& part = add_part(Stage::Kind::jump, from_, to_, impact_.multipliers());
   part.closed = impact_.flags();
   // contacts that the impact does not reach
   for (std::size_t i = 0; i < pressing_.size(); ++i)
     if (pressing_[i] != 0) part.closed[i] = 1;
-  guard().close(true, motion_.solver(0).multipliers(), impact_.multipliers(), from_.v);
+  guard().close(true, motion_.solver(0).multipliers(), impact_.multipliers(), from_.v, law);
   if (guard().accept(from_, to_)) return true;
   guard().blame(report, 3, from_, to_.q, to_.v, to_.t);
   return false;
@@ -337,6 +408,8 @@ EventDriven::Part& EventDriven::add_part(Stage::Kind kind, const State& from, co
   Part& part = parts_[count_++];
   part.kind = kind;
   part.located = kind == Stage::Kind::jump;
+  part.switches = false;
+  part.force.clear();
   part.t_0 = from.t;
   part.t_1 = to.t;
   part.q_0 = from.q;
@@ -354,6 +427,10 @@ std::span<const Stage> EventDriven::stages() {
     stages_.push_back({p.kind, p.t_0, p.t_1, p.q_0, p.v_0, p.q_1, p.v_1, p.multipliers, p.t_1 - p.t_0});
     stages_.back().located = p.located;
     stages_.back().closed = p.closed;
+    stages_.back().switches = p.switches;
+    if (p.force.empty()) continue;
+    stages_.back().force = p.force;
+    stages_.back().duration = 1;
   }
   return stages_;
 }

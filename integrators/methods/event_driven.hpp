@@ -13,11 +13,16 @@
 //
 //   M v' - G^T lambda = f,   0 <= G v' + h  perp  lambda >= 0 for contacts of K,   joints: G v' + h = 0
 //
-// so nothing remembers the motion before the event: the method is of second order through impacts. Gaps that fall and
+// Constraints that switch ([SW24], 4.2): where z of the mode falls through zero an event is located as where a gap
+// does. The velocity jumps once by the rows of the mode behind, with reactions along the intermediate gradient at this
+// place, together with the contacts that touch; then the motion begins anew in that mode.
+//
+// So nothing remembers the motion before the event: the method is of second order through impacts. Gaps that fall and
 // rise again within a step are found by the cubics of gaps and rates at both ends. Impacts that accumulate end the run,
 // unless impacts slower than `rest_speed` are taken without restitution.
 #pragma once
 
+#include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/coupled_motion.hpp"
 #include "integrators/common/instant_problems.hpp"
 #include "integrators/common/integrator.hpp"
@@ -27,9 +32,10 @@ namespace carom {
 struct EventDrivenOptions {
   double rho_infinity = 0.8;
   InitialAcceleration initial_acceleration = InitialAcceleration::consistent;
-  double event_tolerance = 1e-10;  ///< of the time of an event, in steps
-  int most_events = 1000;          ///< of a step; more are an accumulation
-  double rest_speed = 0;           ///< impacts with a slower approach have no restitution; 0: none
+  double event_tolerance = 1e-10;      ///< of the time of an event, in steps
+  int most_events = 1000;              ///< of a step; more are an accumulation
+  double rest_speed = 0;               ///< impacts with a slower approach have no restitution; 0: none
+  double intermediate_gradient = 0.5;  ///< E of constraints that switch, in [0, 1]
   NewtonOptions newton;
   Scales scales;
 };
@@ -42,19 +48,22 @@ class EventDriven final : public Integrator {
   std::span<const Stage> stages() override;
   /// The impulse of all parts of the step over h.
   double row_force(const State& state, int row) const override { return state.impulse[at(row)] / state.last_h; }
+  std::span<const SwitchEvent> switches() const override { return switches_.events(); }
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:
   struct Part {
     Stage::Kind kind{};
     bool located = false;  // its end is an event
+    bool switches = false;
     double t_0 = 0, t_1 = 0;
-    Vector q_0, v_0, q_1, v_1, multipliers;
+    Vector q_0, v_0, q_1, v_1, multipliers, force;
     std::vector<std::uint8_t> closed;
   };
   struct Gaps {
     double tau = 0;
     Vector gap, rate, force;  // of conditional rows; forces of those that press
+    Vector zone, zone_rate;   // z of the modes and its rate
   };
   enum class End { failed, reached, event };
 
@@ -67,12 +76,16 @@ class EventDriven final : public Integrator {
   void measure_gaps(const State& state, double tau, In forces, Gaps& gaps) const;
   bool strike(const StepScales& scales, StepReport& report);
   bool jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report);
+  bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
+  bool switch_modes(const StepScales& scales, StepReport& report);
+  void measure_switching_rows(In q, double t);
   bool restart(const StepScales& scales, State& state, StepReport& report);
   void note_releases();
   StepScales scales_from(const StepScales& scales, const State& state, double tau) const;
   Part& add_part(Stage::Kind kind, const State& from, const State& to, In multipliers);
 
   EventDrivenOptions options_;
+  ConstraintSwitches switches_;
   CoupledMotion motion_;
   MixedNewton impact_, acceleration_;
   std::vector<MixedNewton*> solvers_;
@@ -82,7 +95,7 @@ class EventDriven final : public Integrator {
   State from_, to_;  // of the present part of the step
   Gaps low_, high_, now_;
   Vector row_, impulses_, reflected_;
-  Vector floors_;  // below these open gaps penetrate, beyond rounding
+  Vector floors_, zone_floors_;  // below these open gaps penetrate, or modes end, beyond rounding
   // K, those of K that press, those that pressed before an event, contacts of an impact
   std::vector<std::uint8_t> closed_, pressing_, pressed_, striking_;
   std::vector<Part> parts_;

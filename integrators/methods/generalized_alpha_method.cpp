@@ -25,15 +25,19 @@ double product(const SparseRow& row, In x) {
 }  // namespace
 
 MethodInfo GeneralizedAlphaMethod::method_info(const char* name, bool exact_positions) {
-  return {.name = name, .subproblems = {"smooth"}, .rows = bilateral_rows, .exact_positions = exact_positions};
+  return {.name = name,
+          .subproblems = {"smooth"},
+          .rows = bilateral_rows | RowKind::switching,
+          .exact_positions = exact_positions};
 }
 
 GeneralizedAlphaMethod::GeneralizedAlphaMethod(const System& system, const MethodInfo& info,
                                                const GeneralizedAlphaOptions& o)
     : Integrator(system, info, o.scales, o.newton),
       options_(o),
-      motion_(system, o.scales, o.newton, o.rho_infinity, tangent_properties(system, o.newton.method), 0, &matrix_,
-              o.form),
+      switches_(system),
+      motion_(system, o.scales, o.newton, alpha(), tangent_properties(system, o.newton.method), 0,
+              switches_.present() ? nullptr : &matrix_, o.form),
       row_(at(system.rows()), 0.0) {
   if (!o.ggl) return;
   const std::size_t n_b = at(system.bilateral());
@@ -46,11 +50,14 @@ GeneralizedAlphaMethod::GeneralizedAlphaMethod(const System& system, const Metho
 
 bool GeneralizedAlphaMethod::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
-  return motion_.initialise(state, h, options_.initial_acceleration, motion_.solver().saddle(), solvers_, report);
+  if (!motion_.initialise(state, h, options_.initial_acceleration, motion_.solver().saddle(), solvers_, report))
+    return false;
+  switches_.initialise(state);
+  return true;
 }
 
 ProblemScales GeneralizedAlphaMethod::motion_scales(const StepScales& scales) const {
-  const GeneralizedAlpha alpha(options_.rho_infinity);
+  const GeneralizedAlpha alpha = this->alpha();
   const ConstraintForm& form = options_.form;
   const double c_a = alpha.c_a(scales.h), c_q = alpha.c_q(scales.h);
   ProblemScales motion = form.acceleration != 0 ? scales.accelerated_motion(1, c_a) : scales.motion(1);
@@ -61,6 +68,32 @@ ProblemScales GeneralizedAlphaMethod::motion_scales(const StepScales& scales) co
 }
 
 bool GeneralizedAlphaMethod::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  if (!switches_.begin(start, report)) return false;
+  if (switches_.present()) measure_switching_rows(start.q, start.t);
+  if (take_step(scales, start, end, report)) return true;
+  switches_.undo(start);
+  return false;
+}
+
+// Rows of the modes may differ in size and unit: no matrix is kept.
+void GeneralizedAlphaMethod::measure_switching_rows(In q, double t) {
+  motion_.solver().forget_matrix();
+  switches_.measure(q, t, [&](int row, double weight) { motion_.solver().measure_row(row, weight); });
+}
+
+// The motion has been solved with the rows of the modes at t_n: again, with those of the modes behind the surfaces that
+// it crosses.
+bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State& start, StepReport& report) {
+  if (!switches_.find(scales, motion_.q(), report)) return false;
+  if (!switches_.any()) return true;
+  if (!switches_.set(motion_.q(), motion_.v(), scales.t, options_.intermediate_gradient, report)) return false;
+  measure_switching_rows(motion_.q(), scales.t);
+  if (!motion_.solve(motion_scales(scales), start, guard(), report)) return false;
+  if (!switches_.holds(scales, motion_.q(), report)) return false;
+  return options_.form.velocity == 0 || switches_.crosses(motion_.q(), motion_.v(), scales.t, report);
+}
+
+bool GeneralizedAlphaMethod::take_step(const StepScales& scales, const State& start, State& end, StepReport& report) {
   const ProblemScales motion = motion_scales(scales);
   if (options_.ggl) {
     set_zero(U_);
@@ -80,14 +113,23 @@ bool GeneralizedAlphaMethod::advance(const StepScales& scales, const State& star
     }
     if (!correct_positions(motion, report)) return false;
   }
+  if (switches_.present() && !switch_modes(scales, start, report)) return false;
   motion_.write(end);
   copy(motion_.q(), end.q);
   copy(motion_.v(), end.v);
   if (options_.ggl) copy(nu_, end.nu);
   guard().close(false, motion_.multipliers(), {});
+  if (switches_.any()) {
+    const double before = system().energies(start.q, start.v, start.t).kinetic;
+    switches_.finish(end);
+    switches_.note_events(system().energies(end.q, end.v, scales.t).kinetic - before);
+  } else {
+    switches_.finish(end);
+  }
   stage_ = {Stage::Kind::motion,   start.t, scales.t, start.q, start.v, motion_.q(), motion_.v(),
             motion_.multipliers(), scales.h};
   stage_.end = guard().motion_end();
+  stage_.switches = switches_.any();
   if (system().bilateral() == 0) return true;
   system().gaps(end.q, scales.t, bilateral_rows, row_, &motion.start);
   report.position_residual = max_abs(row_);

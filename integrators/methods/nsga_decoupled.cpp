@@ -169,7 +169,8 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
       options_(o),
       mean_directions_(o.mean_directions.value_or(info().events_in_stages)),
       switches_(system),
-      smooth_(system, o.scales, o.newton, o.rho_infinity, tangent_properties(system, o.newton.method), 0, scratch()),
+      smooth_(system, o.scales, o.newton, GeneralizedAlpha(o.rho_infinity), tangent_properties(system, o.newton.method),
+              0, scratch()),
       position_(system, o.newton, position_setup(system, o.newton.method, all_rows), o.scales, 1, scratch()),
       velocity_(system, o.newton, velocity_setup(system, o.newton.method, bilateral_rows | contact_rows), o.scales, 2,
                 scratch()),
@@ -218,7 +219,7 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
     measure_switching_rows(start.q, start.t);
   }
   if (take_step(scales, start, end, report)) return true;
-  switches_.undo();
+  switches_.undo(start);
   return false;
 }
 
@@ -260,8 +261,9 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   }
   if (switches_.any() && !switch_velocity(end, report)) return false;
   switches_.finish(end);
-  guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? In(end.impulse) : In(), smooth_.v(),
-                switches_.any() ? jump_energy() : 0);
+  const double jump = switches_.any() ? jump_energy() : 0;
+  switches_.note_events(jump);
+  guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? In(end.impulse) : In(), smooth_.v(), jump);
   return true;
 }
 
@@ -274,7 +276,7 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
   measure_switching_rows(smooth_.q(), t_);
   forget_matrices();  // they contain the rows of the old modes
   if (!correct_position(scales, start, report)) return false;
-  if (!switches_.holds(q_, t_, report)) return false;
+  if (!switches_.holds(scales, q_, report)) return false;
   return switches_.set(q_, smooth_.v(), t_, E, report);
 }
 
@@ -469,10 +471,14 @@ std::span<const Stage> NsgaDecoupled::stages() {
     stages_[0].end = guard().motion_end();
   }
   const In q_1 = stages_.back().q_1, v_1 = stages_.back().v_1;
-  if (U_->moved) stages_.push_back({Kind::correction, t_, t_, q_1, v_1, q_, v_1, position_.multipliers()});
+  if (U_->moved) {
+    stages_.push_back({Kind::correction, t_, t_, q_1, v_1, q_, v_1, position_.multipliers()});
+    stages_.back().switches = switches_.any();
+  }
   if (W_->moved) {
     stages_.push_back({Kind::jump, t_, t_, q_, v_1, q_, v_, velocity_.multipliers(), h_});
     if (mean_directions_) stages_.back().mean = &mean_velocity_;
+    stages_.back().switches = switches_.any();
     if (switches_.any())
       stages_.back().force = other_force_;
     else if (W_->has_force())

@@ -84,6 +84,7 @@ class NsgaDecoupled final : public Integrator {
   bool initialise(State& state, double h, StepReport& report) override;
   std::vector<Objection> objections(const State& start, double h) override;
   std::span<const Stage> stages() override;
+  std::span<const SwitchEvent> switches() const override { return switches_.events(); }
   std::span<MixedNewton* const> solvers() override { return {solvers_, located_ ? 4u : 3u}; }
 
  private:

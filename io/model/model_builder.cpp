@@ -73,6 +73,7 @@ class Builder {
     if (!issues_.empty()) return nullptr;
     read_settings();
     if (issues_.empty()) check_scales();
+    if (issues_.empty()) check_modes();
     if (issues_.empty()) check_path();
     if (issues_.empty()) remarks();
     return issues_.empty() ? std::move(model_) : nullptr;
@@ -262,6 +263,11 @@ class Builder {
     const json& integrator = root_["integrator"];
     if (!ConstraintSwitches(model_->system).present()) return;
     if (method_of(integrator).rows.has(RowKind::switching)) {
+      if (integrator.contains("formulation") && !text(integrator["formulation"]).starts_with("index_"))
+        error("/integrator/formulation",
+              fmt::format("expected a formulation that takes constraints that switch, of which the model has some, got "
+                          "\"{}\"; those that do: index_3, index_2, index_1",
+                          text(integrator["formulation"])));
       if (const double E = integrator["intermediate_gradient"].get<double>(); E < 0.5)
         model_->warnings.push_back(
             fmt::format("intermediate_gradient is {:.6g}: below 1/2 a switch may create kinetic energy", E));
@@ -274,6 +280,17 @@ class Builder {
           fmt::format("expected a method that takes constraints that switch, of which the model has some, got \"{}\"; "
                       "methods that do: {}",
                       text(integrator["type"]), fmt::join(others, ", ")));
+  }
+
+  // A start off its mode, and what is wrong with modes along the path ahead.
+  void check_modes() {
+    const State& state = model_->state;
+    ConstraintSwitches(model_->system)
+        .for_faults(state, model_->simulation.duration, model_->scales.length,
+                    [&](const std::string& body, const std::string& fault) {
+                      const auto info = std::ranges::find(model_->bodies, body, &BodyInfo::name);
+                      error(fmt::format("/bodies/{}/switching", info - model_->bodies.begin()), fault);
+                    });
   }
 
   // Keys of the method that do not fit each other; a method for smooth motion takes neither contacts nor stops.

@@ -382,7 +382,8 @@ class References {
                                        &References::check_probed_contact,
                                        &References::check_probed_joint,
                                        &References::check_probed_coordinate,
-                                       &References::check_probed_constraint};
+                                       &References::check_probed_constraint,
+                                       &References::check_probed_modes};
     (this->*checks[static_cast<std::size_t>(quantity.of)])(quantity, pointer, of);
   }
   void check_probed_point(const Quantity&, const std::string& pointer, const std::string& of) {
@@ -419,6 +420,14 @@ class References {
   }
   void check_probed_constraint(const Quantity& quantity, const std::string& pointer, const std::string& of) {
     check_formula_name(quantity, pointer, of, "constraint", &FormulaNames::constraints);
+  }
+  void check_probed_modes(const Quantity& quantity, const std::string& pointer, const std::string& of) {
+    const auto body = bodies_.find(of);
+    const BodyType* kind = body == bodies_.end() ? nullptr : kind_of(*body->second);
+    if (is_broken("/bodies") ||
+        (kind != nullptr && kind->formula_names != nullptr && kind->formula_names(*body->second).modes))
+      return;
+    complain(pointer, in_quotes(quantity.name) + " needs a body whose constraints switch, got " + in_quotes(of));
   }
   /// "body.name" of a body with formulas.
   void check_formula_name(const Quantity& quantity, const std::string& pointer, const std::string& of,

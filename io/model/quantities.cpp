@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/mechanics/body_point.hpp"
+#include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/observer.hpp"
 #include "io/model/element_field.hpp"
@@ -440,7 +441,32 @@ Quantity of_constraint(std::string name, std::string help, double (*value)(const
 }
 
 double multiplier(const StepView& v, int row) { return v.integrator.row_force(v.state, row); }
+double constraint_correction(const StepView& v, int row) { return v.state.nu[at(row)]; }
+double constraint_impulse(const StepView& v, int row) { return v.state.impulse[at(row)]; }
 double constraint_value(const StepView& v, int row) { return v.system.row_gap(row, v.state.q, v.state.t); }
+
+// ---- modes
+
+// `time`: at which the mode has begun; otherwise its number.
+Quantity of_modes(std::string name, std::string unit, std::string help, bool time) {
+  return {std::move(name),
+          1,
+          Of::modes,
+          std::move(unit),
+          std::move(help),
+          [time](const Model& model, const std::string& of, std::string& error) -> Evaluate {
+            const int place = ConstraintSwitches::place_of(model.system, of);
+            if (place < 0) {
+              error = "no body with modes named " + in_quotes(of);
+              return {};
+            }
+            const std::size_t entry = at(place + (time ? ConstraintSwitches::count(model.system) : 0));
+            return [entry](const StepView& v, double* values) {
+              const Vector* const modes = ConstraintSwitches::modes_of(v.state);
+              *values = modes != nullptr ? (*modes)[entry] : 0;
+            };
+          }};
+}
 
 // ---- fields of elements
 
@@ -591,6 +617,11 @@ std::vector<Quantity> make_table() {
           "step's length; times dg/dq the force on the coordinates",
           multiplier),
       of_constraint("constraint_value", "the value g of its formula, which should be zero", constraint_value),
+      of_constraint("constraint_correction", "multiplier nu of the position correction of a step",
+                    constraint_correction),
+      of_constraint("constraint_impulse", "multiplier of the velocity jump of a step", constraint_impulse),
+      of_modes("mode", "", "number of the mode of a body whose constraints switch, counted from 0", false),
+      of_modes("mode_start", "s", "time at which this mode has begun, interpolated within the step", true),
       of_model("load_factor", 1, "", "factor of gravity and loads in a static run",
                [](const StepView& v) { return v.integrator.load_factor(v.state); }),
       of_model("energy.kinetic", 1, "J", "kinetic energy of the model",
@@ -656,6 +687,7 @@ const QuantityOwner& owner_of(Quantity::Of of) {
       {"a joint", "joint"},
       {"a coordinate", "coordinate"},
       {"a constraint of coordinates", "constraint"},
+      {"a body with modes", "body"},
   };
   return owners[static_cast<std::size_t>(of)];
 }

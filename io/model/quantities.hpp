@@ -21,7 +21,7 @@ using Evaluate = std::function<void(const StepView& view, double* values)>;
 /// What a probe can record.
 struct Quantity {
   /// The thing that a probe's "of" names. Of an element or a node of elements: a field of its block.
-  enum class Of { model, point, rotating_point, element, element_node, contact, joint, coordinate, constraint };
+  enum class Of { model, point, rotating_point, element, element_node, contact, joint, coordinate, constraint, modes };
   static constexpr int most_components = 6;
 
   std::string name;    ///< without component

@@ -3,18 +3,22 @@
 #include <algorithm>
 #include <cmath>
 
+#include "integrators/common/constraint_switches.hpp"
+
 namespace carom {
 
 std::string energy_columns(const System& system) {
   return std::string(
              "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,contacts,"
              "constraints,force_correction,closure") +
-         (system.row_kinds().has(RowKind::tangential) ? ",friction" : "");
+         (system.row_kinds().has(RowKind::tangential) ? ",friction" : "") +
+         (ConstraintSwitches::count(system) > 0 ? ",switches,switch_correction" : "");
 }
 
 EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
     : ledger_(ledger),
       friction_(model.system.row_kinds().has(RowKind::tangential)),
+      switches_(ConstraintSwitches::count(model.system) > 0),
       file_(file, energy_columns(model.system)),
       every_(model.output.energy_every.value_or(
           std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
@@ -50,6 +54,7 @@ void EnergyWriter::write(const StepView& view) {
         b.numerical, b.position, b.impacts, b.contacts, b.constraints, b.corrections, b.closure})
     file_.cell(x);
   if (friction_) file_.cell(b.friction);
+  if (switches_) file_.cell(b.switches).cell(b.switch_corrections);
   file_.end_row();
   last_written_ = view.state.t;
 }

@@ -32,7 +32,7 @@ class EnergyWriter final : public Observer {
   void write(const StepView& view);
 
   const EnergyLedger& ledger_;
-  bool friction_;  // a column of its own
+  bool friction_, switches_;  // columns of their own
   CsvFile file_;
   long every_;  // in steps; by default from the duration at the first start, also if a restart changes the duration
   std::size_t regular_size_ = 0;  // size without the last row of a run that ended between two regular rows

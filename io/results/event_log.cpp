@@ -5,10 +5,17 @@
 #include <stdexcept>
 
 #include "contact/law/cone_problem.hpp"
+#include "integrators/common/constraint_switches.hpp"
 
 namespace carom {
 
 namespace {
+
+// columns behind t, step, event and contact
+constexpr int contact_columns = 11, friction_columns = 3, switch_columns = 4;
+
+// Inside a subdivided step the number of the whole step, which is not complete yet.
+long step_number(const StepView& view) { return view.nominal ? view.state.step : view.state.step + 1; }
 
 // The last point in [0, 1] at which the cubic with the given values and slopes at both ends falls through zero. 0 if
 // the cubic is never positive, 1 if it is not negative at the end.
@@ -35,10 +42,12 @@ double last_fall(double value_0, double slope_0, double value_1, double slope_1)
 EventLog::EventLog(const Model& model, const std::filesystem::path& file)
     : model_(model),
       friction_(model.system.row_kinds().has(RowKind::tangential)),
+      switches_(ConstraintSwitches::count(model.system) > 0),
       file_(file,
             std::string("t,step,event,contact,x,y,z,normal_x,normal_y,normal_z,gap_velocity_start,gap_velocity_smooth,"
                         "gap_velocity_end,impulse,total_impulse") +
-                (friction_ ? ",slip_velocity,friction_impulse,friction_work" : "")) {}
+                (friction_ ? ",slip_velocity,friction_impulse,friction_work" : "") +
+                (switches_ ? ",mode_before,mode,cosine,kinetic_energy_change" : "")) {}
 
 void EventLog::start(const StepView& view) {
   file_.open(resume_);
@@ -48,6 +57,7 @@ void EventLog::start(const StepView& view) {
 }
 
 void EventLog::after_step(const StepView& view) {
+  note_switches(view);
   const StepReport& report = view.report;
   if (report.closed == 0 && report.releases == 0 && report.impacts == 0) return;
   Passage passage{nullptr, nullptr, view.state.t};
@@ -141,9 +151,7 @@ void EventLog::write(const StepView& view, const Passage& passage, int row, cons
   const In q = passage.jump != nullptr ? passage.jump->q_1 : In(view.state.q);
   const In v = passage.jump != nullptr ? passage.jump->v_1 : In(view.state.v);
   const ConstraintBlock::Place place = system.row_contact_place(row, q, v, passage.t);
-  // inside a subdivided step use the number of the whole step, which is not complete yet
-  const long step = view.nominal ? view.state.step : view.state.step + 1;
-  file_.cell(t).cell(std::to_string(step)).cell(event).cell(system.row_name(row));
+  file_.cell(t).cell(std::to_string(step_number(view))).cell(event).cell(system.row_name(row));
   for (const Vec3& x : {place.point, place.normal})
     for (int c = 0; c < 3; ++c) file_.cell(x[c]);
   // a jump that begins the step, with which the motion begins
@@ -156,7 +164,19 @@ void EventLog::write(const StepView& view, const Passage& passage, int row, cons
     const Slip slip = slip_of(view, row);
     file_.cell(slip.velocity).cell(slip.impulse).cell(contact.friction_work);
   }
+  for (int k = 0; switches_ && k < switch_columns; ++k) file_.empty_cell();
   file_.end_row();
+}
+
+void EventLog::note_switches(const StepView& view) {
+  const std::span<const SwitchEvent> events = view.integrator.switches();
+  for (const SwitchEvent& e : events) {
+    file_.cell(e.t).cell(std::to_string(step_number(view))).cell("switch").cell(e.body);
+    for (int k = 0; k < contact_columns + (friction_ ? friction_columns : 0); ++k) file_.empty_cell();
+    file_.cell(e.from).cell(e.to).cell(e.cosine).cell(e.energy);
+    file_.end_row();
+  }
+  if (!events.empty()) file_.flush();
 }
 
 void EventLog::save(NamedArrays& record) {

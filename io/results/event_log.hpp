@@ -1,4 +1,4 @@
-// EventLog: events.csv, a row for every impact and release of every contact.
+// EventLog: events.csv, a row for every impact and release of every contact, and every switch of constraints.
 //
 // An impact is the step in which an open row gets an impulse. A release is the first step without an impulse. In
 // between the contact is closed. Times are interpolated inside steps:
@@ -18,6 +18,10 @@
 // slip, and more columns:
 //   slip_velocity, friction_impulse                  sizes at the end of the step and of the step
 //   friction_work                                    of the contact since its impact, with resistance: negative
+// Models whose constraints switch have the event "switch" of a body, in the column contact, at the time at which the
+// step meets the surface, and more columns, which are empty for contacts as the others are for switches:
+//   mode_before, mode, cosine                        of the angle between their tangents
+//   kinetic_energy_change                            in the velocity jump of the step
 // A contact that carries a force from the start counts as an impact of the first step, with hardly any gap velocity.
 #pragma once
 
@@ -63,6 +67,7 @@ class EventLog final : public Observer {
   };
 
   void note(const StepView& view, const Passage& passage, const Stage& stage);
+  void note_switches(const StepView& view);
   static double impact_time(const System& system, const Passage& passage, int row);
   double release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const;
   void write(const StepView& view, const Passage& passage, int row, const char* event, double t, const Contact& contact,
@@ -70,7 +75,7 @@ class EventLog final : public Observer {
   static Slip slip_of(const StepView& view, int row);
 
   const Model& model_;
-  bool friction_;
+  bool friction_, switches_;
   CsvFile file_;
   std::vector<std::uint8_t> closed_;  // rows before the step
   std::vector<Contact> contacts_;

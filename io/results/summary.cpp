@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/linear/blas.hpp"
+#include "integrators/common/constraint_switches.hpp"
 #include "io/model/quantities.hpp"
 
 namespace carom {
@@ -227,6 +228,10 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     if (model.system.row_kinds().has(RowKind::tangential)) {
       energy["friction"] = b.friction;
       energy["friction_gain"] = b.friction_gain;
+    }
+    if (ConstraintSwitches::count(model.system) > 0) {
+      energy["switches"] = b.switches;
+      energy["switch_correction"] = b.switch_corrections;
     }
     energy["constraints"] = b.constraints;
     energy["force_correction"] = b.corrections;

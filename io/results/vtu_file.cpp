@@ -123,11 +123,10 @@ std::size_t VtuPiece::add_cell_field(std::string name, int components) {
 }
 
 // For field data VTK wants the number of values; elsewhere the number follows from points and cells.
-void VtuFile::Arrays::add_time(double t) {
-  elements +=
-      "        <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"appended\" offset=\"" +
-      std::to_string(data.size()) + "\"/>\n";
-  append_compressed(data, reinterpret_cast<const char*>(&t), sizeof t);
+void VtuFile::Arrays::add_value(std::string_view name, double x) {
+  elements += "        <DataArray type=\"Float64\" Name=\"" + xml_escaped(name) +
+              "\" NumberOfTuples=\"1\" format=\"appended\" offset=\"" + std::to_string(data.size()) + "\"/>\n";
+  append_compressed(data, reinterpret_cast<const char*>(&x), sizeof x);
 }
 
 void VtuFile::Arrays::add(const char* type, std::string_view name, int components, const void* values,
@@ -184,7 +183,8 @@ std::string_view VtuFile::bytes(double t, const VtuPiece& piece) {
   elements =
       "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
       "header_type=\"UInt32\" compressor=\"vtkLZ4DataCompressor\">\n  <UnstructuredGrid>\n    <FieldData>\n";
-  arrays.add_time(t);
+  arrays.add_value("TimeValue", t);
+  for (const auto& [name, x] : piece.numbers) arrays.add_value(name, x);
   elements += "    </FieldData>\n    <Piece NumberOfPoints=\"" + std::to_string(piece.point_count()) +
               "\" NumberOfCells=\"" + std::to_string(piece.cell_count()) + "\">\n      <Cells>\n" + cells_.elements +
               "      </Cells>\n      <Points>\n";

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/types.hpp"
@@ -38,6 +39,9 @@ struct VtuPiece {
   /// Moves the points of an appended mesh to x + R y. Does not allocate.
   void place(std::size_t first_point, const SurfaceMesh& mesh, const Vec3& x, const Mat3& R);
 
+  /// Numbers of the whole frame, by name: field data beside the time.
+  std::vector<std::pair<std::string, double>> numbers;
+
   /// Adds a field of zeros for the present points or cells. Returns its index in point_fields or cell_fields.
   std::size_t add_point_field(std::string name, int components);
   std::size_t add_cell_field(std::string name, int components);
@@ -56,7 +60,7 @@ class VtuFile {
   struct Arrays {
     std::string elements, data;
     void add(const char* type, std::string_view name, int components, const void* values, std::size_t bytes);
-    void add_time(double t);
+    void add_value(std::string_view name, double x);
     void add_fields(const std::vector<VtuPiece::Field>& fields);
   };
 

@@ -6,6 +6,7 @@
 
 #include "contact/gap/prescribed_motion.hpp"
 #include "core/mechanics/body_point.hpp"
+#include "integrators/common/constraint_switches.hpp"
 #include "io/model/element_field.hpp"
 #include "io/results/atomic_file.hpp"
 #include "io/results/view_script.hpp"
@@ -194,6 +195,13 @@ void VtuOutput::write(const StepView& view) {
   if (series_->frames() > 0 && view.state.t == last_written_)
     return;  // a picture was requested in a step with a regular picture
   fill(view);
+  // modes of bodies whose constraints switch
+  if (const Vector* const modes = ConstraintSwitches::modes_of(view.state); modes != nullptr) {
+    piece_.numbers.clear();
+    for (const BodyInfo& body : model_.bodies)
+      if (const int place = ConstraintSwitches::place_of(view.system, body.name); place >= 0)
+        piece_.numbers.emplace_back("mode of " + body.name, (*modes)[at(place)]);
+  }
   series_->write(view.state.t, piece_);
   last_written_ = view.state.t;
 }

@@ -10,6 +10,7 @@
 #include "core/mechanics/element_frequency.hpp"
 #include "core/mechanics/nodal_mass.hpp"
 #include "core/mechanics/row_rank.hpp"
+#include "core/mechanics/switching_block.hpp"
 #include "io/model/build_context.hpp"
 #include "io/model/connectivity.hpp"
 #include "io/model/types/registry.hpp"
@@ -129,6 +130,7 @@ class ModelInspection {
     std::vector<std::size_t> joint_of;
     for (std::size_t j = 0; j < groups.size(); ++j)
       for (const int row : groups[j].first->rows) {
+        if (vacant_row(system_.row_block(row), system_.row_place(row).row)) continue;
         rows_.push_back(row);
         joint_of.push_back(j);
       }

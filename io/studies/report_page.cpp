@@ -171,8 +171,9 @@ class Page {
     if (!run_.events || run_.events->rows() == 0) return;
     const ResultsTable& table = *run_.events;
     std::vector<std::size_t> shown;
-    for (const char* name : {"t", "event", "contact", "gap_velocity_start", "gap_velocity_end", "impulse",
-                             "total_impulse", "friction_work"})
+    for (const char* name :
+         {"t", "event", "contact", "gap_velocity_start", "gap_velocity_end", "impulse", "total_impulse",
+          "friction_work", "mode_before", "mode", "cosine", "kinetic_energy_change"})
       if (const auto column = table.find(name)) shown.push_back(*column);
     heading("Events");
     if (table.rows() > most_events)
@@ -184,8 +185,10 @@ class Page {
     for (std::size_t k = 0; k < std::min(most_events, table.rows()); ++k) {
       out_ += "<tr>";
       for (const std::size_t i : shown)
-        out_ += table.texts[i].empty() ? fmt::format("<td class=\"number\">{:.6g}</td>", table.columns[i][k])
-                                       : "<td>" + escaped(table.texts[i][k]) + "</td>";
+        out_ += !table.texts[i].empty() ? "<td>" + escaped(table.texts[i][k]) + "</td>"
+                : std::isfinite(table.columns[i][k])
+                    ? fmt::format("<td class=\"number\">{:.6g}</td>", table.columns[i][k])
+                    : "<td></td>";
       out_ += "</tr>\n";
     }
     out_ += "</table>\n</details>\n";

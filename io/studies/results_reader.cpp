@@ -118,7 +118,7 @@ Results read_results(const fs::path& directory) {
   out.probes = table("probes.csv");
   out.energy = table("energy.csv");
   out.iterations = table("iterations.csv");
-  out.events = table("events.csv", {"event", "contact"});
+  out.events = table("events.csv", {"event", "contact", "mode_before", "mode"});
   out.summary = read_json_file(directory / "summary.json");
   out.model = read_json_file(directory / "run.json");
   if (!out.probes && !out.energy && !out.events && out.summary.is_null())

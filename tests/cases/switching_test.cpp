@@ -8,6 +8,7 @@
 
 #include "case_runner.hpp"
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/energy_ledger.hpp"
 
 namespace {
 
@@ -167,6 +168,266 @@ TEST_CASE("cam: modes alternate with every revolution") {
   CHECK(cam.energy() == doctest::Approx(20).epsilon(2e-3));
   CHECK(watch.position < 1e-10);
   CHECK(watch.velocity < 1e-10);
+}
+
+TEST_CASE("latch: a constraint appears with the loss of an impact and vanishes without a jump") {
+  std::vector<double> errors;
+  for (const double E : {0.0, 0.5, 1.0})
+    for (const double h : {4e-3, 2e-3}) {
+      CAPTURE(E);
+      CAPTURE(h);
+      Case door("latch", {gradient(E), set("/integrator/step", h)});
+      std::vector<SwitchEvent> events;
+      double shut_rate = 0;
+      Watch watch;
+      REQUIRE(door.run([&](const StepView& view) {
+        watch(view);
+        for (const SwitchEvent& e : view.integrator.switches()) events.push_back(e);
+        if (view.state.history.at(1).values.at(0) == 1) shut_rate = std::max(shut_rate, std::abs(view.state.v[0]));
+      }) == RunStatus::completed);
+      REQUIRE(events.size() == 2);
+      CHECK(events[0].from == "open");
+      CHECK(events[0].to == "shut");
+      CHECK(events[0].t == doctest::Approx(M_PI / 3).epsilon(1e-5));
+      CHECK(events[0].energy == doctest::Approx(-3).epsilon(0.02));
+      CHECK(events[1].t == doctest::Approx(2).epsilon(1e-9));
+      CHECK(std::abs(events[1].energy) < 1e-12);
+      CHECK(shut_rate < 1e-12);
+      CHECK(watch.position < 1e-12);
+      CHECK(watch.velocity < 1e-12);
+      CHECK(door.energy() == doctest::Approx(1).epsilon(1e-5));
+      errors.push_back(std::abs(door.state().q[0] - 0.5 * (1 - std::cos(2.0))));
+    }
+  // the release is noticed at the end of a step, and 2 lies at the end of one
+  for (std::size_t i = 0; i < errors.size(); ++i) CHECK(errors[i] < 5e-3);
+}
+
+TEST_CASE("track: a guide that ends lets the mass go on, and one that begins takes what is against it") {
+  for (const double h : {1e-3, 0.037}) {
+    Case ends("track", {set("/integrator/step", h), "/bodies/0/switching/1/constraints=[]"});
+    REQUIRE(ends.run() == RunStatus::completed);
+    CHECK(ends.energy() == doctest::Approx(0.5).epsilon(1e-12));
+    CHECK(ends.state().q[0] == doctest::Approx(1).epsilon(1e-12));
+    CHECK(std::abs(ends.state().q[1]) < 1e-12);
+    Case begins("track", {set("/integrator/step", h), "/bodies/0/switching/0/constraints=[]"});
+    REQUIRE(begins.run() == RunStatus::completed);
+    CHECK(begins.energy() == doctest::Approx(0.25).epsilon(1e-12));
+    CHECK(begins.state().q[1] == doctest::Approx(begins.state().q[0]).epsilon(1e-11));
+  }
+}
+
+TEST_CASE("track: a guide that moves gives the mass the energy of its motion, relative to both") {
+  // the second guide rises at the rate 0.2 from the time at which the mass comes to it: y = x + 0.2 (t - 1)
+  for (const double E : {0.5, 1.0}) {
+    Case track("track", {gradient(E), set("/integrator/step", 1e-3),
+                         "/bodies/0/switching/1/constraints=[\"y - x - 0.2*(t - 1)\"]"});
+    REQUIRE(track.run() == RunStatus::completed);
+    // the jump is that of v - v_0 where v_0 keeps both guides: y' = 0, y' - x' = 0.2
+    const double c = std::sqrt(0.5), r = ratio(E, c);
+    const double v_0 = -0.2, along = 1 - v_0;
+    CHECK(track.state().v[0] == doctest::Approx(v_0 + r * along * c).epsilon(1e-3));
+    CHECK(track.state().v[1] == doctest::Approx(r * along * c).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("switches: the account of energy has lines of their own, and closes") {
+  for (const char* model : {"track", "pothole", "braiding", "cam", "latch"}) {
+    CAPTURE(model);
+    Case machine(model);
+    EnergyLedger ledger;
+    bool first = true;
+    REQUIRE(machine.run(
+                [&](const StepView& view) {
+                  if (first) {
+                    ledger.start(view);
+                    first = false;
+                    return;
+                  }
+                  ledger.after_step(view);
+                },
+                true) == RunStatus::completed);
+    const EnergyBalance& b = ledger.balance();
+    CHECK(b.largest_closure <= 1e-9 * b.scale);
+    CHECK(b.constraints == doctest::Approx(0).scale(b.scale).epsilon(1e-3));
+    if (std::string(model) == "track") CHECK(b.switches == doctest::Approx(0.3798055 - 0.5).epsilon(1e-6));
+    if (std::string(model) == "latch") CHECK(b.switches == doctest::Approx(-3).epsilon(0.01));
+  }
+}
+
+// ---- other methods
+
+std::string method(const std::string& keys) { return "/integrator={" + keys + "}"; }
+
+TEST_CASE("track: index 2 has the velocity of the impact at once, index 3 in the mean, index 1 never") {
+  const std::string rest = R"(, "rho_infinity": 0.98, "step": 2e-3, "duration": 4, "type": "generalized_alpha")";
+  Case second("track", {method(R"("formulation": "index_2")" + rest)});
+  Watch watch;
+  REQUIRE(second.run([&](const StepView& view) {
+    Vector rate(at(view.system.rows()));
+    view.system.rates(view.state.q, view.state.v, view.state.t, bilateral_rows, rate);
+    watch.velocity = std::max(watch.velocity, max_abs(rate));
+  }) == RunStatus::completed);
+  CHECK(second.energy() == doctest::Approx(0.25).epsilon(1e-8));
+  CHECK(watch.velocity < 1e-10);
+
+  Case third("track", {method(R"("formulation": "index_3")" + rest)});
+  double position = 0, fastest = 0, slowest = 1;
+  REQUIRE(third.run([&](const StepView& view) {
+    Vector g(at(view.system.rows()));
+    view.system.gaps(view.state.q, view.state.t, bilateral_rows, g);
+    position = std::max(position, max_abs(g));
+    if (view.state.q[0] <= 0) return;
+    fastest = std::max(fastest, view.state.v[1]);
+    slowest = std::min(slowest, view.state.v[1]);
+  }) == RunStatus::completed);
+  CHECK(position < 1e-10);
+  CHECK(fastest - slowest > 0.3);  // oscillations about 1/2
+  CHECK(third.state().q[1] == doctest::Approx(third.state().q[0]).epsilon(1e-9));
+
+  Case first("track", {method(R"("formulation": "index_1")" + rest)});
+  REQUIRE(first.run() == RunStatus::completed);
+  CHECK(first.energy() == doctest::Approx(0.5).epsilon(1e-9));
+  CHECK(std::abs(first.state().q[1]) < 1e-9);  // off the track
+  CHECK(first.state().q[0] == doctest::Approx(3).epsilon(1e-9));
+}
+
+TEST_CASE("track: the fully implicit index 2 has the energy of every intermediate gradient, to first order") {
+  for (const double E : {1.0, 0.9, 0.7, 0.5}) {
+    CAPTURE(E);
+    const std::string keys = R"("formulation": "index_2", "fully_implicit": true, "step": 1e-3, "duration": 2, )"
+                             R"("type": "generalized_alpha", "intermediate_gradient": )" +
+                             std::to_string(E);
+    Case track("track", {method(keys)});
+    REQUIRE(track.run() == RunStatus::completed);
+    CHECK(track.energy() == doctest::Approx(0.5 * std::pow(ratio(E, std::sqrt(0.5)), 2)).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("track, event-driven: the closed form for every E and step, at the time of the corner") {
+  for (const double E : {0.3, 0.5, 0.7, 1.0})
+    for (const double h : {1e-3, 0.037, 0.3}) {
+      CAPTURE(E);
+      CAPTURE(h);
+      Case track("track", {method(R"("type": "event_driven", "duration": 2, "step": )" + std::to_string(h) +
+                                  R"(, "intermediate_gradient": )" + std::to_string(E))});
+      const double r = ratio(E, std::sqrt(0.5));
+      std::vector<SwitchEvent> events;
+      REQUIRE(track.run([&](const StepView& view) {
+        for (const SwitchEvent& e : view.integrator.switches()) events.push_back(e);
+      }) == RunStatus::completed);
+      REQUIRE(events.size() == 1);
+      CHECK(events[0].t == doctest::Approx(1).epsilon(1e-9));
+      CHECK(events[0].cosine == doctest::Approx(std::sqrt(0.5)).epsilon(1e-9));
+      CHECK(events[0].energy == doctest::Approx(0.5 * (r * r - 1)).epsilon(1e-8));
+      CHECK(track.energy() == doctest::Approx(0.5 * r * r).epsilon(1e-9));
+      CHECK(track.state().q[0] == doctest::Approx(r * std::sqrt(0.5)).epsilon(1e-8));
+    }
+}
+
+TEST_CASE("pothole, event-driven: times and speeds of the closed form, of second order through the switches") {
+  const double rates[] = {0.9970002, 1.0295925, 1.0978091, 1.1703915};
+  const double shares[] = {1, 0.9, 0.7, 0.5};
+  for (int k = 0; k < 4; ++k) {
+    CAPTURE(shares[k]);
+    const double before = 80.925, at_edge = before - 5 * 9.81 * 1.5 * std::cos(std::asin(1.0 / 3));
+    const double exact = before + at_edge * (std::pow(ratio(shares[k], 23.0 / 27), 2) - 1);
+    std::vector<double> errors;
+    for (const double h : {2e-2, 1e-2}) {
+      Case wheel("pothole", {method(R"("type": "event_driven", "rho_infinity": 1, "duration": 4, "step": )" +
+                                    std::to_string(h) + R"(, "intermediate_gradient": )" + std::to_string(shares[k]))});
+      std::vector<double> times;
+      double behind = 0;
+      Watch watch;
+      REQUIRE(wheel.run([&](const StepView& view) {
+        watch(view);
+        for (const Stage& stage : view.integrator.stages())
+          if (stage.switches && times.size() == 1) behind = stage.v_1[2];
+        for (const SwitchEvent& e : view.integrator.switches()) times.push_back(e.t);
+      }) == RunStatus::completed);
+      REQUIRE(times.size() == 3);
+      CHECK(times[0] == doctest::Approx(1.4285714).epsilon(1e-7));
+      CHECK(times[1] == doctest::Approx(1.7645823).epsilon(1e-4));
+      CHECK(behind == doctest::Approx(rates[k]).epsilon(1e-4));
+      CHECK(watch.position < 1e-9);
+      CHECK(watch.velocity < 1e-9);
+      errors.push_back(std::abs(wheel.energy() - exact));
+    }
+    CHECK(errors[1] < 2e-3);
+    CHECK(errors[1] < 0.35 * errors[0]);
+  }
+}
+
+TEST_CASE("latch, event-driven: shut and open at the times of the closed form") {
+  Case door("latch", {method(R"("type": "event_driven", "duration": 3, "step": 1e-2, "rho_infinity": 1)")});
+  std::vector<SwitchEvent> events;
+  REQUIRE(door.run([&](const StepView& view) {
+    for (const SwitchEvent& e : view.integrator.switches()) events.push_back(e);
+  }) == RunStatus::completed);
+  REQUIRE(events.size() == 2);
+  CHECK(events[0].t == doctest::Approx(M_PI / 3).epsilon(1e-4));
+  CHECK(events[0].energy == doctest::Approx(-3).epsilon(1e-4));
+  CHECK(events[1].t == doctest::Approx(2).epsilon(1e-9));
+  CHECK(door.state().q[0] == doctest::Approx(0.5 * (1 - std::cos(2.0))).epsilon(1e-3));
+  CHECK(door.energy() == doctest::Approx(1).epsilon(1e-4));
+}
+
+TEST_CASE("roof: two surfaces that are crossed one after the other, by the closed form of the order of their crossing") {
+  // y = [x1]+ + [x2]+/2 with M = 1 and v = (1, 0.7, 0)
+  const auto model = [](double x1, double x2, const std::string& integrator) {
+  const auto number = [](double x) { return std::to_string(x); };
+  return R"({"format": 1, "bodies": [{"name": "roof", "type": "coordinates", "coordinates": [
+      {"name": "x1", "position": )" +
+             number(x1) + R"(, "velocity": 1}, {"name": "x2", "position": )" + number(x2) +
+             R"(, "velocity": 0.7}, {"name": "y"}], "masses": [1, 1, 1], "switching": [
+      {"name": "none", "condition": "min(-x1, -x2)",
+         "constraints" : ["y"]},
+      {"name": "first", "condition": "min(x1, -x2)", "constraints": ["y - x1"]},
+      {"name": "second", "condition": "min(-x1, x2)", "constraints": ["y - x2/2"]},
+      {"name": "both", "condition": "min(x1, x2)", "constraints": ["y - x1 - x2/2"]}]}],
+      "integrator": )" + integrator + R"(, "output": {
+  "vtu" : { "enabled" : false }}
+})";
+}
+;
+const struct {
+  double x1, x2, E, v[3];
+} cases[] = {{-0.2, -0.5, 0.5, {0.542115199, 0.659966329, 0.872098363}},
+             {-0.2, -0.5, 1, {0.344444444, 0.622222222, 0.655555556}},
+             {-0.5, -0.1, 0.5, {0.745355992, 0.327956637, 0.909334311}},
+             {-0.5, -0.1, 1, {0.555555556, 0.337777778, 0.724444444}}};
+for (const auto& c : cases)
+  for (const char* type : {"nsga_decoupled", "event_driven"}) {
+    CAPTURE(c.x1);
+    CAPTURE(c.E);
+    CAPTURE(type);
+    Case roof = Case::from_text(model(c.x1, c.x2,
+                                      std::string(R"({"type": ")") + type +
+                                          R"(", "step": 0.01, "duration": 1.5, "intermediate_gradient": )" +
+                                          std::to_string(c.E) + "}"));
+    REQUIRE(roof.run() == RunStatus::completed);
+    for (int i = 0; i < 3; ++i) CHECK(roof.state().v[at(i)] == doctest::Approx(c.v[i]).epsilon(1e-7));
+  }
+}
+
+TEST_CASE("track: a contact closes in the step of the switch") {
+  // u meets its stop at t = 1, as the mass the corner; then a stop that the track leads against
+  for (const char* type : {"nsga_decoupled", "event_driven"})
+    for (const double e : {0.0, 0.5}) {
+      CAPTURE(type);
+      CAPTURE(e);
+      const std::string body = R"({"name": "mass", "type": "coordinates", "coordinates": [
+        {"name": "x", "position": -1, "velocity": 1}, {"name": "y"}, {"name": "u", "position": 1, "velocity": -1}],
+        "masses": [1, 1, 1], "gaps": [{"name": "stop", "formula": "u", "restitution": )" +
+                               std::to_string(e) +
+                               R"(}], "switching": [{"name": "level", "condition": "-x", "constraints": ["y"]},
+        {"name": "slope", "condition": "x", "constraints": ["y - x"]}]})";
+      Case both = Case::from_text(R"({"format": 1, "bodies": [)" + body + R"(], "integrator": {"type": ")" + type +
+                                  R"(", "step": 7e-3, "duration": 1.5}, "output": {"vtu": {"enabled": false}}})");
+      REQUIRE(both.run() == RunStatus::completed);
+      CHECK(both.state().v[2] == doctest::Approx(e).epsilon(1e-9));
+      CHECK(both.state().v[0] == doctest::Approx(std::sqrt(0.5)).epsilon(1e-9));
+      CHECK(both.energy() == doctest::Approx(0.5 + 0.5 * e * e).epsilon(1e-9));
+    }
 }
 
 }  // namespace

@@ -135,6 +135,45 @@ class Random {
 
 double energy(const Problem& p, const Column& v) { return 0.5 * v.dot(p.M * v); }
 
+// The closed form of the jump's energy for any numbers of constraints, in coordinates in which M = 1 and G_b is gone.
+double energy_change(const Problem& p, double E, bool largest_turns) {
+  const Eigen::SelfAdjointEigenSolver<Matrix> S(p.M);
+  const Matrix root = S.operatorSqrt(), inverse = S.operatorInverseSqrt();
+  const Matrix free =
+      p.G_b.rows() > 0 ? Matrix((p.G_b * inverse).fullPivLu().kernel()) : Matrix(Matrix::Identity(n, n));
+  const Matrix K = Eigen::HouseholderQR<Matrix>(free).householderQ() * Matrix::Identity(n, free.cols());
+  const auto basis = [&](const Matrix& G) -> Matrix {
+    const Matrix A = (G * inverse * K).transpose();
+    if (A.cols() == 0) return A;
+    return Eigen::JacobiSVD<Matrix>(A, Eigen::ComputeThinU | Eigen::ComputeThinV).matrixU();
+  };
+  const Matrix old = basis(p.G_old), now = basis(p.G_new);
+  const Column w = K.transpose() * root * p.v;
+  const Eigen::Index pairs = std::min(old.cols(), now.cols());
+  Matrix Y = old, Z = now;
+  Column c(pairs);
+  if (pairs > 0) {
+    const Eigen::JacobiSVD<Matrix> svd(old.transpose() * now, Eigen::ComputeFullU | Eigen::ComputeFullV);
+    c = svd.singularValues();
+    Y = old * svd.matrixU();
+    Z = now * svd.matrixV();
+  }
+  double change = 0;
+  for (Eigen::Index i = 0; i < Z.cols(); ++i) {
+    if (i >= pairs) {
+      change -= 0.5 * std::pow(Z.col(i).dot(w), 2);
+      continue;
+    }
+    const double sine = std::sqrt(std::max(0.0, 1 - c[i] * c[i])),
+                 signed_c = largest_turns && i == pairs - 1 ? -c[i] : c[i];
+    if (sine < 1e-7) continue;
+    const double along = ((Z.col(i) - c[i] * Y.col(i)) / sine).dot(w),
+                 r = ((1 - E) + E * signed_c) / ((1 - E) * signed_c + E);
+    change += 0.5 * along * along * (r * r - 1);
+  }
+  return change;
+}
+
 }  // namespace
 
 TEST_CASE("switching rows: E = 1/2 conserves the kinetic energy and crosses the surface, with any number of rows") {
@@ -169,6 +208,53 @@ TEST_CASE("switching rows: the energy changes by the ratio of the speeds in the 
     }
   }
   CHECK(refused > 0);
+}
+
+TEST_CASE("switching rows: constraints that appear are an impact for every E, and those that vanish drop out") {
+  Random random(11);
+  for (int sample = 0; sample < 300; ++sample) {
+    const int m_old = sample % 4, m_new = sample / 4 % 4, b = sample % 2;
+    if (m_old + m_new == 0) continue;
+    Problem p = random.problem(m_old, b);
+    // some of the old constraints turned by the surface, or all of these and new ones
+    const Matrix turned = p.G_new;
+    p.G_new = random.matrix(m_new, n);
+    const int kept = std::min(m_old, m_new);
+    p.G_new.topRows(kept) = turned.topRows(kept);
+    for (const double E : {0.3, 0.5, 0.8, 1.0}) {
+      CAPTURE(sample);
+      CAPTURE(E);
+      Body body(p.M, p.G_b, p.G_old, p.G_new, p.Z);
+      if (!body.set(p.v, E)) continue;  // both ways lead back
+      const Matrix F = body.directions().topRows(m_new);
+      const Column v = jump(p.M, p.G_b, p.G_new, F, p.v);
+      CHECK(energy(p, v) - energy(p, p.v) ==
+            doctest::Approx(energy_change(p, E, body.rows->cosine() < 0)).epsilon(1e-6).scale(energy(p, p.v)));
+      if (m_new <= m_old && E == 0.5) CHECK(energy(p, v) == doctest::Approx(energy(p, p.v)).epsilon(1e-8));
+      if (m_new == 0) CHECK((v - p.v).norm() == 0);
+      // the other rows of the block have no reaction
+      for (int row = m_new; row < body.rows->rows(); ++row) CHECK(body.directions().row(row).norm() == 0);
+    }
+  }
+}
+
+TEST_CASE("switching rows: a latch, whose constraint is the surface itself, is an impact on this constraint") {
+  Random random(12);
+  for (int sample = 0; sample < 50; ++sample) {
+    Problem p = random.problem(1 + sample % 2, sample % 2);
+    Matrix all(p.G_old.rows() + 1, n);
+    all << p.G_old, p.Z;
+    p.G_new = all;
+    p.v = -p.v;  // onto the surface from z > 0
+    for (const double E : {0.0, 0.5, 1.0}) {
+      Body body(p.M, p.G_b, p.G_old, p.G_new, p.Z);
+      REQUIRE(body.set(p.v, E));
+      CHECK(body.rows->holds_surface());
+      const Column v = jump(p.M, p.G_b, p.G_new, body.directions().topRows(p.G_new.rows()), p.v),
+                   impact = jump(p.M, p.G_b, p.G_new, p.G_new, p.v);
+      CHECK((v - impact).norm() <= 1e-8 * p.v.norm());
+    }
+  }
 }
 
 TEST_CASE("switching rows: scale, sign, order and combination of the constraints do not matter") {

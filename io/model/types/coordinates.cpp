@@ -71,10 +71,13 @@ Node coordinates_spec() {
                             "Newton's coefficient: rate of the gap after over rate before the impact")});
   const Node mode = object(
       "mode", {required("name", name(), "name of the mode: \"body.name\""),
-               required("condition", spec::formula("switching function", places),
-                        "z of coordinates: the mode holds where z > 0; its surface z = 0 leads to the next mode"),
-               required("constraints", list("constraints", spec::formula("constraint", places)).nonempty(),
-                        "g of the constraints g = 0 of the mode, of coordinates; as many in every mode")});
+               required("condition", spec::formula("switching function", places_and_time),
+                        "z of coordinates and t: the mode holds where z > 0; its surface z = 0 leads to the next mode"),
+               required("constraints", list("constraints", spec::formula("constraint", places_and_time)),
+                        "g of the constraints g = 0 of the mode, of coordinates and t; may be empty"),
+               optional("next", name(),
+                        "the mode behind the surface (default: the mode whose condition is positive there); a mode "
+                        "that is named so is entered in no other way, wherever its condition is positive")});
   return object("body of coordinates",
                 {
                     body_name(),
@@ -95,13 +98,19 @@ Node coordinates_spec() {
                     preset("switching", list("modes", mode), json::array(),
                            "modes of which exactly one holds in every place, with constraints of their own: at least "
                            "two; neighbouring modes agree on their surface"),
+                    optional("start_mode", name(),
+                             "the mode at the start, where the conditions of several modes are positive"),
                 })
       .exactly_one({{"masses"}, {"mass_matrix"}});
 }
 
 FormulaNames formula_names(const json& body) {
-  return {names_of(list_of(body, "coordinates")), names_of(list_of(body, "constraints")),
-          names_of(list_of(body, "gaps"))};
+  FormulaNames names{names_of(list_of(body, "coordinates")), names_of(list_of(body, "constraints")),
+                     names_of(list_of(body, "gaps")), !list_of(body, "switching").empty()};
+  std::size_t most = 0;
+  for (const json& mode : list_of(body, "switching")) most = std::max(most, list_of(mode, "constraints").size());
+  for (std::size_t row = 1; row <= most; ++row) names.constraints.push_back("switching." + std::to_string(row));
+  return names;
 }
 
 std::vector<Problem> problems(const json& body, const json*, const json*) {
@@ -131,11 +140,18 @@ std::vector<Problem> problems(const json& body, const json*, const json*) {
   // modes
   const json& modes = list_of(body, "switching");
   if (modes.size() == 1) complain("/switching", "expected at least two modes, got one");
-  for (std::size_t i = 1; i < modes.size(); ++i)
-    if (const std::size_t m = list_of(modes[0], "constraints").size(), k = list_of(modes[i], "constraints").size();
-        k != m)
-      complain("/switching/" + std::to_string(i) + "/constraints",
-               "expected " + std::to_string(m) + " constraints, as in the first mode, got " + std::to_string(k));
+  bool constrained = modes.empty();
+  for (const json& mode : modes) constrained = constrained || !list_of(mode, "constraints").empty();
+  if (!constrained) complain("/switching", "expected a mode with constraints, got none");
+  const std::vector<std::string> mode_names = names_of(modes);
+  const auto check_mode = [&](const std::string& named, const std::string& pointer, const std::string& self) {
+    if (!named.empty() && (named == self || std::ranges::find(mode_names, named) == mode_names.end()))
+      complain(pointer, "expected the name of " + std::string(self.empty() ? "a" : "another") + " mode, got " +
+                            in_quotes(named));
+  };
+  for (std::size_t i = 0; i < modes.size(); ++i)
+    check_mode(text_of(modes[i], "next"), "/switching/" + std::to_string(i) + "/next", text_of(modes[i], "name"));
+  check_mode(text_of(body, "start_mode"), "/start_mode", "");
   // names; each list has compared its own
   const FormulaNames names = formula_names(body);
   const auto check_names = [&](const char* key, const std::vector<std::string>& taken, const std::string& noun) {
@@ -341,23 +357,36 @@ class Reader {
     if (list.empty()) return;
     const std::size_t issues = context_.issues.size();
     std::vector<SwitchingMode> modes;
-    const Start s = start(false, false);
+    const Start s = start(false, true);
     std::vector<std::string> holding;
+    const std::vector<std::string> mode_names = names_of(list);
+    const auto find_mode = [&](const json& owner, const char* key) {
+      const std::string named = text_of(owner, key);
+      return named.empty() ? -1 : static_cast<int>(std::ranges::find(mode_names, named) - mode_names.begin());
+    };
+    const int wanted = find_mode(body_, "start_mode");
     int first = 0;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string here = pointer_ + "/switching/" + std::to_string(i);
-      SwitchingMode mode{carom::text(list[i]["name"]), formula(list[i]["condition"], here + "/condition", s), {}};
+      SwitchingMode mode{carom::text(list[i]["name"]),
+                         formula(list[i]["condition"], here + "/condition", s),
+                         {},
+                         find_mode(list[i], "next")};
       const json& rows = list[i]["constraints"];
       for (std::size_t k = 0; k < rows.size(); ++k) {
         const std::string row = here + "/constraints/" + std::to_string(k);
         mode.constraints.push_back(formula(rows[k], row, s));
-        if (mode.constraints.back().formula.is_constant())
+        if (const Formula& g = mode.constraints.back().formula; g.is_constant())
           context_.error(row, "expected a formula of the coordinates, got " + brief(rows[k]) + ", which is constant");
+        else if (!depends_on_coordinates(g))
+          context_.error(row,
+                         "expected a formula of the coordinates, got " + brief(rows[k]) + ", which depends on t alone");
       }
       // on the surface the mode holds into which the motion leads
-      std::vector<double> slope(n_);
-      const double z = mode.condition.formula.gradient(q_, slope);
-      if (z > 0 || (z == 0 && std::inner_product(slope.begin(), slope.end(), v_.begin(), 0.0) > 0)) {
+      std::vector<double> slope(n_ + 1);
+      const double z = mode.condition.formula.gradient(s.values, slope);
+      const bool holds = z > 0 || (z == 0 && std::inner_product(v_.begin(), v_.end(), slope.begin(), slope[n_]) > 0);
+      if (holds && (wanted < 0 || wanted == static_cast<int>(i))) {
         if (holding.empty()) first = static_cast<int>(i);
         holding.push_back(in_quotes(mode.name));
       }
@@ -365,11 +394,14 @@ class Reader {
     }
     if (context_.issues.size() > issues) return;
     if (holding.empty())
-      context_.error(pointer_ + "/switching",
-                     "expected one mode that holds at the start, got none: no condition is positive");
+      context_.error(pointer_ + (wanted < 0 ? "/switching" : "/start_mode"),
+                     wanted < 0 ? "expected one mode that holds at the start, got none: no condition is positive"
+                                : "expected a mode that holds at the start, got " + brief(body_["start_mode"]) +
+                                      ", whose condition is not positive");
     else if (holding.size() > 1)
       context_.error(pointer_ + "/switching", "expected one mode that holds at the start, got " + holding[0] + " and " +
-                                                  holding[1] + ", whose conditions are both positive");
+                                                  holding[1] +
+                                                  ", whose conditions are both positive; \"start_mode\" tells which");
     if (context_.issues.size() > issues) return;
     if (!inertia_definite(inertia)) {
       context_.error(pointer_ + "/switching",

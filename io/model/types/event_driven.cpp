@@ -22,6 +22,7 @@ Node event_driven_spec() {
   keys.push_back(
       preset("rest_speed", number("velocity").at_least(0), 0,
              "impacts with a slower approach have no restitution, so that accumulating ones end in contact"));
+  keys.push_back(intermediate_gradient_key(0.5));
   return object("integrator", std::move(keys));
 }
 
@@ -31,6 +32,7 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
   options.event_tolerance = in["event_tolerance"].get<double>();
   options.most_events = in["max_events"].get<int>();
   options.rest_speed = in["rest_speed"].get<double>();
+  options.intermediate_gradient = in["intermediate_gradient"].get<double>();
   options.scales = model.scales;
   return [options](const System& system) { return std::make_unique<EventDriven>(system, options); };
 }

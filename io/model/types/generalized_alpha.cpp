@@ -30,6 +30,11 @@ Node generalized_alpha_spec() {
                object("Baumgarte's stabilisation", {required("alpha", number("rate").at_least(0), "of the velocities"),
                                                     required("beta", number("rate").at_least(0), "of the positions")}),
                "the combination G v' + h + 2 alpha (G v + g_t) + beta^2 g = 0 of this formulation"));
+  keys.push_back(intermediate_gradient_key(1));
+  keys.push_back(
+      preset("fully_implicit", boolean(), false,
+             "alpha_m = alpha_f = 0, gamma = 1, beta = 1/2 in the place of rho_infinity: first order, without "
+             "the accelerations of the step before"));
   return object("integrator", std::move(keys));
 }
 
@@ -45,6 +50,11 @@ std::optional<ConstraintForm> form_of(const json& in) {
 }
 
 std::vector<Problem> problems(const json& in) {
+  if (in["formulation"] != "index_2" && in["intermediate_gradient"] != 1)
+    return {{"/intermediate_gradient", "expected 1 beside the formulation \"" + text(in["formulation"]) +
+                                           "\": another gradient is for \"index_2\""}};
+  if (in["fully_implicit"].get<bool>() && !form_of(in))
+    return {{"/fully_implicit", "expected false beside the formulation \"" + text(in["formulation"]) + "\""}};
   const bool wanted = in["formulation"] == "baumgarte", given = in.contains("baumgarte");
   if (wanted && !given) return {{"", "the formulation \"baumgarte\" needs the key \"baumgarte\" with alpha and beta"}};
   if (!wanted && given)
@@ -59,6 +69,8 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
     read_generalized_alpha_keys(in, options);
     options.form = *form;
     options.ggl = in["formulation"] == "ggl";
+    options.fully_implicit = in["fully_implicit"].get<bool>();
+    options.intermediate_gradient = in["intermediate_gradient"].get<double>();
     options.scales = model.scales;
     const MethodInfo info =
         GeneralizedAlphaMethod::method_info(name.c_str(), options.ggl || in["formulation"] == "index_3");

@@ -75,6 +75,13 @@ std::vector<Key> generalized_alpha_keys() {
   return keys;
 }
 
+Key intermediate_gradient_key(double preset_value) {
+  return preset("intermediate_gradient", number().at_least(0).at_most(1), preset_value,
+                "E of switching constraints: reactions of a switch act along (1 - E) of the old and E of the new "
+                "constraints; 0.5 conserves the kinetic energy, 1 is an impact without restitution on the new "
+                "constraints");
+}
+
 Key penalty_key() {
   return preset("penalty", number().above(0), 1, "penalty of the augmented Lagrangian, times the characteristic mass");
 }

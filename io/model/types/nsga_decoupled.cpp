@@ -32,10 +32,7 @@ Node nsga_spec() {
                                  "elements with restitution, where the step is fine enough"},
                                 {"published", "at the end of their step, as published"}}),
                         "published", "the instant at which impacts act"));
-  keys.push_back(preset("intermediate_gradient", number().at_least(0).at_most(1), 0.5,
-                        "E of switching constraints: reactions of a switch act along (1 - E) of the old and E of the "
-                        "new constraints; 0.5 conserves the kinetic energy, 1 is an impact without restitution on the "
-                        "new constraints"));
+  keys.push_back(intermediate_gradient_key(0.5));
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }

@@ -65,6 +65,7 @@ struct LineShare {
 /// Names within a body that has formulas of coordinates.
 struct FormulaNames {
   std::vector<std::string> coordinates, constraints, gaps;
+  bool modes = false;  ///< constraints switch
 };
 
 struct BodyType {
@@ -225,6 +226,8 @@ void read_generalized_alpha_keys(const nlohmann::json& integrator, Options& opti
   options.newton = newton_options(integrator["newton"]);
 }
 /// The key "penalty" of augmented multipliers.
+/// E of constraints that switch.
+spec::Key intermediate_gradient_key(double preset_value);
 spec::Key penalty_key();
 
 struct IntegratorType {
