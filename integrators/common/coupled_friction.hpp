@@ -1,11 +1,12 @@
 // CoupledFriction: Coulomb's law of the contacts of several sub-problems that are solved as one system.
 //
 // Position and velocity problem have discs of their own, but each multiplier moves the rows of both. Their condensed
-// rows form one cone problem (ConeProblem), in which rates are multiplied by h and impulses too, so that all rows are
-// lengths and all multipliers masses times lengths, like those of the position problem:
+// rows form one cone problem (ConeProblem), in which rates and impulses are multiplied by a time tau, so that all rows
+// are lengths and all multipliers those of lengths:
 //
-//   (c_p, h c_v) = q + W (nu, h Lam)
+//   (c_p, tau c_v) = q + W (nu, tau Lam)        tau: the tolerance of lengths over that of rates
 //
+// The parts, which move each other's rows little, are solved in turn; where that does not converge, at once.
 // Contacts at hand and multipliers are those of the sub-problems' FrictionSets.
 #pragma once
 
@@ -20,8 +21,11 @@ class CoupledFriction final : public CondensedLaw {
  public:
   explicit CoupledFriction(const System& system) : system_(&system) {}
 
-  /// The rows of the next solve() are listed part by part. `scale`: of the rows of a part, 1 for lengths and h for
-  /// rates; `tolerance`: of these lengths; multipliers: of the conditional rows of the part.
+  /// Multipliers of a part, in the order of add_part(), near which solutions may lie while those at hand are zero: all
+  /// rows, times `factor`. The array must live as long as the solves.
+  void guess(int part, In multipliers, double factor);
+  /// The rows of the next solve() are listed part by part. `scale`: of the rows of a part, 1 or tau; `tolerance`: of
+  /// these lengths; multipliers: of the conditional rows of the part.
   void begin(double tolerance);
   void add_part(std::span<const int> rows, In multipliers, double scale);
   bool solve(std::span<const std::size_t> places, In D, In b, Out l) override;
@@ -29,14 +33,23 @@ class CoupledFriction final : public CondensedLaw {
   int failed_place() const { return failed_; }
 
  private:
+  bool solve_in_turn(std::span<const std::size_t> places, double tolerance, int& worst);
+  int solve_block(std::span<const std::size_t> places, std::size_t first, std::size_t last, double tolerance);
+  void list_discs(std::span<const std::size_t> places);
+
   const System* system_;
   double tolerance_ = 0;
-  int failed_ = -1;
-  std::vector<int> rows_;  // global numbers, of all parts
+  int failed_ = -1, parts_ = 0;
+  std::vector<int> rows_, part_of_;  // global numbers, parts
   Vector multipliers_, scales_;
+  struct Guess {
+    In multipliers;
+    double factor = 0;
+  };
+  Guess guess_[2];
   ConeProblem cone_;
   std::vector<ConeProblem::Disc> discs_;
-  Vector W_, q_, s_;
+  Vector W_, q_, s_, start_, before_, block_W_, block_q_, block_s_;
 };
 
 /// Coupled problems (MonolithicNewton) whose parts have friction.

@@ -290,14 +290,24 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
   const auto* const pressing = fixed != nullptr ? fixed : contacts ? &velocity_.flags() : &no_contact_;
   const auto* const impulsive = fixed != nullptr ? fixed : setup_.smooth_gap ? &near_ : &position_.flags();
   smooth_.begin(report, {.multipliers = start.lambda, .held = &start.closed, .candidates = pressing, .fixed = fixed});
+  const double ratio = h_ / start.last_h;
+  if (friction_) {
+    friction_->guess(0, start.nu, ratio * ratio);
+    friction_->guess(1, start.impulse, ratio);
+  }
   position_.begin(report, {.held = &start.active,
                            .candidates = roles_.candidates,
                            .fixed = fixed,
+                           .guess = start.nu,
+                           .guess_scale = ratio * ratio,
                            .frictionless = frictionless_.empty() ? nullptr : &frictionless_,
                            .offsets = totals ? &nu_total_ : nullptr});
-  velocity_.begin(
-      report,
-      {.held = &start.active, .candidates = impulsive, .fixed = fixed, .offsets = totals ? &impulse_total_ : nullptr});
+  velocity_.begin(report, {.held = &start.active,
+                           .candidates = impulsive,
+                           .fixed = fixed,
+                           .guess = start.impulse,
+                           .guess_scale = ratio,
+                           .offsets = totals ? &impulse_total_ : nullptr});
   return monolithic_ ? monolithic_->solve(*this, all, report) : iterate(all, report);
 }
 

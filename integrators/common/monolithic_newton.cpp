@@ -1,7 +1,6 @@
 #include "integrators/common/monolithic_newton.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/coupled_friction.hpp"
@@ -55,17 +54,13 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
     gather_active();
     saddle_.set_active(rows_, std::span(G_).first(rows_.size()), std::span(F_).first(rows_.size()), law != nullptr);
     if (law != nullptr) {
-      // rates, which are those of parts whose x moves no places, times h are lengths
-      const auto length = [&](std::size_t i) {
-        return given_[i * parts_.size() + i]->rows_through_T ? 1 : scales[i].h;
-      };
-      double tolerance = HUGE_VAL;
+      // rows over their tolerances times the first of these are comparable
+      double tolerance = 0;
       for (std::size_t i = 0; i < parts_.size(); ++i)
-        if (parts_[i]->friction_) tolerance = std::min(tolerance, scales[i].row_tolerance * length(i));
-      law->begin(friction_share * tolerance);
+        if (parts_[i]->friction_ && tolerance == 0) law->begin(friction_share * (tolerance = scales[i].row_tolerance));
       for (std::size_t i = 0; i < parts_.size(); ++i)
         if (const MixedNewton& part = *parts_[i]; part.friction_)
-          law->add_part(part.solved_rows(), part.friction_->multipliers(), length(i));
+          law->add_part(part.solved_rows(), part.friction_->multipliers(), tolerance / scales[i].row_tolerance);
     }
     c_A_.clear();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
