@@ -11,6 +11,7 @@ namespace carom {
 namespace {
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of the rows of a cone problem
 constexpr int most_sweeps = 30;
+constexpr double endless = 1e300;  // radius
 // Rates that are linearised in the places of redundant contacts contradict each other at second order: the law then
 // holds less well there, and the next iteration, which moves less, makes up for that.
 constexpr double tolerance_factors[] = {1, 100, 1e4};
@@ -21,6 +22,7 @@ void CoupledFriction::begin(double tolerance) {
   failed_ = -1;
   rows_.clear();
   multipliers_.clear();
+  starts_.clear();
   scales_.clear();
   part_of_.clear();
   parts_ = 0;
@@ -32,7 +34,19 @@ void CoupledFriction::add_part(std::span<const int> rows, In multipliers, double
   for (const int row : rows) {
     rows_.push_back(row);
     multipliers_.push_back(multipliers[at(row - system_->bilateral())] * scale);
+    starts_.push_back(multipliers_.back());
     scales_.push_back(scale);
+    part_of_.push_back(parts_);
+  }
+  ++parts_;
+}
+
+void CoupledFriction::add_rows(std::span<const int> rows, In start) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows_.push_back(rows[i]);
+    multipliers_.push_back(0);
+    starts_.push_back(start[i]);
+    scales_.push_back(1);
     part_of_.push_back(parts_);
   }
   ++parts_;
@@ -45,7 +59,7 @@ bool CoupledFriction::solve(std::span<const std::size_t> places, In D, In b, Out
   double largest = 0;
   bool known = false;
   for (std::size_t i = 0; i < n; ++i) {
-    s_[i] = multipliers_[places[i]];
+    s_[i] = starts_[places[i]];
     known = known || s_[i] != 0;
   }
   for (std::size_t i = 0; i < n; ++i) {
@@ -53,7 +67,7 @@ bool CoupledFriction::solve(std::span<const std::size_t> places, In D, In b, Out
     q_[i] = -b[i] * scale;
     for (std::size_t j = 0; j < n; ++j) {
       W_[i * n + j] = D[i * n + j] * scale / scales_[places[j]];
-      q_[i] -= W_[i * n + j] * s_[j];
+      q_[i] -= W_[i * n + j] * multipliers_[places[j]];
     }
     largest = std::max(largest, std::abs(q_[i]));
   }
@@ -136,6 +150,10 @@ void CoupledFriction::list_discs(std::span<const std::size_t> places) {
     const int row = rows_[places[i]];
     if (system_->row_kind(row) == RowKind::unilateral) {
       normal = i++;
+      continue;
+    }
+    if (system_->row_kind(row) == RowKind::bilateral) {
+      discs_.push_back({static_cast<int>(i++), 1, -1, 0, endless});
       continue;
     }
     const ContactParameters law = system_->contact_parameters(row);

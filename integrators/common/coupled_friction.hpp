@@ -7,7 +7,8 @@
 //   (c_p, tau c_v) = q + W (nu, tau Lam)        tau: the tolerance of lengths over that of rates
 //
 // The parts, which move each other's rows little, are solved in turn; where that does not converge, at once.
-// Contacts at hand and multipliers are those of the sub-problems' FrictionSets.
+// Contacts at hand and multipliers are those of the sub-problems' FrictionSets. The rows of an explicit step, which are
+// one part, may contain bilateral ones: discs without end.
 #pragma once
 
 #include <span>
@@ -28,6 +29,8 @@ class CoupledFriction final : public CondensedLaw {
   /// these lengths; multipliers: of the conditional rows of the part.
   void begin(double tolerance);
   void add_part(std::span<const int> rows, In multipliers, double scale);
+  /// The same of a part whose multipliers are zero, with a start for every row; bilateral rows are allowed.
+  void add_rows(std::span<const int> rows, In start);
   bool solve(std::span<const std::size_t> places, In D, In b, Out l) override;
   /// The place, among all rows, of the normal row for which the last solve() found no solution; -1: none.
   int failed_place() const { return failed_; }
@@ -41,7 +44,7 @@ class CoupledFriction final : public CondensedLaw {
   double tolerance_ = 0;
   int failed_ = -1, parts_ = 0;
   std::vector<int> rows_, part_of_;  // global numbers, parts
-  Vector multipliers_, scales_;
+  Vector multipliers_, starts_, scales_;
   struct Guess {
     In multipliers;
     double factor = 0;
