@@ -75,6 +75,11 @@ int FrictionSet::update(In c, double penalty, double band) {
     const double sigma = multipliers_[i] - p(contact.row, penalty) * c[i];
     const bool wanted = candidate && sigma > threshold;
     if (wanted && !contact.working) contact.working = grown = true;
+    // candidates of the coupled methods change with the positions
+    if (!candidate && contact.working) {
+      contact.working = false;
+      grown = true;
+    }
     if (wanted != (flags_[i] != 0)) ++changed;
     flags_[i] = wanted ? 1 : 0;
     if (!contact.working)

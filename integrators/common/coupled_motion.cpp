@@ -1,6 +1,7 @@
 #include "integrators/common/coupled_motion.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
@@ -24,7 +25,7 @@ MixedSetup smooth_setup(const System& system, NewtonMethod method, RowSelection 
 MixedSetup correction_setup(const char* name, const System& system, NewtonMethod method) {
   const bool flat = contacts_linear(system), straight = system.bilateral() == 0 || system.linear();
   return {.name = name,
-          .rows = position_rows,
+          .rows = position_rows | contact_rows,
           .matrix = position_setup(system, method).matrix,
           .constant_matrix = system.constant_mass() && flat && straight,
           .curved_rows = !flat,
@@ -82,9 +83,14 @@ struct CoupledMotion::Smooth final : MixedProblem {
 
 struct CoupledMotion::Position final : MixedProblem {
   explicit Position(CoupledMotion& motion) : m(motion) {}
-  void rows(Out c) override { m.system_->gaps(m.q_, m.t_, position_rows, c, &m.step_); }
-  double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows, r); }
-  RowPoint row_point() override { return {m.q_, m.correction_tangent()}; }
+  void rows(Out c) override {
+    m.system_->gaps(m.q_, m.t_, position_rows | contact_rows, c, &m.step_);
+    if (m.anchors_.empty()) return;
+    m.find_anchors();
+    axpy(-1.0, m.anchors_, c);
+  }
+  double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows | contact_rows, r); }
+  RowPoint row_point() override { return {m.q_, m.correction_tangent(), nullptr, !m.anchors_.empty()}; }
   void linearise(In, Linearisation& S) override {
     S.c_M = S.c_s = 1;
     S.q_M = S.q = m.q_.data();
@@ -103,15 +109,17 @@ struct CoupledMotion::Velocity final : MixedProblem {
   explicit Velocity(CoupledMotion& motion) : m(motion) {}
   void rows(Out c) override {
     if (m.system_->bilateral() > 0) m.system_->rates(m.q_, m.v_, m.t_, bilateral_rows, c, &m.step_);
+    // the three rows of a contact with friction at once
+    if (!m.anchors_.empty()) m.system_->rates(m.q_, m.v_, m.t_, contact_rows, c, &m.step_);
     const std::vector<std::uint8_t>& candidates = m.setup_.smooth_gap ? m.near_ : m.position_.flags();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const int row = m.system_->bilateral() + static_cast<int>(i);
       if (candidates[i] == 0) continue;
-      c[at(row)] = m.system_->row_rate(row, m.q_, m.v_, m.t_, &m.step_);
+      if (m.anchors_.empty()) c[at(row)] = m.system_->row_rate(row, m.q_, m.v_, m.t_, &m.step_);
       if (m.roles_.fixed == nullptr) c[at(row)] += reflected_rate(*m.system_, row, m.start_->q, *m.start_);
     }
   }
-  double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | unilateral_rows, r); }
+  double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | contact_rows, r); }
   RowPoint row_point() override { return {m.q_}; }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
@@ -143,12 +151,18 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
       correction_(std::make_unique<Position>(*this)),
       jump_(std::make_unique<Velocity>(*this)) {
   if (setup.monolithic) monolithic_.emplace(system, solvers_);
+  if (setup.monolithic && system.row_kinds().has(RowKind::tangential))
+    friction_ = std::make_unique<CoupledFriction>(system);
   for (Vector* x : {&a_star_, &a_n_, &vd_, &v_smooth_, &d_, &U_, &W_, &v_, &f_, &Mx_, &reaction_})
     x->assign(at(system.size()), 0.0);
   for (Vector* x : {&q_smooth_, &q_}) x->assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&row_, &eta_, &eta_n_}) x->assign(at(system.rows()), 0.0);
   for (Vector* x : {&nu_total_, &impulse_total_}) x->assign(at(system.conditional()), 0.0);
   near_.assign(at(system.conditional()), 0);
+  if (system.row_kinds().has(RowKind::tangential)) {
+    anchors_.assign(at(system.rows()), 0.0);
+    frictionless_.assign(at(system.conditional()), 0);
+  }
   no_contact_ = near_;
 }
 
@@ -199,7 +213,16 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
 
   const bool contacts = setup_.smooth_rows.has(RowKind::unilateral), searched = contacts && roles.fixed == nullptr;
   fallback_ = false;
+  std::fill(frictionless_.begin(), frictionless_.end(), std::uint8_t{0});
   bool solved = attempt(scales, start, contacts, report);
+  // Where the anchors contradict each other: without friction of the contacts that close in this step, then of all.
+  for (const bool all : {false, true}) {
+    if (solved || report.reason != FailureReason::no_friction_solution || (report.failed != 1 && !monolithic_)) break;
+    for (std::size_t i = 0; i < frictionless_.size(); ++i) frictionless_[i] = all || start.active[i] == 0 ? 1 : 0;
+    forget_failure(report);
+    ++report.friction_fallbacks;
+    solved = attempt(scales, start, contacts, report);
+  }
   const bool cycles = !solved && report.reason == FailureReason::no_convergence;
   if (searched && system_->conditional() > 0 && (cycles || (solved && settles(start)))) {
     if (cycles) forget_failure(report);
@@ -208,8 +231,8 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   }
   if (!solved) return false;
   // v~ alone has the forces of what contacts compress, without their impulses
-  const double work = guard.on() && moved_[2] ? impulse_work() : 0;
-  if (guard.explains(start, q_, v_, h_, smooth_.multipliers(), work, smooth_.terms())) {
+  const ImpulseWork work = guard.on() && moved_[2] ? impulse_work() : ImpulseWork{};
+  if (guard.explains(start, q_, v_, h_, smooth_.multipliers(), work.all - work.belts, smooth_.terms(), -work.belts)) {
     guard.close(false, smooth_.multipliers(), {});
     return true;
   }
@@ -218,17 +241,18 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
 }
 
 // M (v - v_n) . (v_n + v)/2 is the change of the kinetic energy.
-double CoupledMotion::impulse_work() {
+CoupledMotion::ImpulseWork CoupledMotion::impulse_work() {
   const In impulses = velocity_.multipliers();
   set_zero(Mx_);
-  double work = 0;
+  ImpulseWork work;
   for (int row = 0; row < system_->rows(); ++row) {
     const double impulse = impulses[at(row)];
     if (impulse == 0) continue;
     const double rate_n = system_->row_rate(row, q_, start_->v, start_->t, &step_),
                  rate = system_->row_rate(row, q_, v_, t_, &step_),
                  at_rest = system_->row_rate(row, q_, Mx_, t_, &step_);
-    work += impulse * (0.5 * (rate_n + rate) - at_rest);
+    work.all += impulse * (0.5 * (rate_n + rate) - at_rest);
+    if (system_->row_kind(row) == RowKind::tangential) work.belts -= impulse * at_rest;
   }
   return work;
 }
@@ -266,13 +290,24 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
   const auto* const pressing = fixed != nullptr ? fixed : contacts ? &velocity_.flags() : &no_contact_;
   const auto* const impulsive = fixed != nullptr ? fixed : setup_.smooth_gap ? &near_ : &position_.flags();
   smooth_.begin(report, {.multipliers = start.lambda, .held = &start.closed, .candidates = pressing, .fixed = fixed});
+  const double ratio = h_ / start.last_h;
+  if (friction_) {
+    friction_->guess(0, start.nu, ratio * ratio);
+    friction_->guess(1, start.impulse, ratio);
+  }
   position_.begin(report, {.held = &start.active,
                            .candidates = roles_.candidates,
                            .fixed = fixed,
+                           .guess = start.nu,
+                           .guess_scale = ratio * ratio,
+                           .frictionless = frictionless_.empty() ? nullptr : &frictionless_,
                            .offsets = totals ? &nu_total_ : nullptr});
-  velocity_.begin(
-      report,
-      {.held = &start.active, .candidates = impulsive, .fixed = fixed, .offsets = totals ? &impulse_total_ : nullptr});
+  velocity_.begin(report, {.held = &start.active,
+                           .candidates = impulsive,
+                           .fixed = fixed,
+                           .guess = start.impulse,
+                           .guess_scale = ratio,
+                           .offsets = totals ? &impulse_total_ : nullptr});
   return monolithic_ ? monolithic_->solve(*this, all, report) : iterate(all, report);
 }
 
@@ -385,6 +420,24 @@ void CoupledMotion::find_totals() {
     const double eta_n = eta_n_[n_b + i], eta = eta_[n_b + i];
     nu_total_[i] = std::max(0.0, h_ * h_ * ((0.5 - alpha_.beta) * eta_n + alpha_.beta * eta));
     impulse_total_[i] = std::max(0.0, h_ * ((1 - alpha_.gamma) * eta_n + alpha_.gamma * eta));
+  }
+}
+
+// s* of the smooth motion as it is now: its slip up to touch-down of contacts that were open at t_n.
+void CoupledMotion::find_anchors() {
+  system_->gaps(q_smooth_, t_, contact_rows, anchors_, &step_);
+  const int n_b = system_->bilateral();
+  double share = 0;
+  for (int row = n_b; row < system_->rows(); ++row) {
+    double& value = anchors_[at(row)];
+    if (system_->row_kind(row) == RowKind::tangential) {
+      value *= share;
+      continue;
+    }
+    const double smooth = std::exchange(value, 0.0);
+    const double before =
+        start_->active[at(row - n_b)] == 0 ? system_->row_gap(row, start_->q, start_->t, &step_) : 0.0;
+    share = before <= 0 ? 0 : smooth < 0 ? before / (before - smooth) : 1;
   }
 }
 

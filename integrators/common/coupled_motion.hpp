@@ -13,13 +13,22 @@
 //
 // where nu* = nu, Lam* = Lam without conditional rows in S, and otherwise include the time integrals of lambda~
 // ([PVA18] eqs. 65m-o) where these are positive: a negative one, which the memory of eta leaves for some steps, would
-// let an open contact penetrate. An iteration evaluates all sets and residuals once and corrects the three problems in
+// let an open contact penetrate.
+//
+// Contacts with Coulomb friction have slip rows in the second and third problem, with the law of FrictionSet: slip
+// velocities in the third, and in the second slip displacements s_T - s* of the step. s* = 0 where the contact was
+// closed at t_n, else g_n/(g_n - g~) s~_T, of q~ as the iteration has it. The smooth motion has no friction, and the
+// contacts are not in S. Anchors of contacts that close in a step may contradict each other: those contacts, and if
+// need be all, then have no friction in the second problem of this step.
+//
+// An iteration evaluates all sets and residuals once and corrects the three problems in
 // turn with the coupling terms left out ([PVA18] algorithm 1), or all together with these terms (MonolithicNewton).
 #pragma once
 
 #include <optional>
 
 #include "core/mechanics/state.hpp"
+#include "integrators/common/coupled_friction.hpp"
 #include "integrators/common/energy_guard.hpp"
 #include "integrators/common/generalized_alpha.hpp"
 #include "integrators/common/monolithic_newton.hpp"
@@ -42,7 +51,7 @@ struct ContactRoles {
   const std::vector<std::uint8_t>* fixed = nullptr;       ///< are equations at all levels; other candidates only in A
 };
 
-class CoupledMotion final : public CoupledProblem {
+class CoupledMotion final : public CoupledProblem, public FrictionHolder {
  public:
   CoupledMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
                 const CoupledSetup& setup);
@@ -72,6 +81,7 @@ class CoupledMotion final : public CoupledProblem {
   MixedProblem& part(int i) override;
   bool couple(int i, int j, In s, Linearisation& request) override;
   bool update() override;
+  CoupledFriction* friction_law() override { return friction_.get(); }
 
  private:
   struct Smooth;
@@ -86,9 +96,13 @@ class CoupledMotion final : public CoupledProblem {
   double momentum(In x, In s, RowSelection rows, Out r);
   const TangentOperators* correction_tangent();
   const TangentOperators* motion_tangent();
-  double impulse_work();
+  struct ImpulseWork {
+    double all = 0, belts = 0;  // belts: given by surfaces that move along themselves or with their obstacle
+  };
+  ImpulseWork impulse_work();
   void find_totals();
   void find_smooth_gaps(double roundoff);
+  void find_anchors();
   bool settles(const State& start) const;
 
   const System* system_;
@@ -100,6 +114,7 @@ class CoupledMotion final : public CoupledProblem {
   MixedNewton smooth_, position_, velocity_;
   MixedNewton* solvers_[3] = {&smooth_, &position_, &velocity_};
   std::optional<MonolithicNewton> monolithic_;
+  std::unique_ptr<CoupledFriction> friction_;  // of the monolithic system; null: none
   std::unique_ptr<Smooth> motion_;
   std::unique_ptr<Position> correction_;
   std::unique_ptr<Velocity> jump_;
@@ -115,6 +130,8 @@ class CoupledMotion final : public CoupledProblem {
   Vector row_, eta_, eta_n_, nu_total_, impulse_total_;  // totals: of conditional rows
   std::vector<std::uint8_t> near_;                       // gaps of the smooth motion are closed
   std::vector<std::uint8_t> no_contact_;                 // zeros
+  Vector anchors_;                                       // s* per row; empty without friction
+  std::vector<std::uint8_t> frictionless_;               // contacts whose anchors contradict each other
 };
 
 }  // namespace carom

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double rounding = 1e-6;  // of Rayleigh's quotient
 constexpr double rest = 1e-12;     // kinetic energy of the model's mass and speed below which quotients are rounding
+constexpr double edge = 1e-9;      // of a disc: impulses on it slip
 constexpr double turned_back = 1.5, largest_growth = 3;  // of the energies
 
 // An upper bound of the highest angular frequency (core/mechanics/element_frequency.hpp).
@@ -79,6 +80,13 @@ bool Leapfrog::fail(StepReport& report, FailureReason reason, int subproblem) co
   return false;
 }
 
+bool Leapfrog::fail_impulses(StepReport& report, FailureReason reason, int subproblem) const {
+  if (impulses_.failed_row() < 0) return fail(report, reason, subproblem);
+  fail(report, FailureReason::no_friction_solution, subproblem);
+  report.worst_row = impulses_.failed_row();
+  return false;
+}
+
 bool Leapfrog::begin(State& state, double h, StepReport& report) {
   clear(state, h);
   if (mass_.massless() >= 0) {
@@ -97,18 +105,18 @@ bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) 
   const int n_b = system().bilateral();
   list_.clear();
   for (int row = 0; row < system().rows(); ++row)
-    if (row < n_b || state.active[at(row - n_b)] != 0) list_.push_back(row);
+    if (row < n_b || state.active[at(contact_of(row) - n_b)] != 0) list_.push_back(row);
   impulses_.set_rows(list_, state.q, state.t, nullptr);
   c_.resize(list_.size());
   r_.assign(list_.size(), 0.0);
   for (std::size_t i = 0; i < list_.size(); ++i)
     c_[i] = impulses_.rate(i, w_) + rate_at_rest(list_[i], state.q, state.t + 0.5 * h);
-  if (!impulses_.solve(c_, 0, r_)) return fail(report, FailureReason::singular_matrix);
+  if (!impulses_.solve(c_, 0, r_)) return fail_impulses(report, FailureReason::singular_matrix);
   impulses_.add_velocity(2 / h, r_, state.acceleration);
   for (std::size_t i = 0; i < list_.size(); ++i) {
     state.impulse[at(list_[i])] = 2 * r_[i];
-    if (list_[i] >= n_b) state.closed[at(list_[i] - n_b)] = r_[i] > 0 ? 1 : 0;
   }
+  mark_closed(state.closed);
   return true;
 }
 
@@ -181,13 +189,20 @@ bool Leapfrog::split(In change, In q, In w, double t, double h) {
   set_zero(jumps_);
   if (list_.empty()) return false;
   system().biases(q, w, t, bilateral_rows | unilateral_rows, biases_);
-  for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = impulses_.rate(i, change) + h * biases_[at(list_[i])];
+  for (std::size_t i = 0; i < list_.size(); ++i)
+    if (system().row_kind(list_[i]) != RowKind::tangential)
+      c_[i] = impulses_.rate(i, change) + h * biases_[at(list_[i])];
   s_ = r_;
   if (!impulses_.solve(c_, 0, s_)) std::fill(s_.begin(), s_.end(), 0.0);
   bool impact = false;
+  double share = 0;  // of the last contact
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const std::size_t row = at(list_[i]);
-    const double reaction = list_[i] < system().bilateral() ? s_[i] : std::min(s_[i], r_[i]);
+    double reaction = list_[i] < system().bilateral() ? s_[i] : std::min(s_[i], r_[i]);
+    if (system().row_kind(list_[i]) == RowKind::tangential)
+      reaction = share * r_[i];
+    else
+      share = r_[i] > 0 ? reaction / r_[i] : 0;
     forces_[row] = reaction / h;
     jumps_[row] = r_[i] - reaction;
     impact = impact || jumps_[row] != 0;
@@ -238,12 +253,35 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
   return true;
 }
 
+void Leapfrog::mark_closed(std::vector<std::uint8_t>& closed) const {
+  const int n_b = system().bilateral();
+  std::size_t normal = 0;
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const int row = list_[i];
+    if (row < n_b) continue;
+    if (system().row_kind(row) != RowKind::tangential) {
+      normal = i;
+      closed[at(row - n_b)] = r_[i] > 0 ? 1 : 0;
+      continue;
+    }
+    const ContactParameters law = system().contact_parameters(row);
+    double square = 0;
+    for (std::size_t k = normal + 1; k < list_.size() && system().row_kind(list_[k]) == RowKind::tangential; ++k)
+      if (system().contact_parameters(list_[k]).disc == law.disc) square += r_[k] * r_[k];
+    const SlipState state = !(r_[normal] > 0)                                            ? SlipState::open
+                            : std::sqrt(square) < (1 - edge) * law.friction * r_[normal] ? SlipState::stick
+                                                                                         : SlipState::slip;
+    closed[at(row - n_b)] = static_cast<std::uint8_t>(state);
+  }
+}
+
 void Leapfrog::measure_gaps(In q, double t, const std::vector<std::uint8_t>& closed, StepReport& report) {
   if (system().rows() == 0) return;
   const std::size_t n_b = at(system().bilateral());
   if (n_b > 0) system().gaps(q, t, bilateral_rows, gaps_);
   report.position_residual = max_abs(In(gaps_).first(n_b));
   for (std::size_t i = n_b; i < gaps_.size(); ++i) {
+    if (system().row_kind(static_cast<int>(i)) == RowKind::tangential) continue;
     report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
     if (closed[i - n_b] != 0) report.position_residual = std::max(report.position_residual, std::abs(gaps_[i]));
   }

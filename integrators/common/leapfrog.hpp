@@ -75,7 +75,8 @@ class Leapfrog : public Integrator {
   /// Splits the impulses r_ of the listed rows into reactions that act throughout a step, forces_, and impacts, jumps_
   /// (rows() entries): reactions are those that a smooth motion with the rows closed would need,
   ///   G a + bias + H s/h = 0 for joints,  >= 0 perp s >= 0 for contacts,  s <= r,
-  /// `change` = h a without reactions, biases at (q, w, t). True if there are impacts.
+  /// `change` = h a without reactions, biases at (q, w, t). A contact with friction gives the same share of all its
+  /// rows; c_ holds, at tangential rows, the slip velocities without impulses. True if there are impacts.
   bool split(In change, In q, In w, double t, double h);
   /// Judges the motion of a step to `end`, but with the velocity v, with v_{n+1/2} = w and the accelerations at its
   /// ends: Rayleigh's quotient and energy. `forces`: multipliers of the motion; row_work: of impulses that belong to
@@ -83,8 +84,16 @@ class Leapfrog : public Integrator {
   bool judge(const State& start, In a_start, State& end, In v, In w, double h, In forces, double row_work,
              StepReport& report);
   double stored(In acceleration, double h) const { return -h * h / 8 * mass_.product(acceleration, acceleration); }
+  /// Flags of contacts from the impulses r_ of the listed rows: 1 of closed normal rows, SlipState of tangential ones.
+  void mark_closed(std::vector<std::uint8_t>& closed) const;
   void measure_gaps(In q, double t, const std::vector<std::uint8_t>& closed, StepReport& report);
   bool fail(StepReport& report, FailureReason reason, int subproblem = -1) const;
+  /// RowImpulses::solve() has failed: because of friction, or for another reason.
+  bool fail_impulses(StepReport& report, FailureReason reason, int subproblem = -1) const;
+  /// The normal row of a tangential row; another row itself.
+  int contact_of(int row) const {
+    return system().row_kind(row) == RowKind::tangential ? row - system().row_place(row).row : row;
+  }
 
   LeapfrogOptions options_;
   LumpedMass mass_;

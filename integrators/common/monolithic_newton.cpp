@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/coupled_friction.hpp"
 
 namespace carom {
 
 namespace {
 
 constexpr double smallest_share = 1.0 / 256;  // of a correction, where forces are not finite beyond
+constexpr double friction_share = 0.1;        // of the tolerance of rows, for the law on the linearised rows
 
 void append(const SparseRow& row, int shift, SparseRow& to) {
   for (const int e : row.equation) to.equation.push_back(shift + e);
@@ -45,19 +47,37 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
   const PartTimer timer(report, parts_[0]->sub(report));
   const std::size_t n = at(system_->size()), n_b = at(system_->bilateral());
   linearise(problem, scales);
+  auto* const holder = dynamic_cast<FrictionHolder*>(&problem);
+  CoupledFriction* const law = holder != nullptr ? holder->friction_law() : nullptr;
   bool found = saddle_.factorise(given_);
   if (found) {
     gather_active();
-    saddle_.set_active(rows_, std::span(G_).first(rows_.size()), std::span(F_).first(rows_.size()));
+    saddle_.set_active(rows_, std::span(G_).first(rows_.size()), std::span(F_).first(rows_.size()), law != nullptr);
+    if (law != nullptr) {
+      // rows over their tolerances times the first of these are comparable
+      double tolerance = 0;
+      for (std::size_t i = 0; i < parts_.size(); ++i)
+        if (parts_[i]->friction_ && tolerance == 0) law->begin(friction_share * (tolerance = scales[i].row_tolerance));
+      for (std::size_t i = 0; i < parts_.size(); ++i)
+        if (const MixedNewton& part = *parts_[i]; part.friction_)
+          law->add_part(part.solved_rows(), part.friction_->multipliers(), tolerance / scales[i].row_tolerance);
+    }
     c_A_.clear();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const MixedNewton& part = *parts_[i];
       copy(part.r_, Out(r_).subspan(i * n, n));
       copy(In(part.c_).first(n_b), Out(c_b_).subspan(i * n_b, n_b));
-      for (const int row : part.active_rows()) c_A_.push_back(part.c_[at(row)]);
+      for (const int row : part.solved_rows()) c_A_.push_back(part.c_[at(row)]);
     }
     ds_A_.resize(c_A_.size());
-    found = saddle_.solve(r_, c_b_, c_A_, dx_, ds_b_, ds_A_);
+    found = saddle_.solve(r_, c_b_, c_A_, dx_, ds_b_, ds_A_, {}, law);
+    if (!found && saddle_.failure() == SaddlePoint::Failure::law) {
+      // no_friction_solution, of the part and the contact that are worst
+      const int place = std::max(0, law->failed_place()), row = rows_[at(place)];
+      parts_[at(row / system_->rows())]->fail(report, FailureReason::no_friction_solution);
+      report.worst_row = row % system_->rows();
+      return false;
+    }
   }
   if (!found) return parts_[0]->fail(report, FailureReason::singular_matrix);
   for (MixedNewton* part : parts_) ++part->sub(report).iterations;
@@ -108,7 +128,10 @@ void MonolithicNewton::gather_active() {
   const int n = system_->size();
   rows_.clear();
   for (std::size_t i = 0; i < k; ++i)
-    for (const int row : parts_[i]->active_rows()) {
+    for (const int row : parts_[i]->solved_rows()) {
+      const Linearisation& own = *given_[i * k + i];
+      // where x moves places, tangential rows are slip displacements, whose gradient is not that of the slip velocity
+      const bool slips = own.rows_through_T && system_->row_kind(row) == RowKind::tangential;
       const std::size_t place = rows_.size();
       rows_.push_back(static_cast<int>(i) * system_->rows() + row);
       if (place == G_.size()) {
@@ -121,10 +144,16 @@ void MonolithicNewton::gather_active() {
       }
       for (std::size_t j = 0; j < k; ++j) {
         if (given_[i * k + j] == nullptr) continue;
-        system_->row_linearisation(row, *given_[i * k + j], derivative_);
+        const Linearisation& by = *given_[i * k + j];
+        if (slips) {
+          const In q(by.q, system_->initial_configuration().size());
+          system_->row_gap_gradient(row, q, by.t, by.rows_through_T ? by.T : nullptr, derivative_, by.start);
+          for (double& value : derivative_.value) value *= by.c_row;
+        } else {
+          system_->row_linearisation(row, by, derivative_);
+        }
         append(derivative_, static_cast<int>(j) * n, G_[place]);
       }
-      const Linearisation& own = *given_[i * k + i];
       system_->row_gradient(row, In(own.q, system_->initial_configuration().size()), own.t, nullptr, derivative_,
                             own.start);
       append(derivative_, static_cast<int>(i) * n, F_[place]);

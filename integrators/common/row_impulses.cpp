@@ -8,10 +8,12 @@
 namespace carom {
 
 namespace {
-constexpr int free_changes = 50;  // exchanges of all wrong rows before the least-index rule
-}
+constexpr int free_changes = 50;     // exchanges of all wrong rows before the least-index rule
+constexpr double uncoupled = 1e-13;  // of entries of H that count as zero or equal
+}  // namespace
 
-RowImpulses::RowImpulses(const System& system, const LumpedMass& mass) : system_(&system), mass_(&mass) {
+RowImpulses::RowImpulses(const System& system, const LumpedMass& mass)
+    : system_(&system), mass_(&mass), friction_(system) {
   representative_.resize(at(system.size()));
   for (std::size_t e = 0; e < representative_.size(); ++e) {
     const int group = mass.group_of(static_cast<int>(e));
@@ -30,22 +32,32 @@ void RowImpulses::set_rows(std::span<const int> rows, In q_joints, In q, double 
   listed_.assign(rows.begin(), rows.end());
   if (rows_.size() < listed_.size()) rows_.resize(listed_.size());
   coupled_.clear();
+  coupled_friction_ = false;
   for (std::size_t i = 0; i < listed_.size(); ++i) {
     Row& row = rows_[i];
     system_->row_gradient(listed_[i], listed_[i] < system_->bilateral() ? q_joints : q, t, nullptr, row.G, start);
     row.single = true;
+    row.rows = 1;
+    row.contact = i;
+    if (system_->row_kind(listed_[i]) == RowKind::tangential) {
+      row.contact = rows_[i - 1].contact;
+      ++rows_[row.contact].rows;
+    }
     for (const int e : row.G.equation) {
       int& owner = owner_[at(representative_[at(e)])];
-      const int me = static_cast<int>(i);
+      const int me = static_cast<int>(row.contact);
       if (owner != me) owner = owner == -1 ? me : -2;
     }
   }
   for (std::size_t i = 0; i < listed_.size(); ++i)
     for (const int e : rows_[i].G.equation)
-      if (owner_[at(representative_[at(e)])] == -2) rows_[i].single = false;
+      if (owner_[at(representative_[at(e)])] == -2) rows_[rows_[i].contact].single = false;
   for (std::size_t i = 0; i < listed_.size(); ++i) {
     for (const int e : rows_[i].G.equation) owner_[at(representative_[at(e)])] = -1;
-    if (!rows_[i].single) coupled_.push_back(i);
+    rows_[i].single = rows_[rows_[i].contact].single;
+    if (rows_[i].single) continue;
+    coupled_.push_back(i);
+    coupled_friction_ = coupled_friction_ || rows_[i].contact != i;
   }
   if (!coupled_.empty() && !analysed_) {
     // the pattern of M: its groups are the components
@@ -73,21 +85,11 @@ void RowImpulses::find_columns() {
     Row& row = rows_[i];
     const SparseRow& G = row.G;
     if (row.single) {
-      row.H = 0;
-      for (std::size_t k = 0; k < G.equation.size(); ++k) {
-        const int e = G.equation[k], group = mass_->group_of(e);
-        if (group < 0) {
-          row.H += G.value[k] * G.value[k] * mass_->inverse(e);
-          continue;
-        }
-        const LumpedMass::Group& g = mass_->groups()[at(group)];
-        const auto place = [&](int equation) {
-          return std::lower_bound(g.equations.begin(), g.equations.end(), equation) - g.equations.begin();
-        };
-        for (std::size_t l = 0; l < G.equation.size(); ++l)
-          if (mass_->group_of(G.equation[l]) == group)
-            row.H += G.value[k] * G.value[l] * g.inverse(place(e), place(G.equation[l]));
-      }
+      row.H = product(G, G);
+      if (row.rows == 1) continue;
+      row.W.resize(row.rows * row.rows);
+      for (std::size_t a = 0; a < row.rows; ++a)
+        for (std::size_t b = 0; b < row.rows; ++b) row.W[a * row.rows + b] = product(rows_[i + a].G, rows_[i + b].G);
       continue;
     }
     row.F = G;
@@ -114,6 +116,27 @@ void RowImpulses::find_columns() {
         column[j] += inverse(static_cast<Eigen::Index>(j), place) * G.value[k];
     }
   }
+}
+
+// a M^-1 b^T
+double RowImpulses::product(const SparseRow& a, const SparseRow& b) const {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.equation.size(); ++k) {
+    const int e = a.equation[k], group = mass_->group_of(e);
+    if (group < 0) {
+      for (std::size_t l = 0; l < b.equation.size(); ++l)
+        if (b.equation[l] == e) sum += a.value[k] * b.value[l] * mass_->inverse(e);
+      continue;
+    }
+    const LumpedMass::Group& g = mass_->groups()[at(group)];
+    const auto place = [&](int equation) {
+      return std::lower_bound(g.equations.begin(), g.equations.end(), equation) - g.equations.begin();
+    };
+    for (std::size_t l = 0; l < b.equation.size(); ++l)
+      if (mass_->group_of(b.equation[l]) == group)
+        sum += a.value[k] * b.value[l] * g.inverse(place(e), place(b.equation[l]));
+  }
+  return sum;
 }
 
 void RowImpulses::add_velocity(double factor, In r, Out v) const {
@@ -157,9 +180,15 @@ bool RowImpulses::solve(In c_0, double roundoff, Out r) {
   iterations_ = listed_.empty() ? 0 : 1;
   set_changes_ = 0;
   redundant_ = false;
+  failed_row_ = -1;
   const int n_b = system_->bilateral();
   for (std::size_t i = 0; i < listed_.size(); ++i) {
-    if (!rows_[i].single) continue;
+    if (!rows_[i].single || rows_[i].contact != i) continue;
+    if (rows_[i].rows > 1) {
+      solve_contact(i, c_0, roundoff, r);
+      if (failed_row_ >= 0) return false;
+      continue;
+    }
     const bool bilateral = listed_[i] < n_b;
     // nothing that moves: the row cannot act
     if (!(rows_[i].H > 0)) {
@@ -169,7 +198,81 @@ bool RowImpulses::solve(In c_0, double roundoff, Out r) {
     const bool held = r[i] > 0;
     r[i] = bilateral || c_0[i] < (held ? 0 : -roundoff) ? -c_0[i] / rows_[i].H : 0.0;
   }
-  return coupled_.empty() || solve_coupled(c_0, roundoff, r);
+  if (coupled_.empty()) return true;
+  return coupled_friction_ ? solve_islands(c_0, roundoff, r) : solve_coupled(c_0, roundoff, r);
+}
+
+// A contact with friction that nothing else touches.
+void RowImpulses::solve_contact(std::size_t first, In c_0, double roundoff, Out r) {
+  const Row& contact = rows_[first];
+  const std::size_t n = contact.rows;
+  const double* const W = contact.W.data();
+  const bool closes = contact.H > 0 && c_0[first] < (r[first] > 0 ? 0 : -roundoff);
+  if (!closes) {
+    std::fill_n(r.begin() + static_cast<std::ptrdiff_t>(first), n, 0.0);
+    return;
+  }
+  if (n == slip_rows) {
+    const double small = uncoupled * contact.H;
+    const double T = W[n + 1];
+    if (T > 0 && std::abs(W[1]) <= small && std::abs(W[2]) <= small && std::abs(W[n + 2]) <= small &&
+        std::abs(W[2 * n + 2] - T) <= uncoupled * T) {
+      r[first] = -c_0[first] / contact.H;
+      const double t[2] = {-c_0[first + 1] / T, -c_0[first + 2] / T}, size = std::hypot(t[0], t[1]),
+                   radius = system_->contact_parameters(listed_[first + 1]).friction * r[first];
+      const double share = size > radius ? radius / size : 1;
+      for (std::size_t k = 0; k < 2; ++k) r[first + 1 + k] = share * t[k];
+      return;
+    }
+  }
+  // rows that nothing moves cannot act
+  places_.clear();
+  friction_rows_.clear();
+  start_.clear();
+  q_.clear();
+  for (std::size_t k = 0; k < n; ++k) {
+    if (!(W[k * n + k] > 0)) {
+      r[first + k] = 0;
+      continue;
+    }
+    places_.push_back(places_.size());
+    friction_rows_.push_back(listed_[first + k]);
+    start_.push_back(r[first + k]);
+    q_.push_back(-c_0[first + k]);
+  }
+  const std::size_t m = places_.size();
+  s_.resize(m);
+  W_.clear();
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = 0; b < n; ++b)
+      if (W[a * n + a] > 0 && W[b * n + b] > 0) W_.push_back(W[a * n + b]);
+  friction_.begin(roundoff);
+  friction_.add_rows(friction_rows_, start_);
+  if (!friction_.solve(places_, W_, q_, s_)) failed_row_ = listed_[first];
+  for (std::size_t k = 0, next = 0; k < n; ++k)
+    if (W[k * n + k] > 0) r[first + k] = s_[next++];
+}
+
+// Islands that contain contacts with friction, each as a cone problem.
+bool RowImpulses::solve_islands(In c_0, double roundoff, Out r) {
+  active_.clear();
+  b_.clear();
+  start_.clear();
+  friction_rows_.clear();
+  for (const std::size_t i : coupled_) {
+    active_.push_back(&rows_[i]);
+    friction_rows_.push_back(listed_[i]);
+    start_.push_back(r[i]);
+    b_.push_back(-c_0[i]);
+  }
+  friction_.begin(roundoff);
+  friction_.add_rows(friction_rows_, start_);
+  if (!delassus_.solve(active_, friction_, b_)) {
+    failed_row_ = friction_.failed_place() >= 0 ? friction_rows_[at(friction_.failed_place())] : -1;
+    return false;
+  }
+  for (std::size_t k = 0; k < coupled_.size(); ++k) r[coupled_[k]] = b_[k];
+  return true;
 }
 
 bool RowImpulses::solve_coupled(In c_0, double roundoff, Out r) {

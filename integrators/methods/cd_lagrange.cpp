@@ -11,6 +11,7 @@ namespace carom {
 MethodInfo CdLagrange::method_info() {
   return {.name = "cd_lagrange",
           .subproblems = {"impulse"},
+          .rows = bilateral_rows | contact_rows,
           .exact_positions = false,
           .accelerations = false,
           .explicit_step = true,
@@ -70,7 +71,7 @@ void CdLagrange::list_rows(In q, double t, double h, const State& start, const S
   if (system().conditional() > 0) {
     system().gaps(q, t, unilateral_rows, gaps_, &scales.start);
     for (int row = n_b; row < system().rows(); ++row)
-      if (gaps_[at(row)] <= 0) list_.push_back(row);
+      if (gaps_[at(contact_of(row))] <= 0) list_.push_back(row);
   }
   impulses_.set_rows(list_, q, t, &scales.start);
   c_.resize(list_.size());
@@ -81,7 +82,10 @@ void CdLagrange::list_rows(In q, double t, double h, const State& start, const S
     offset_[i] = rate_at_rest(row, q, t + 0.5 * h);
     r_[i] = start.impulse[at(row)];
     const double e = row < n_b ? 0 : system().contact_parameters(row).restitution;
-    if (e > 0) offset_[i] += e * std::min(0.0, impulses_.rate(i, w_) + rate_at_rest(row, q, t - 0.5 * h));
+    if (e > 0) {
+      const double rate = impulses_.rate(i, w_) + rate_at_rest(row, q, t - 0.5 * h);
+      offset_[i] += e * (system().row_kind(row) == RowKind::tangential ? rate : std::min(0.0, rate));
+    }
     c_[i] = impulses_.rate(i, w_next_) + offset_[i];
   }
 }
@@ -141,7 +145,7 @@ bool CdLagrange::advance(const StepScales& scales, const State& start, State& en
   const bool solved = impulses_.solve(c_, roundoff, r_);
   sub.iterations = impulses_.iterations();
   sub.set_changes = impulses_.set_changes();
-  if (!solved) return fail(report, FailureReason::no_convergence, 0);
+  if (!solved) return fail_impulses(report, FailureReason::no_convergence, 0);
   report.redundant = impulses_.redundant();
   w_free_ = w_next_;
   impulses_.add_velocity(1.0, r_, w_next_);
@@ -153,10 +157,10 @@ bool CdLagrange::advance(const StepScales& scales, const State& start, State& en
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const int row = list_[i];
     end.impulse[at(row)] = r_[i];
-    if (row >= n_b && r_[i] > 0) closed_[at(row - n_b)] = 1;
-    if (row < n_b || r_[i] > 0)
+    if (row < n_b || (r_[i] > 0 && system().row_kind(row) != RowKind::tangential))
       report.velocity_residual = std::max(report.velocity_residual, std::abs(offset_[i] + impulses_.rate(i, w_next_)));
   }
+  mark_closed(closed_);
   // the change of w without impulses, then the reactions act like forces and the impacts at t_{n+1}
   combine(1.0, w_free_, -1.0, w_, d_);
   const bool impact = split(d_, q_, w_next_, t, h);

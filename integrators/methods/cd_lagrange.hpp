@@ -5,6 +5,9 @@
 //   0 <= G v_{n+3/2} + g_t + e min(0, G v_{n+1/2} + g_t)  perp  r >= 0      for contacts with g(q_{n+1}) <= 0
 //   G v_{n+3/2} + g_t = 0                                                   for joints
 //
+// Contacts with friction have Coulomb's law between r_T and the slip velocity G_T v_{n+3/2} + g_t, with e_T of that
+// before: the same cone, on velocities alone, since positions move with the velocities that the law has seen.
+//
 // Start: v_{1/2} = v_0 + h/2 M^-1 f_0. Di Stasio, Dureisseix, Gravouil et al. (2019), [BENCH19]; Fekak, Brun, Gravouil,
 // Depale (2017). Rows move by g_t at the middle of the step. Contacts that touch at rest at the start are closed.
 //

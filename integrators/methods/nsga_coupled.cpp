@@ -15,7 +15,7 @@ MethodInfo with_solver(MethodInfo info, bool monolithic) {
 
 MethodInfo NsgaCoupled::method_info(const char* name, bool contacts) {
   MethodInfo info{.name = name, .subproblems = {"smooth", "position", "velocity"}};
-  if (!contacts) info.rows = bilateral_rows;
+  info.rows = contacts ? bilateral_rows | contact_rows : bilateral_rows;
   return info;
 }
 
@@ -24,6 +24,13 @@ NsgaCoupled::NsgaCoupled(const System& system, const MethodInfo& info, const Nsg
       options_(o),
       motion_(system, o.scales, o.newton, o.rho_infinity, o.setup) {
   stages_.reserve(3);
+}
+
+std::vector<Integrator::Objection> NsgaCoupled::objections(const State&, double) {
+  if (!options_.setup.smooth_rows.has(RowKind::unilateral) || !system().row_kinds().has(RowKind::tangential)) return {};
+  return {{"/integrator/strategy", -1,
+           "expected 1 or 2, because the model has contacts with friction: in strategy 3 contacts press in the smooth "
+           "motion, which has no friction"}};
 }
 
 bool NsgaCoupled::initialise(State& state, double h, StepReport& report) {

@@ -27,6 +27,7 @@ class NsgaCoupled final : public Integrator {
   NsgaCoupled(const System& system, const MethodInfo& info, const NsgaCoupledOptions& options);
   /// `name`: of the method; without contacts if it is a classical one.
   static MethodInfo method_info(const char* name, bool contacts = true);
+  std::vector<Objection> objections(const State& start, double h) override;
   bool initialise(State& state, double h, StepReport& report) override;
   std::span<const Stage> stages() override;
   /// Of PVA the total impulse Lam* over h, which includes the smooth multiplier.

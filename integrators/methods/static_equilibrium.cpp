@@ -25,7 +25,7 @@ NewtonOptions newton_options(const StaticOptions& options) {
 MixedSetup setup_of(const System& system, bool follows_path) {
   const bool flat = contacts_linear(system), symmetric = system.symmetric() && flat;
   MixedSetup setup{.name = "equilibrium",
-                   .rows = position_rows,
+                   .rows = position_rows | contact_rows,
                    .matrix = {symmetric, symmetric && system.bilateral() == 0},
                    .constant_matrix = system.linear() && flat,
                    .augmented_tangent = false,
@@ -51,7 +51,17 @@ double stiffness_of(const System& system, const Scales& scales) {
 }  // namespace
 
 MethodInfo StaticEquilibrium::method_info() {
-  return {.name = "static", .subproblems = {"equilibrium"}, .dynamic = false, .accelerations = false};
+  return {.name = "static",
+          .subproblems = {"equilibrium"},
+          .dynamic = false,
+          .rows = bilateral_rows | contact_rows,
+          .accelerations = false};
+}
+
+std::vector<Integrator::Objection> StaticEquilibrium::objections(const State&, double) {
+  if (options_.control == PathControl::load || newton_.friction() == nullptr) return {};
+  return {{"/integrator/control", -1,
+           "expected \"load\", because the model has contacts with friction, which follow no path of given length"}};
 }
 
 StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& options)
@@ -73,6 +83,7 @@ StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& 
 bool StaticEquilibrium::initialise(State& state, double h, StepReport&) {
   state.v.assign(at(system().size()), 0.0);
   clear(state, h);
+  if (newton_.friction() != nullptr) mark_touching(state);
   if (options_.control == PathControl::arc_length)
     state.history = {{"path", Vector(at(system().size()) + 2, 0.0)}};  // increment, factor, length per time
   return true;
@@ -131,7 +142,7 @@ bool StaticEquilibrium::attempt(bool mixed, double factor, const ProblemScales& 
   newton_.begin(report, {.multipliers = start.lambda,
                          .held = &start.active,
                          .max_iterations = mixed ? mixed_iterations : 0,
-                         .full_steps = mixed || newton_.setup().follows_path});
+                         .full_steps = mixed || newton_.setup().follows_path || newton_.friction() != nullptr});
   return newton_.solve(equilibrium_, scales, report);
 }
 
@@ -152,7 +163,7 @@ double StaticEquilibrium::Equilibrium::residual(In s, Out r) {
   m.system().forces(m.q_, m.rest_, m.t_, force_internal | force_damping | force_gyroscopic, m.f_);
   m.system().forces(m.q_, m.rest_, m.t_, force_external | force_gravity, m.loads_);
   set_zero(m.reaction_);
-  m.system().add_reactions(m.q_, m.t_, s, position_rows, m.reaction_, &m.step_);
+  m.system().add_reactions(m.q_, m.t_, s, placed_rows, m.reaction_, &m.step_);
   combine(-1.0, m.f_, -m.factor_, m.loads_, r);
   axpy(-1.0, m.reaction_, r);
   return m.force_norm(m.f_) + std::abs(m.factor_) * m.force_norm(m.loads_) + m.force_norm(m.reaction_);
@@ -166,7 +177,7 @@ RowPoint StaticEquilibrium::Equilibrium::row_point() {
   }
   m.q_base_ = m.q_;
   m.share_ = 0;
-  return {m.q_base_};
+  return {m.q_base_, nullptr, nullptr, true};
 }
 
 void StaticEquilibrium::Equilibrium::linearise(In, Linearisation& S) {

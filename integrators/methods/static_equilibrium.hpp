@@ -24,8 +24,16 @@
 // e: the direction of the path at q_n (Riks, Int. J. Solids Structures 15, 1979), so that limit points are passed and
 // snap-through and snap-back are followed.
 //
-// Limits: whether an equilibrium is stable is not asked, and bifurcations are not looked for. No friction. Forces that
-// depend on velocities are those at rest.
+// Contacts with Coulomb friction: at the end of every increment
+//
+//   -s_T in the normal cone at lambda_T of the disc |lambda_T| <= mu lambda_N        (ConeProblem)
+//
+// s_T: slip displacement since the start of the increment, also that before touch-down. A contact that sticks stays
+// where it was; the equilibrium depends on the path of loads, and contacts that slip do so by an error of first order
+// in the increment where the direction of slip or the normal force change. Newton's iteration then takes full steps.
+//
+// Limits: whether an equilibrium is stable is not asked, and bifurcations are not looked for. Friction only with
+// PathControl::load. Forces that depend on velocities are those at rest.
 #pragma once
 
 #include "integrators/common/integrator.hpp"
@@ -49,6 +57,7 @@ class StaticEquilibrium final : public Integrator {
   StaticEquilibrium(const System& system, const StaticOptions& options);
 
   static MethodInfo method_info();
+  std::vector<Objection> objections(const State& start, double h) override;
   /// The equilibrium at time t under the loads times `factor`, searched from `start`: q, multipliers and active set of
   /// `end`, which has the sizes of `start`.
   bool solve(const State& start, double t, double factor, State& end, StepReport& report);
@@ -60,10 +69,11 @@ class StaticEquilibrium final : public Integrator {
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:
+  static constexpr RowSelection placed_rows = position_rows | contact_rows;
   class Equilibrium final : public MixedProblem {
    public:
     explicit Equilibrium(StaticEquilibrium& method) : m(method) {}
-    void rows(Out c) override { m.system().gaps(m.q_, m.t_, position_rows, c, &m.step_); }
+    void rows(Out c) override { m.system().gaps(m.q_, m.t_, placed_rows, c, &m.step_); }
     double residual(In s, Out r) override;
     RowPoint row_point() override;
     void linearise(In s, Linearisation& S) override;

@@ -199,8 +199,8 @@ Node contacts_spec() {
               preset("restitution", number().at_least(0).at_most(1), 0,
                      "Newton's coefficient: velocity after over velocity before the impact"),
               preset("friction", number().at_least(0), 0,
-                     "Coulomb's coefficient: largest tangential over normal force; methods \"nsga_decoupled\" and "
-                     "\"moreau_jean\""),
+                     "Coulomb's coefficient: largest tangential over normal force; methods for smooth motion, "
+                     "\"event_driven\", \"paoli_schatzman\" and \"carpenter\" take none"),
               preset("tangential_restitution", number().at_least(0).at_most(1), 0,
                      "the same of slip velocities, as far as friction is able to turn them round"),
               preset("rolling_resistance", number("length").at_least(0), 0,

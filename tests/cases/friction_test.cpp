@@ -61,7 +61,7 @@ TEST_CASE("incline: a block that sticks does not creep, and friction carries it"
 }
 
 TEST_CASE("incline: with friction equal to the slope a block slides on at its speed") {
-  for (const char* method : {"nsga_decoupled", "moreau_jean"}) {
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "moreau_jean"}) {
     Case c = incline(0.5, 0.5, 1, 1e-2, method);
     REQUIRE(c.run() == RunStatus::completed);
     CHECK(c.position("block").x() == doctest::Approx(1).epsilon(1e-12));

@@ -1,0 +1,177 @@
+#include "integrators/common/coupled_friction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/index.hpp"
+
+namespace carom {
+
+namespace {
+constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of the rows of a cone problem
+constexpr int most_sweeps = 30;
+constexpr double endless = 1e300;  // radius
+// Rates that are linearised in the places of redundant contacts contradict each other at second order: the law then
+// holds less well there, and the next iteration, which moves less, makes up for that.
+constexpr double tolerance_factors[] = {1, 100, 1e4};
+}  // namespace
+
+void CoupledFriction::begin(double tolerance) {
+  tolerance_ = tolerance;
+  failed_ = -1;
+  rows_.clear();
+  multipliers_.clear();
+  starts_.clear();
+  scales_.clear();
+  part_of_.clear();
+  parts_ = 0;
+}
+
+void CoupledFriction::guess(int part, In multipliers, double factor) { guess_[part] = {multipliers, factor}; }
+
+void CoupledFriction::add_part(std::span<const int> rows, In multipliers, double scale) {
+  for (const int row : rows) {
+    rows_.push_back(row);
+    multipliers_.push_back(multipliers[at(row - system_->bilateral())] * scale);
+    starts_.push_back(multipliers_.back());
+    scales_.push_back(scale);
+    part_of_.push_back(parts_);
+  }
+  ++parts_;
+}
+
+void CoupledFriction::add_rows(std::span<const int> rows, In start) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows_.push_back(rows[i]);
+    multipliers_.push_back(0);
+    starts_.push_back(start[i]);
+    scales_.push_back(1);
+    part_of_.push_back(parts_);
+  }
+  ++parts_;
+}
+
+bool CoupledFriction::solve(std::span<const std::size_t> places, In D, In b, Out l) {
+  const std::size_t n = places.size();
+  W_.resize(n * n);
+  for (Vector* x : {&q_, &s_}) x->resize(n);
+  double largest = 0;
+  bool known = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    s_[i] = starts_[places[i]];
+    known = known || s_[i] != 0;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const double scale = scales_[places[i]];
+    q_[i] = -b[i] * scale;
+    for (std::size_t j = 0; j < n; ++j) {
+      W_[i * n + j] = D[i * n + j] * scale / scales_[places[j]];
+      q_[i] -= W_[i * n + j] * multipliers_[places[j]];
+    }
+    largest = std::max(largest, std::abs(q_[i]));
+  }
+  for (std::size_t i = 0; i < n && !known; ++i)
+    if (const Guess& guess = guess_[part_of_[places[i]]]; !guess.multipliers.empty())
+      s_[i] = guess.factor * scales_[places[i]] * guess.multipliers[at(rows_[places[i]])];
+  start_ = s_;
+  int worst = -1;
+  for (const double factor : tolerance_factors) {
+    const double tolerance = factor * std::max(tolerance_, rounding * largest);
+    s_ = start_;
+    if (solve_in_turn(places, tolerance, worst)) break;
+    s_ = start_;
+    worst = solve_block(places, 0, n, tolerance);
+    if (worst < 0) break;
+  }
+  if (worst >= 0) {
+    const std::size_t place = places[at(worst)];
+    failed_ = static_cast<int>(place) - system_->row_place(rows_[place]).row;
+  }
+  for (std::size_t i = 0; i < n; ++i) l[i] = (s_[i] - multipliers_[places[i]]) / scales_[places[i]];
+  return worst < 0;
+}
+
+// Part after part with the multipliers of the others, which move the rows of a part little; false if that has no end.
+bool CoupledFriction::solve_in_turn(std::span<const std::size_t> places, double tolerance, int& worst) {
+  const std::size_t n = places.size();
+  std::size_t first[3] = {0, n, n};
+  for (std::size_t i = 1; i < n; ++i)
+    if (part_of_[places[i]] != part_of_[places[i - 1]]) {
+      first[1] = i;
+      break;
+    }
+  if (first[1] == n) return false;
+  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+    before_ = s_;
+    for (int k = 0; k < 2; ++k)
+      if (worst = solve_block(places, first[k], first[k + 1], tolerance); worst >= 0) return false;
+    // the rows of the first part, after the second one
+    double largest = 0;
+    for (std::size_t i = 0; i < first[1]; ++i) {
+      double change = 0;
+      for (std::size_t j = first[1]; j < n; ++j) change += W_[i * n + j] * (s_[j] - before_[j]);
+      largest = std::max(largest, std::abs(change));
+    }
+    if (largest <= tolerance) return true;
+  }
+  return false;
+}
+
+// Rows first to last with the multipliers of all others as they are; -1, or the worst row if there is no solution.
+int CoupledFriction::solve_block(std::span<const std::size_t> places, std::size_t first, std::size_t last,
+                                 double tolerance) {
+  const std::size_t n = places.size(), m = last - first;
+  list_discs(places.subspan(first, m));
+  block_W_.resize(m * m);
+  for (Vector* x : {&block_q_, &block_s_}) x->resize(m);
+  for (std::size_t i = 0; i < m; ++i) {
+    block_q_[i] = q_[first + i];
+    block_s_[i] = s_[first + i];
+    for (std::size_t j = 0; j < n; ++j)
+      if (j >= first && j < last)
+        block_W_[i * m + j - first] = W_[(first + i) * n + j];
+      else
+        block_q_[i] += W_[(first + i) * n + j] * s_[j];
+  }
+  cone_.set(static_cast<int>(m), discs_);
+  const ConeProblem::Result result = cone_.solve(block_W_, block_q_, tolerance, block_s_);
+  if (!result.solved) return static_cast<int>(first) + std::max(0, result.worst);
+  std::copy(block_s_.begin(), block_s_.end(), s_.begin() + static_cast<std::ptrdiff_t>(first));
+  return -1;
+}
+
+// Tangential rows follow their normal row in the same part, unless nothing moves this row.
+void CoupledFriction::list_discs(std::span<const std::size_t> places) {
+  const std::size_t n = places.size();
+  discs_.clear();
+  std::size_t normal = n;
+  for (std::size_t i = 0; i < n;) {
+    const int row = rows_[places[i]];
+    if (system_->row_kind(row) == RowKind::unilateral) {
+      normal = i++;
+      continue;
+    }
+    if (system_->row_kind(row) == RowKind::bilateral) {
+      discs_.push_back({static_cast<int>(i++), 1, -1, 0, endless});
+      continue;
+    }
+    const ContactParameters law = system_->contact_parameters(row);
+    const int contact = row - system_->row_place(row).row;
+    const bool has_source =
+        normal < n && rows_[places[normal]] == contact && places[i] - places[normal] == at(system_->row_place(row).row);
+    ConeProblem::Disc disc{static_cast<int>(i), 0, has_source ? static_cast<int>(normal) : -1,
+                           has_source ? law.friction : 0, 0};
+    const std::size_t first = i;
+    const auto belongs = [&](std::size_t k) {
+      const int other = rows_[places[k]];
+      return places[k] - places[first] == k - first && other - row == static_cast<int>(k - first) &&
+             system_->row_kind(other) == RowKind::tangential && system_->contact_parameters(other).disc == law.disc;
+    };
+    while (i < n && belongs(i)) ++i;
+    disc.rows = static_cast<int>(i - first);
+    discs_.push_back(disc);
+  }
+}
+
+}  // namespace carom

@@ -1,0 +1,260 @@
+// Coulomb friction in every method that has it: closed forms of stick, slip and stop, one limit of all methods with the
+// order of each, the impulse in the cone at every step, and the ledger.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "case_runner.hpp"
+#include "integrators/common/energy_ledger.hpp"
+
+namespace {
+
+using namespace carom;
+using namespace carom::cases;
+
+constexpr double g = 9.81;
+
+struct Method {
+  const char* name;
+  const char* keys = "";
+  double steps = 1;       ///< how many times smaller the steps are
+  bool positions = true;  ///< friction acts on positions too: no error of the smooth motion is left
+};
+
+constexpr Method methods[] = {{"nsga_decoupled"},
+                              {"nsga_decoupled", R"(, "impact": "published")"},
+                              {"nsga_coupled"},
+                              {"nsga_monolithic"},
+                              {"nsga_pva", R"(, "strategy": 2)"},
+                              {"nsga_pva", R"(, "strategy": 1)"},
+                              {"moreau_jean", "", 1, false},
+                              {"cd_lagrange", "", 1, false}};
+
+Case case_of(const char* model, const Method& m, double h, double duration, std::vector<std::string> settings = {}) {
+  settings.insert(settings.end(),
+                  {"/output/probes=[]", "/expect=[]",
+                   fmt::format(R"(/integrator={{"type": "{}", "step": {:.17g}, "duration": {:.17g}{}}})", m.name,
+                               h / m.steps, duration, m.keys)});
+  return Case(model, settings);
+}
+
+Case incline(const Method& m, double slope, double friction, double v_0, double h) {
+  return case_of("incline", m, h, 1,
+                 {set("/parameters/slope", slope), set("/parameters/friction", friction), set("/parameters/v_0", v_0)});
+}
+
+// Impulses of every step are in their discs; the ledger closes.
+struct Checked {
+  double outside = 0;  ///< |Lam_T| - mu Lam_N over mu Lam_N, at most
+  double closure = 0;  ///< of the ledger, over the energies
+  explicit Checked(Case& c) {
+    EnergyLedger ledger;
+    struct Watch final : Observer {
+      explicit Watch(Case& of) : c(of) {}
+      void after_step(const StepView&) override {
+        const System& system = c.system();
+        for (int row = system.bilateral(); row < system.rows(); ++row) {
+          if (system.row_kind(row) != RowKind::unilateral || system.row_block(row).rows() == 1) continue;
+          const double radius = system.contact_parameters(row).friction * c.impulse(row),
+                       size = std::hypot(c.impulse(row + 1), c.impulse(row + 2));
+          if (radius > 0)
+            outside = std::max(outside, size / radius - 1);
+          else if (size != 0)
+            outside = HUGE_VAL;
+        }
+      }
+      Case& c;
+      double outside = 0;
+    } watch(c);
+    Simulation simulation(c.model().system, c.integrator(), c.state(), c.model().simulation);
+    simulation.add_observer(ledger);
+    simulation.add_observer(watch);
+    REQUIRE(simulation.run() == RunStatus::completed);
+    outside = watch.outside;
+    closure = std::abs(ledger.balance().closure) / ledger.balance().scale;
+  }
+};
+
+template <class Check>
+void for_methods(const Check& check) {
+  for (const Method& m : methods) {
+    CAPTURE(m.name);
+    CAPTURE(m.keys);
+    check(m);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every method with friction: a block that sticks does not creep, and friction carries it") {
+  for_methods([&](const Method& m) {
+    Case c = incline(m, 0.5, 0.6, 0, 1e-2);
+    const Checked checked(c);
+    const int row = c.rows("incline")[0];
+    CHECK(std::abs(c.position("block").x()) < 1e-13);
+    CHECK(std::hypot(c.force(row + 1), c.force(row + 2)) == doctest::Approx(4.387165).epsilon(1e-6));
+    CHECK(c.state().closed[1] == 1);
+    CHECK(checked.outside < 1e-10);
+    CHECK(checked.closure < 1e-12);
+  });
+}
+
+TEST_CASE("every method with friction: a block slides on at its speed where friction equals the slope") {
+  for_methods([&](const Method& m) {
+    Case c = incline(m, 0.5, 0.5, 1, 1e-2);
+    const Checked checked(c);
+    CHECK(c.position("block").x() == doctest::Approx(1).epsilon(1e-12));
+    CHECK(c.velocity("block").x() == doctest::Approx(1).epsilon(1e-12));
+    CHECK(c.state().closed[1] == 2);
+    CHECK(checked.outside < 1e-10);
+  });
+}
+
+TEST_CASE("every method with friction: up the incline, stop and back, of first order in the step") {
+  for_methods([&](const Method& m) {
+    for (const double h : {1.0 / 97, 1.0 / 1499}) {
+      Case c = incline(m, 0.5, 0.3, -1, h);
+      const Checked checked(c);
+      // a stop lasts to the end of the step
+      CHECK(std::abs(c.position("block").x() - 0.574010196468) < 1.6 * h);
+      CHECK(checked.outside < 1e-10);
+      CHECK(checked.closure < 1e-12);
+    }
+  });
+}
+
+TEST_CASE("every method with friction: a block slides to rest") {
+  const double exact = 1 / (2 * 0.3 * g);
+  for_methods([&](const Method& m) {
+    for (const double h : {1.0 / 97, 1.0 / 388}) {
+      Case c = incline(m, 0, 0.3, 1, h);
+      REQUIRE(c.run() == RunStatus::completed);
+      CHECK(std::abs(c.velocity("block").x()) < 1e-13);
+      // of second order: h^2 mu g times at most 1/2, whatever part of a step is left at the stop
+      CHECK(std::abs(c.position("block").x() - exact) < 0.5 * h * h * 0.3 * g + 1e-12);
+    }
+  });
+}
+
+TEST_CASE("every method with friction: backspin ends in the impact, and the ball rolls") {
+  for_methods([&](const Method& m) {
+    Case c = case_of("spinning_ball", m, 2e-3, 3);
+    const Checked checked(c);
+    CHECK(c.velocity("ball").x() == doctest::Approx(5.0 / 14).epsilon(1e-11));
+    CHECK(c.angular_velocity("ball").norm() == doctest::Approx(50.0 / 7).epsilon(1e-11));
+    CHECK(std::abs(c.position("ball").x() - 0.4915125843) < (m.positions ? 2e-6 : 2e-3));
+    CHECK(checked.outside < 1e-10);
+    CHECK(checked.closure < 1e-12);
+  });
+}
+
+TEST_CASE("every method with friction: a belt carries a parcel away") {
+  for_methods([&](const Method& m) {
+    Case c = case_of("conveyor", m, 1e-3, 1);
+    const Checked checked(c);
+    CHECK(c.velocity("parcel").x() == doctest::Approx(0.5).epsilon(1e-11));
+    CHECK(std::abs(c.position("parcel").x() - 0.5 * (1 - 0.5 * 0.5 / (0.4 * g))) < (m.positions ? 1e-6 : 2e-3));
+    CHECK((c.rotation("parcel") - Mat3::Identity()).norm() < 1e-10);
+    CHECK(checked.outside < 1e-10);
+    CHECK(checked.closure < 1e-11);
+    CHECK(c.last_report().growth < 0.1);  // the belt's work is no growth without cause
+  });
+}
+
+TEST_CASE("every method with friction: a brick slides on three feet, turns, and rests at one place") {
+  for_methods([&](const Method& m) {
+    double before = 0;
+    for (const double h : {1.0 / 101, 1.0 / 401}) {
+      Case c = case_of("brick_sliding", m, h, 0.5);
+      const Checked checked(c);
+      const Mat3 R = c.rotation("brick");
+      const double error = std::hypot(c.position("brick").x() - 0.19048917, c.position("brick").y() - 0.05086522),
+                   turned = std::abs(std::atan2(R(1, 0), R(0, 0)) - 1.09932444);
+      CHECK(error < 0.05 * h);
+      CHECK(turned < 0.6 * h);
+      CHECK(c.velocity("brick").norm() < 1e-10);
+      CHECK(checked.outside < 1e-10);
+      CHECK(checked.closure < 1e-11);
+      if (before > 0) CHECK(turned < 0.6 * before);
+      before = turned;
+    }
+  });
+}
+
+TEST_CASE("every method with friction: resistance slows a ball down") {
+  for_methods([&](const Method& m) {
+    // v' = -(5/7) k_r g/R of a ball that rolls
+    Case c = Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "ball", "type": "rigid", "mass": 0.2, "shape": {{"type": "sphere", "radius": 0.05}},
+        "position": [0, 0, 0.05], "velocity": [1, 0, 0], "angular_velocity": [0, 20, 0]}}],
+      "contacts": [{{"name": "floor", "on": "ball", "friction": 0.5, "rolling_resistance": 1e-3,
+        "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+      "integrator": {{"type": "{}", "step": 2e-3, "duration": 1{}}}}})",
+                                         m.name, m.keys));
+    const Checked checked(c);
+    CHECK(c.velocity("ball").x() == doctest::Approx(1 - 5.0 / 7 * 1e-3 * g / 0.05).epsilon(1e-9));
+    CHECK(checked.outside < 1e-10);
+  });
+}
+
+TEST_CASE("every method with friction: a mass on a spring that slides in a ring") {
+  // v' = -(mu/R)(v^2 - c^2), c^2 = k R (R - l_0)/m: v = c coth(a), the angle ln(sinh a/sinh a_0)/mu, a = a_0 + mu c t/R
+  const double k = 10, R = 1.4, mu = 0.3, v_0 = 4, t = 0.5, speed = std::sqrt(k * R * (R - 1));
+  const double a_0 = std::atanh(speed / v_0), a = a_0 + mu * speed * t / R;
+  const double angle = std::log(std::sinh(a) / std::sinh(a_0)) / mu, v = speed / std::tanh(a);
+  for_methods([&](const Method& m) {
+    double before = 0;
+    for (const double h : {1.0 / 200, 1.0 / 800}) {
+      Case c = case_of("rotating_spring", m, h, t,
+                       {set("/parameters/friction", mu), set("/parameters/restitution", 0),
+                        "/bodies/0/position=[1.4,0,0]", "/bodies/0/velocity=[0,4,0]"});
+      const Checked checked(c);
+      const Vec3 x = c.position("mass"), w = c.velocity("mass");
+      const double error = std::abs(std::atan2(x.y(), x.x()) - angle);
+      CHECK(x.head<2>().norm() == doctest::Approx(R).epsilon(m.positions ? 1e-11 : 12 * h * h));
+      CHECK(error < 4 * h);
+      CHECK(std::abs((x.x() * w.y() - x.y() * w.x()) / R - v) < 12 * h);
+      CHECK(checked.outside < 1e-10);
+      if (before > 1e-4) CHECK(error < 0.35 * before);
+      before = error;
+    }
+  });
+}
+
+TEST_CASE("methods with friction: a flexible cube is dragged, let go and comes to rest") {
+  constexpr double m_0 = 1e-3;
+  std::vector<double> ways;
+  for (const Method& m :
+       {Method{"nsga_decoupled"}, Method{"nsga_coupled", R"(, "newton": {"max_iterations": 500})"},
+        Method{"nsga_monolithic"}, Method{"moreau_jean", "", 1, false}, Method{"cd_lagrange", "", 1, false}}) {
+    CAPTURE(m.name);
+    // the lumped mass of cd_lagrange is another model of the same cube
+    Case c = case_of("flexible_cube_sliding", m, 1e-3, 0.5, {"/bodies/0/mesh/divisions=[1,1,1]"});
+    const double start = c.position("cube.node.0").x();
+    const Checked checked(c);
+    ways.push_back(c.position("cube.node.0").x() - start);
+    CHECK(checked.outside < 1e-10);
+    CHECK(checked.closure < 1e-10);
+    CHECK(std::abs(c.momenta().linear.x()) < 1e-3 * m_0);
+    CHECK(ways.back() == doctest::Approx(ways.front()).epsilon(3e-3));
+  }
+}
+
+TEST_CASE("cd_lagrange: nodes of lumped mass that slide in all directions have their closed form") {
+  // two chains of springs, whose nodes slide apart: r_T against the slip, mu r_N
+  Case c = Case::from_text(R"({"format": 1, "title": "t", "gravity": [0, 0, -10],
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "velocity": [3, 4, 0]},
+               {"name": "b", "type": "point_mass", "mass": 2, "position": [0, 5, 0], "velocity": [-1, 0, 0]}],
+    "contacts": [{"name": "floor", "on": ["a", "b"], "friction": 0.4, "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "integrator": {"type": "cd_lagrange", "step": 1e-2, "duration": 0.5}})");
+  REQUIRE(c.run() == RunStatus::completed);
+  // deceleration 4, along the velocity: a has 3 of 5 left, b stops after the way 1/8
+  CHECK((c.velocity("a") - Vec3(1.8, 2.4, 0)).norm() < 1e-12);
+  CHECK((c.position("a") - Vec3(1.2, 1.6, 0)).norm() < 1e-12);
+  CHECK(c.velocity("b").norm() < 1e-13);
+  CHECK(c.position("b").x() == doctest::Approx(-0.125).epsilon(1e-12));
+}

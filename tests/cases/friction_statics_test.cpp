@@ -1,0 +1,149 @@
+// Static equilibrium with Coulomb friction along a path of loads, against closed forms.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+#include "case_runner.hpp"
+
+namespace {
+
+using namespace carom;
+using namespace carom::cases;
+
+// A box on an incline of slope 0.5, on its four lower corners.
+Case box_on_incline(double friction) {
+  return Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [4.387165, 0, -8.77433],
+    "bodies": [{{"name": "box", "type": "rigid", "mass": 1, "shape": {{"type": "box", "size": [0.2, 0.1, 0.06]}},
+                "position": [0, 0, 0.03]}}],
+    "contacts": [{{"name": "floor", "on": "box.vertices", "friction": {},
+                  "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+    "integrator": {{"type": "static", "step": 0.1, "duration": 1}}}})",
+                                     friction));
+}
+
+// A mass on a floor between a spring and a push; weight 10, friction 0.3, stiffness 100.
+Case pushed_mass(const std::string& push, double step) {
+  return Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, -10],
+    "bodies": [{{"name": "m", "type": "point_mass", "mass": 1}}],
+    "ground": [{{"name": "wall", "at": [-1, 0, 0]}}],
+    "springs": [{{"name": "k", "of": ["ground.wall", "m"], "stiffness": 100}}],
+    "loads": [{{"name": "push", "type": "force", "on": "m", "value": [{}, 0, 0]}}],
+    "contacts": [{{"name": "floor", "on": "m", "friction": 0.3, "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+    "integrator": {{"type": "static", "step": {}, "duration": 2, "ramp": 0}}}})",
+                                     push, step));
+}
+
+// Tangential and normal force of all points of a contact, and how far a tangential force is outside of its disc.
+struct Forces {
+  Vec3 sum = Vec3::Zero();
+  double normal = 0, outside = 0;
+  Forces(const Case& c, const std::string& contact) {
+    for (const int row : c.rows(contact)) {
+      const System& system = c.system();
+      const State& s = c.state();
+      normal += c.force(row);
+      for (int k = row + 1; k < row + 3; ++k) sum += c.force(k) * system.row_contact_place(k, s.q, s.v, s.t).normal;
+      outside = std::max(outside, std::hypot(c.force(row + 1), c.force(row + 2)) -
+                                      system.contact_parameters(row).friction * c.force(row));
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("static: a box on an incline is held by friction above the slope, and by none below") {
+  for (const double friction : {0.501, 0.6, 2.0}) {
+    Case c = box_on_incline(friction);
+    REQUIRE(c.run() == RunStatus::completed);
+    const Forces f(c, "floor");
+    CHECK((c.position("box") - Vec3(0, 0, 0.03)).norm() < 1e-13);
+    CHECK((c.rotation("box") - Mat3::Identity()).norm() < 1e-13);
+    CHECK(f.normal == doctest::Approx(8.77433).epsilon(1e-9));
+    CHECK((f.sum - Vec3(-4.387165, 0, 0)).norm() < 1e-9);
+    CHECK(f.outside < 1e-9);
+  }
+  for (const double friction : {0.499, 0.3}) {
+    Case c = box_on_incline(friction);
+    CHECK(c.run() != RunStatus::completed);
+  }
+}
+
+TEST_CASE("static: a mass that is pushed to and fro lags behind by the friction") {
+  // up to 8 at t = 1, then down to 0: x = (F - 3)/100 while it slides on, stays until F = 8 - 6, and (F + 3)/100 back
+  for (const double step : {0.5, 0.1, 0.013}) {
+    Case c = pushed_mass(R"("8*(1 - abs(1 - t))") ", step);
+        REQUIRE(c.run_for(1) == RunStatus::completed);
+    CHECK(c.position("m").x() == doctest::Approx(0.05).epsilon(1e-10));
+    REQUIRE(c.run_for(0.5) == RunStatus::completed);
+    CHECK(c.position("m").x() == doctest::Approx(0.05).epsilon(1e-10));
+    const int row = c.rows("floor")[0];
+    // the push of 4 is less than the spring's 5: friction has turned round
+    CHECK(std::hypot(c.force(row + 1), c.force(row + 2)) == doctest::Approx(1).epsilon(1e-9));
+    CHECK(c.state().closed[1] == 1);
+    REQUIRE(c.run_for(0.5) == RunStatus::completed);
+    CHECK(c.position("m").x() == doctest::Approx(0.03).epsilon(1e-10));
+    CHECK(c.state().closed[1] == 2);
+  }
+}
+
+TEST_CASE("static: slip runs into a chain of masses as far as the pull reaches") {
+  // pull F at the first mass, friction 1 each: spring i carries F - (i + 1); back from F by D: 2 of friction each
+  std::string bodies, springs, on;
+  for (int i = 0; i < 6; ++i) {
+    bodies += fmt::format(R"({}{{"name": "m{}", "type": "point_mass", "mass": 0.2, "position": [{}, 0, 0]}})",
+                          i > 0 ? "," : "", i, -i);
+    on += fmt::format(R"({}"m{}")", i > 0 ? "," : "", i);
+    if (i > 0)
+      springs +=
+          fmt::format(R"({}{{"name": "k{}", "of": ["m{}", "m{}"], "stiffness": 100}})", i > 1 ? "," : "", i, i, i - 1);
+  }
+  Case c = Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, -10],
+    "bodies": [{}], "springs": [{}],
+    "loads": [{{"name": "pull", "type": "force", "on": "m0", "value": ["4.5*(1 - abs(1 - t))", 0, 0]
+}
+}],
+    "contacts": [{{"name": "floor", "on": [{}], "friction": 0.5, "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+    "integrator": {
+  { "type" : "static", "step" : 0.1, "duration" : 2, "ramp" : 0 }
+}
+}
+})",
+                                       bodies, springs, on));
+REQUIRE(c.run_for(1) == RunStatus::completed);
+CHECK(c.position("m0").x() == doctest::Approx(0.08).epsilon(1e-9));
+CHECK(c.position("m3").x() + 3 == doctest::Approx(0.005).epsilon(1e-7));
+CHECK(std::abs(c.position("m4").x() + 4) < 1e-12);
+REQUIRE(c.run_for(1) == RunStatus::completed);
+CHECK(c.position("m0").x() == doctest::Approx(0.05).epsilon(1e-9));
+CHECK(std::abs(c.position("m0").y()) < 1e-12);
+CHECK(c.position("m2").x() + 2 == doctest::Approx(0.02).epsilon(1e-8));
+}
+
+TEST_CASE("static: a pressed elastic block holds a pull below the friction of its load, and no larger one") {
+  const auto block = [](double pull) {
+    return Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, 0],
+      "materials": [{{"name": "rubber", "type": "linear_elastic", "young": 1000, "poisson": 0.3, "density": 1}}],
+      "bodies": [{{"name": "block", "type": "solid", "material": "rubber", "law": "saint_venant_kirchhoff",
+        "mesh": {{"type": "box", "size": [0.4, 0.2, 0.1], "divisions": [3, 2, 1]}}, "position": [0.2, 0, 0.05]}}],
+      "loads": [{{"name": "press", "type": "force", "on": "block.top", "value": [0, 0, -4]}},
+                {{"name": "pull", "type": "force", "on": "block.right", "value": [{}, 0, 0]}}],
+      "contacts": [{{"name": "floor", "on": "block.bottom", "friction": 0.5,
+        "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+      "integrator": {{"type": "static", "step": 0.2, "duration": 1}}}})",
+                                       pull));
+  };
+  for (const double pull : {0.0, 1.0, 1.9}) {
+    CAPTURE(pull);
+    Case c = block(pull);
+    REQUIRE(c.run() == RunStatus::completed);
+    const Forces f(c, "floor");
+    CHECK(f.normal == doctest::Approx(4).epsilon(1e-8));
+    CHECK((f.sum - Vec3(-pull, 0, 0)).norm() < 1e-7);
+    CHECK(f.outside < 1e-8);
+  }
+  Case c = block(2.1);
+  CHECK(c.run() != RunStatus::completed);
+}
