@@ -79,7 +79,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
-  if (n_c_ > 0 && setup.rows.has(RowKind::tangential) && system.row_kinds().has(RowKind::tangential)) {
+  if (n_c_ > 0 && setup.rows.meets(friction_rows) && system.row_kinds().meets(friction_rows)) {
     friction_ = std::make_unique<FrictionSet>(system);
     if (!weights_.empty()) friction_->measure(In(weights_).subspan(n_b_));
   }
@@ -154,6 +154,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   int changes = 0;
   if (n_c_ > 0) {
     const In c = In(c_).subspan(n_b_, n_c_);
+    find_limits(problem);
     changes = friction_ ? friction_->update(c, scales.penalty, scales.row_roundoff)
                         : set_.update(c, scales.penalty, scales.row_roundoff, held_);
     copy(friction_ ? friction_->multipliers() : set_.multipliers(), Out(s_).subspan(n_b_, n_c_));
@@ -213,6 +214,12 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::open;
   fail(report, wish_ >= 0.5 ? FailureReason::nothing_holds_the_loads : FailureReason::no_convergence);
   return Test::failed;
+}
+
+void MixedNewton::find_limits(MixedProblem& problem) {
+  if (!friction_ || !friction_->has_joints()) return;
+  problem.friction_limits(s_, friction_->joint_rows(), friction_->limits());
+  friction_->find_limits();
 }
 
 void MixedNewton::measure_residual(MixedProblem& problem) {

@@ -7,7 +7,7 @@ namespace carom {
 
 EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
     : ledger_(ledger),
-      friction_(model.system.row_kinds().has(RowKind::tangential)),
+      friction_(model.system.row_kinds().meets(friction_rows)),
       file_(file,
             std::string("t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,"
                         "contacts,constraints,force_correction,closure") +
