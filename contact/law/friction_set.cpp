@@ -11,7 +11,8 @@ namespace carom {
 namespace {
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of the rows of a cone problem
 constexpr int reserved_rows = 24;
-constexpr double steepest_secant = 0.95;  // change of a joint's limit with the radius used, that a secant believes
+constexpr double settled_limit = 1e-11;  // relative
+constexpr int most_moves = 8;
 }  // namespace
 
 FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
@@ -33,9 +34,8 @@ FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
       contact.row = i;
       contact.of[0] = {i, 1, 0};
       contact.count = 1;
-      contact.joint = static_cast<int>(joints_.size());
+      contact.joint = static_cast<int>(joint_rows_.size());
       contacts_.push_back(contact);
-      joints_.emplace_back();
       joint_rows_.push_back(row);
     } else if (system.row_kind(row) == RowKind::tangential) {
       Contact& contact = contacts_.back();
@@ -45,7 +45,8 @@ FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
       ++contact.of[at(contact.count - 1)].rows;
     }
   }
-  limits_.assign(joints_.size(), 0.0);
+  limits_.assign(joint_rows_.size(), 0.0);
+  used_.resize(joint_rows_.size());
   flags_.assign(at(count), 0);
   for (Vector* x : {&multipliers_, &p_}) x->assign(at(count), 0.0);
   for (std::vector<int>* x : {&working_rows_, &active_rows_}) x->reserve(at(count));
@@ -62,7 +63,7 @@ void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags*
     c.working = false;
     c.frictionless = frictionless != nullptr && c.joint < 0 && (*frictionless)[at(c.row)] != 0;
   }
-  for (Joint& joint : joints_) joint = {};
+  used_.begin();
   std::fill(flags_.begin(), flags_.end(), std::uint8_t{0});
   set_zero(multipliers_);
   set_zero(p_);
@@ -71,6 +72,7 @@ void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags*
   updates_ = 0;
   failed_row_ = -1;
   refined_ = guessed_ = false;
+  moves_ = 0;
 }
 
 void FrictionSet::guess(In multipliers, double factor) {
@@ -79,19 +81,18 @@ void FrictionSet::guess(In multipliers, double factor) {
   scale_into(factor, multipliers, guess_);
 }
 
-void FrictionSet::find_limits() {
-  for (std::size_t j = 0; j < joints_.size(); ++j) {
-    Joint& joint = joints_[j];
-    const double limit = limits_[j];
-    double next = limit;
-    if (joint.known++ >= 2 && joint.used != joint.used_before) {
-      const double slope = (limit - joint.limit_before) / (joint.used - joint.used_before);
-      if (std::abs(slope) < steepest_secant) next = std::max(0.0, joint.used + (limit - joint.used) / (1 - slope));
-    }
-    joint.limit_before = limit;
-    joint.used_before = joint.used;
-    joint.used = next;
+void FrictionSet::find_limits() { used_.advance(limits_); }
+
+bool FrictionSet::limits_move() {
+  if (moves_ == most_moves) return false;
+  for (const Contact& c : contacts_) {
+    if (c.joint < 0 || flags_[at(c.row)] != static_cast<std::uint8_t>(SlipState::slip)) continue;
+    const double limit = limits_[at(c.joint)];
+    if (!(std::abs(limit - used_.before()[at(c.joint)]) > settled_limit * limit)) continue;
+    ++moves_;
+    return true;
   }
+  return false;
 }
 
 int FrictionSet::update(In c, double penalty, double band) {
@@ -234,7 +235,7 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, In b, Out l) {
         contact->joint < 0 && normal >= 0 && working_rows_[rows[at(normal)]] - first_ == contact->row;
     disc.source = has_source ? normal : -1;
     disc.friction = has_source ? part->friction : 0;
-    if (contact->joint >= 0) disc.radius = joints_[at(contact->joint)].used;
+    if (contact->joint >= 0) disc.radius = used_.x()[at(contact->joint)];
     discs_.push_back(disc);
   }
   cone_.set(static_cast<int>(n), discs_);

@@ -165,7 +165,8 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   gather_active();
   if (setup_.solved_at_rest && !starts_moved_ && iterations == 0 && n_b_ == 0 && active() == 0) return Test::converged;
   // a linear problem is solved when its set stays
-  if (setup_.linear && iterations > 0 && changes == 0 && settled && largest_row_ <= scales.row_tolerance)
+  if (setup_.linear && iterations > 0 && changes == 0 && settled && largest_row_ <= scales.row_tolerance &&
+      !(friction_ && friction_->limits_move()))
     return Test::converged;
 
   // residuals; rows that contradict each other may miss their tolerance by as much
@@ -188,8 +189,9 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   const bool begins_path = setup_.follows_path && iterations == 0;
   if (small && settled && !begins_path) {
     // what slip displacements miss adds up over the steps: one correction more makes it rounding
-    const bool creeps = friction_ && iterations > 0 &&
-                        friction_->creeps(In(rows_).subspan(n_b_), creeping_share * scales.row_tolerance);
+    const bool creeps =
+        friction_ && iterations > 0 &&
+        (friction_->limits_move() || friction_->creeps(In(rows_).subspan(n_b_), creeping_share * scales.row_tolerance));
     if (!creeps) return Test::converged;
   }
   if (settled && changes == 0 && stalls(sub, scales)) {

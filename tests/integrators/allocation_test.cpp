@@ -122,7 +122,7 @@ TEST_CASE("allocation: tied vertices step without, but for factorisations that m
 }
 
 TEST_CASE("allocation: contacts that slide, roll and stick step without") {
-  for (const char* model : {"brick_sliding", "spinning_ball", "conveyor", "incline"}) {
+  for (const char* model : {"brick_sliding", "spinning_ball", "conveyor", "incline", "braked_wheel"}) {
     CAPTURE(model);
     ModelRun run = ModelRun::of_file(model);
     advance(run, 0.3);

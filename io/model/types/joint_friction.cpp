@@ -61,7 +61,8 @@ void add_friction(BuildContext& context, const JointSource& joint, FrictionOf of
   const json& f = (*joint.json)["friction"];
   const std::string pointer = joint.pointer + "/friction";
   if (joint.json->contains("driver"))
-    return context.error(pointer, "a driven joint has no friction that matters: leave out the driver or the friction");
+    return context.error(pointer,
+                         "expected a joint without a driver, which would hold the motion whatever the friction");
   if (of == FrictionOf::rotation && !joint.both_oriented())
     return context.error(pointer,
                          "expected joints of bodies with rotation, or of one with the ground: points without "
