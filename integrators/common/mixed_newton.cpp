@@ -187,14 +187,15 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::failed;
   }
   const bool begins_path = setup_.follows_path && iterations == 0;
+  bool limits_move = false;
   if (small && settled && !begins_path) {
+    limits_move = friction_ && iterations > 0 && friction_->limits_move();
     // what slip displacements miss adds up over the steps: one correction more makes it rounding
-    const bool creeps =
-        friction_ && iterations > 0 &&
-        (friction_->limits_move() || friction_->creeps(In(rows_).subspan(n_b_), creeping_share * scales.row_tolerance));
-    if (!creeps) return Test::converged;
+    const bool creeps = friction_ && iterations > 0 &&
+                        friction_->creeps(In(rows_).subspan(n_b_), creeping_share * scales.row_tolerance);
+    if (!creeps && !limits_move) return Test::converged;
   }
-  if (settled && changes == 0 && stalls(sub, scales)) {
+  if (settled && changes == 0 && !limits_move && stalls(sub, scales)) {
     sub.stalled = true;
     sub.attained = norm_ / terms_;
     return Test::converged;

@@ -312,7 +312,7 @@ TEST_CASE("friction follows the impulse of an impact, in joints that strike a st
     for (const double e : {0.0, 0.7}) {
       Case c = machine(R"({"name": "rod", "type": "rigid", "mass": 1, "inertia": [0.001, 0.08333333333333333,
           0.08333333333333333], "position": [0.5, 0, 0], "points": [{"name": "pin", "at": [-0.5, 0, 0]},
-          {"name": "tip", "at": [0.2, 0, 0]}]})",
+          {"name": "tip", "at": [0.5, 0, 0]}]})",
                        R"({"name": "pin", "type": "revolute", "of": ["ground", "rod.pin"], "axis": [0, 1, 0],
           "friction": {"coefficient": 0.3, "radius": 0.1}})",
                        1e-3, 1, method, "[0, 0, -9.81]",
@@ -328,8 +328,8 @@ TEST_CASE("friction follows the impulse of an impact, in joints that strike a st
       }) == RunStatus::completed);
       CHECK(law.outside < 1e-9);
       CHECK(c.statistics().impacts > 0);
-      // far above that of the weight in a step
-      CHECK(largest > 20 * 0.03 * g * 1e-3);
+      // far above that of the weight in a step; with e = 0 floor and friction share the stop in no unique way
+      if (e > 0) CHECK(largest > 20 * 0.03 * g * 1e-3);
     }
 }
 
