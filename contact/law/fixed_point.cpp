@@ -9,7 +9,10 @@
 namespace carom {
 
 namespace {
-constexpr double growth = 2;            // of |f|, at which the differences are forgotten
+constexpr double growth = 2;  // of |f|, at which the differences are forgotten
+// where mixing has not ended by then, since T has branches: damped repetition in turn with mixing
+constexpr int patience = 16, damped = 8;
+constexpr double damping = 0.4;
 constexpr double regularising = 1e-14;  // of the normal equations, relative
 }  // namespace
 
@@ -44,6 +47,11 @@ void FixedPoint::advance(In value) {
   }
   copy(x_, x_before_);
   copy(f_, f_before_);
+  if (seen_ > patience && (seen_ - patience - 1) % (2 * damped) < damped) {
+    differences_ = 0;
+    for (std::size_t i = 0; i < n; ++i) x_[i] += damping * f_[i];
+    return;
+  }
 
   // normal equations of differences of unit length
   const int m = std::min(differences_, most);

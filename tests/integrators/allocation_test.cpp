@@ -127,6 +127,6 @@ TEST_CASE("allocation: contacts that slide, roll and stick step without") {
     ModelRun run = ModelRun::of_file(model);
     advance(run, 0.3);
     CHECK(allocations_of_steps(run, 100) == 0);
-    CHECK(run.state().closed[0] == 1);
+    CHECK(run.state().closed[0] != 0);
   }
 }
