@@ -1,5 +1,6 @@
 #include "contact/law/cone_problem.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -24,12 +25,14 @@ constexpr int proximal_steps = 60, proximal_iterations = 25, final_iterations = 
 constexpr int most_proximal_iterations = 600;  // in all steps; solvable problems took 351 at most
 constexpr double proximal_fall = 0.25, proximal_growth = 5, smallest_proximal = 1e-6, try_without = 1e-3;
 
-double length(const double* x, int rows) { return rows == 1 ? std::abs(x[0]) : std::hypot(x[0], x[1]); }
+double length(const double* x, int rows) {
+  return rows == 1 ? std::abs(x[0]) : rows == 2 ? std::hypot(x[0], x[1]) : std::hypot(x[0], x[1], x[2]);
+}
 
 // The multipliers of a disc and its source over the parameter k = |c_T|/|s_T| of slip: (S + k) s_T = -q~ in the axes
 // of S, and s_N = (-q_N - W_NT s_T)/W_NN, or a constant without source.
 struct ContactCurve {
-  double eigenvalue[2] = {0, 0}, q[2] = {0, 0}, W_NT[2] = {0, 0};
+  double eigenvalue[3] = {0, 0, 0}, q[3] = {0, 0, 0}, W_NT[2] = {0, 0};  // eigenvalues: descending
   double q_N = 0, W_NN = 1;
   bool with_source = false;
   double radius = 0, friction = 0;
@@ -37,13 +40,16 @@ struct ContactCurve {
   double s_T(int i, double k) const { return q[i] != 0 ? -q[i] / (eigenvalue[i] + k) : 0.0; }
   double s_N(double k) const { return with_source ? (-q_N - W_NT[0] * s_T(0, k) - W_NT[1] * s_T(1, k)) / W_NN : 0.0; }
   // |s_T| - R
-  double excess(double k) const { return std::hypot(s_T(0, k), s_T(1, k)) - radius - friction * s_N(k); }
+  double excess(double k) const {
+    return (q[2] == 0 ? std::hypot(s_T(0, k), s_T(1, k)) : std::hypot(s_T(0, k), s_T(1, k), s_T(2, k))) - radius -
+           friction * s_N(k);
+  }
 };
 
 // The smallest bracket from the right of a root of the excess, then bisection. Returns k; 0 or nearly: stick.
 double find_slip(const ContactCurve& curve) {
   const double scale = std::max(curve.eigenvalue[0], std::numeric_limits<double>::min());
-  const double k_0 = curve.eigenvalue[1] > 1e-14 * scale ? 0.0 : 1e-14 * scale;
+  const double k_0 = curve.eigenvalue[2] > 1e-14 * scale ? 0.0 : 1e-14 * scale;
   if (curve.excess(k_0) <= 0) return k_0;
   double high = scale;
   while (curve.excess(high) > 0 && high < 1e300) high *= 4;
@@ -113,7 +119,8 @@ void ConeProblem::prepare(In W) {
     if (disc_of_[i] < 0) p_[i] = 1 / std::max(W[i * n + i], least);
   for (const Disc& disc : discs_) {
     const std::size_t f = at(disc.first);
-    const double mean = disc.rows == 1 ? W[f * n + f] : 0.5 * (W[f * n + f] + W[(f + 1) * n + f + 1]);
+    double mean = 0;
+    for (std::size_t k = f; k < f + at(disc.rows); ++k) mean += W[k * n + k] / disc.rows;
     for (int k = 0; k < disc.rows; ++k) p_[f + at(k)] = 1 / std::max(mean, least);
   }
   shift_ = proximal_share * sum / static_cast<double>(std::max<std::size_t>(1, n));
@@ -148,7 +155,7 @@ double ConeProblem::natural_defect(In s, In u) {
   }
   for (const Disc& disc : discs_) {
     const std::size_t f = at(disc.first);
-    double sigma[2] = {0, 0}, rest[2] = {0, 0};
+    double sigma[3] = {0, 0, 0}, rest[3] = {0, 0, 0};
     for (int k = 0; k < disc.rows; ++k) sigma[k] = s[f + at(k)] - p_[f] * u[f + at(k)];
     const double a = length(sigma, disc.rows), R = radius(disc, disc.source >= 0 ? s[at(disc.source)] : 0);
     const double share = a > R ? R / a : 1;
@@ -202,7 +209,7 @@ void ConeProblem::evaluate(In s, In u, Out rho, In W, bool with_matrix) {
       for (std::size_t k = 0; k < m; ++k) set_open(f + k);
       continue;
     }
-    double tau[2] = {0, 0};
+    double tau[3] = {0, 0, 0};
     for (std::size_t k = 0; k < m; ++k) tau[k] = s[f + k] - p * u[f + k];
     const double a = length(tau, disc.rows);
     if (a <= R) {
@@ -305,7 +312,7 @@ void ConeProblem::solve_unit(const Unit& unit, In W, In q, Out s) const {
   curve.radius = disc->radius;
   curve.friction = curve.with_source ? disc->friction : 0;
   if (unit.normal < 0 && disc->source >= 0) curve.radius = radius(*disc, s[at(disc->source)]);
-  double q_T[2] = {0, 0}, W_TN[2] = {0, 0}, W_NT[2] = {0, 0}, S[2][2] = {{0, 0}, {0, 0}};
+  double q_T[3] = {0, 0, 0}, W_TN[3] = {0, 0, 0}, W_NT[3] = {0, 0, 0}, S[3][3] = {};
   for (std::size_t k = 0; k < m; ++k) {
     q_T[k] = rate_of_others(f + k, disc);
     if (curve.with_source) {
@@ -318,8 +325,18 @@ void ConeProblem::solve_unit(const Unit& unit, In W, In q, Out s) const {
     for (std::size_t l = 0; l < m; ++l)
       S[k][l] = W[(f + k) * n + f + l] + (k == l ? shift : 0.0) - W_TN[k] * W_NT[l] / curve.W_NN;
   // axes of S
-  double axis[2][2] = {{1, 0}, {0, 1}};
+  double axis[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   curve.eigenvalue[0] = curve.eigenvalue[1] = S[0][0];
+  if (m == 3) {
+    Mat3 symmetric;
+    for (int k = 0; k < 3; ++k)
+      for (int l = 0; l < 3; ++l) symmetric(k, l) = 0.5 * (S[k][l] + S[l][k]);
+    const Eigen::SelfAdjointEigenSolver<Mat3> axes(symmetric);
+    for (int i = 0; i < 3; ++i) {
+      curve.eigenvalue[i] = axes.eigenvalues()[2 - i];
+      for (int l = 0; l < 3; ++l) axis[i][l] = axes.eigenvectors()(l, 2 - i);
+    }
+  }
   if (m == 2) {
     const double mean = 0.5 * (S[0][0] + S[1][1]), half = 0.5 * (S[0][0] - S[1][1]), off = 0.5 * (S[0][1] + S[1][0]);
     const double spread = std::hypot(half, off), angle = 0.5 * std::atan2(off, half);
@@ -329,13 +346,15 @@ void ConeProblem::solve_unit(const Unit& unit, In W, In q, Out s) const {
     axis[0][1] = std::sin(angle);
     axis[1][0] = -axis[0][1];
   }
+  if (m < 3) curve.eigenvalue[2] = curve.eigenvalue[1];
   for (int i = 0; i < static_cast<int>(m); ++i) {
-    curve.q[i] = axis[i][0] * q_T[0] + axis[i][1] * q_T[1];
-    curve.W_NT[i] = axis[i][0] * W_NT[0] + axis[i][1] * W_NT[1];
+    curve.q[i] = axis[i][0] * q_T[0] + axis[i][1] * q_T[1] + axis[i][2] * q_T[2];
+    if (i < 2) curve.W_NT[i] = axis[i][0] * W_NT[0] + axis[i][1] * W_NT[1];
   }
   const double k = curve.radius > 0 || curve.friction > 0 ? find_slip(curve) : -1;
   for (std::size_t l = 0; l < m; ++l)
-    s[f + l] = k >= 0 ? axis[0][l] * curve.s_T(0, k) + axis[1][l] * curve.s_T(1, k) : 0.0;
+    s[f + l] =
+        k >= 0 ? axis[0][l] * curve.s_T(0, k) + axis[1][l] * curve.s_T(1, k) + axis[2][l] * curve.s_T(2, k) : 0.0;
   if (unit.normal >= 0) s[N] = curve.with_source ? (k >= 0 ? curve.s_N(k) : -curve.q_N / curve.W_NN) : 0.0;
 }
 

@@ -44,7 +44,7 @@ class ConeProblem {
  public:
   struct Disc {
     int first = 0;        ///< its first row
-    int rows = 2;         ///< 1 or 2
+    int rows = 2;         ///< 1 or 2; without source also 3 (a ball)
     int source = -1;      ///< normal row whose multiplier the radius follows; -1: none
     double friction = 0;  ///< radius over that multiplier
     double radius = 0;    ///< constant part of the radius

@@ -11,6 +11,8 @@ namespace carom {
 namespace {
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of the rows of a cone problem
 constexpr int reserved_rows = 24;
+constexpr double settled_limit = 1e-11;  // relative
+constexpr int most_moves = 8;
 }  // namespace
 
 FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
@@ -21,6 +23,20 @@ FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
       Contact contact{};
       contact.row = i;
       contacts_.push_back(contact);
+    } else if (system.row_kind(row) == RowKind::joint_friction) {
+      const int behind = system.row_place(row).row;
+      if (behind > 0) {
+        ++contacts_.back().rows;
+        ++contacts_.back().of[0].rows;
+        continue;
+      }
+      Contact contact{};
+      contact.row = i;
+      contact.of[0] = {i, 1, 0};
+      contact.count = 1;
+      contact.joint = static_cast<int>(joint_rows_.size());
+      contacts_.push_back(contact);
+      joint_rows_.push_back(row);
     } else if (system.row_kind(row) == RowKind::tangential) {
       Contact& contact = contacts_.back();
       ++contact.rows;
@@ -29,6 +45,8 @@ FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
       ++contact.of[at(contact.count - 1)].rows;
     }
   }
+  limits_.assign(joint_rows_.size(), 0.0);
+  used_.resize(joint_rows_.size());
   flags_.assign(at(count), 0);
   for (Vector* x : {&multipliers_, &p_}) x->assign(at(count), 0.0);
   for (std::vector<int>* x : {&working_rows_, &active_rows_}) x->reserve(at(count));
@@ -43,8 +61,9 @@ void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags*
   held_ = held;
   for (Contact& c : contacts_) {
     c.working = false;
-    c.frictionless = frictionless != nullptr && (*frictionless)[at(c.row)] != 0;
+    c.frictionless = frictionless != nullptr && c.joint < 0 && (*frictionless)[at(c.row)] != 0;
   }
+  used_.begin();
   std::fill(flags_.begin(), flags_.end(), std::uint8_t{0});
   set_zero(multipliers_);
   set_zero(p_);
@@ -53,12 +72,27 @@ void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags*
   updates_ = 0;
   failed_row_ = -1;
   refined_ = guessed_ = false;
+  moves_ = 0;
 }
 
 void FrictionSet::guess(In multipliers, double factor) {
   guessed_ = true;
   guess_.resize(multipliers.size());
   scale_into(factor, multipliers, guess_);
+}
+
+void FrictionSet::find_limits() { used_.advance(limits_); }
+
+bool FrictionSet::limits_move() {
+  if (moves_ == most_moves) return false;
+  for (const Contact& c : contacts_) {
+    if (c.joint < 0 || flags_[at(c.row)] != static_cast<std::uint8_t>(SlipState::slip)) continue;
+    const double limit = limits_[at(c.joint)];
+    if (!(std::abs(limit - used_.before()[at(c.joint)]) > settled_limit * limit)) continue;
+    ++moves_;
+    return true;
+  }
+  return false;
 }
 
 int FrictionSet::update(In c, double penalty, double band) {
@@ -68,6 +102,15 @@ int FrictionSet::update(In c, double penalty, double band) {
   bool grown = false;
   for (Contact& contact : contacts_) {
     const std::size_t i = at(contact.row);
+    if (contact.joint >= 0) {
+      if (!contact.working) contact.working = grown = true;
+      double sigma[3];
+      const Disc& disc = contact.of[0];
+      const bool slips = augmented(disc, c, penalty, sigma) > limits_[at(contact.joint)];
+      for (int k = 0; k < disc.rows; ++k)
+        flags_[at(disc.first + k)] = static_cast<std::uint8_t>(slips ? SlipState::slip : SlipState::stick);
+      continue;
+    }
     const bool candidate = candidates_ == nullptr || (*candidates_)[i] != 0;
     const bool was_closed = held_ != nullptr && (*held_)[i] != 0;
     const double roundoff = p(contact.row, penalty) * band * weight(contact.row);
@@ -87,8 +130,8 @@ int FrictionSet::update(In c, double penalty, double band) {
     for (const Disc& disc : std::span(contact.of).first(at(contact.count))) {
       SlipState state = SlipState::open;
       if (wanted) {
-        double rest[2];
-        const double R = contact.frictionless ? 0.0 : disc.friction * std::max(0.0, sigma);
+        double rest[3];
+        const double R = radius(contact, disc, sigma);
         state = augmented(disc, c, penalty, rest) <= R ? SlipState::stick : SlipState::slip;
       }
       for (int k = 0; k < disc.rows; ++k) flags_[at(disc.first + k)] = static_cast<std::uint8_t>(state);
@@ -128,10 +171,10 @@ void FrictionSet::augmented(In c, Out s) const {
   for (const Contact& contact : contacts_) {
     const std::size_t i = at(contact.row);
     if (!contact.working) continue;
-    s[i] = std::max(0.0, multipliers_[i] - p(contact.row, penalty_) * c[i]);
+    if (contact.joint < 0) s[i] = std::max(0.0, multipliers_[i] - p(contact.row, penalty_) * c[i]);
     for (const Disc& disc : contact.discs()) {
       const std::size_t f = at(disc.first);
-      const double a = augmented(disc, c, penalty_, &s[f]), R = disc.friction * s[i];
+      const double R = radius(contact, disc, s[i]), a = augmented(disc, c, penalty_, &s[f]);
       for (int k = 0; k < disc.rows && a > R; ++k) s[f + at(k)] *= R / a;
     }
   }
@@ -142,11 +185,13 @@ void FrictionSet::defects(In c, Out defects) const {
   for (const Contact& contact : contacts_) {
     if (!contact.working) continue;
     const std::size_t i = at(contact.row);
-    const double p_N = p(contact.row, penalty_);
-    defects[place++] = (multipliers_[i] - std::max(0.0, multipliers_[i] - p_N * c[i])) / p_N;
+    if (contact.joint < 0) {
+      const double p_N = p(contact.row, penalty_);
+      defects[place++] = (multipliers_[i] - std::max(0.0, multipliers_[i] - p_N * c[i])) / p_N;
+    }
     for (const Disc& disc : contact.discs()) {
-      double sigma[2] = {0, 0};
-      const double a = augmented(disc, c, penalty_, sigma), R = disc.friction * std::max(0.0, multipliers_[i]);
+      double sigma[3] = {0, 0, 0};
+      const double a = augmented(disc, c, penalty_, sigma), R = radius(contact, disc, multipliers_[i]);
       for (int k = 0; k < disc.rows; ++k)
         defects[place++] =
             (multipliers_[at(disc.first + k)] - (a > R ? R / a : 1) * sigma[k]) / p(disc.first + k, penalty_);
@@ -158,7 +203,8 @@ bool FrictionSet::creeps(In defects, double tolerance) {
   if (refined_) return false;
   for (std::size_t k = 0; k < working_rows_.size() && !refined_; ++k) {
     const int row = working_rows_[k] - first_;
-    refined_ = contact_of(row).row != row && std::abs(defects[k]) > tolerance;
+    const Contact& contact = contact_of(row);
+    refined_ = (contact.joint >= 0 || contact.row != row) && std::abs(defects[k]) > tolerance;
   }
   return refined_;
 }
@@ -180,7 +226,7 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, In b, Out l) {
   for (std::size_t k = 0; k < n;) {
     const int row = working_rows_[rows[k]] - first_;
     const Contact* const contact = &contact_of(row);
-    if (row == contact->row) {
+    if (row == contact->row && contact->joint < 0) {
       normal = static_cast<int>(k++);
       continue;
     }
@@ -190,9 +236,11 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, In b, Out l) {
     disc.first = static_cast<int>(k);
     disc.rows = 0;
     for (; k < n && working_rows_[rows[k]] - first_ < part->first + part->rows; ++k) ++disc.rows;
-    const bool has_source = normal >= 0 && working_rows_[rows[at(normal)]] - first_ == contact->row;
+    const bool has_source =
+        contact->joint < 0 && normal >= 0 && working_rows_[rows[at(normal)]] - first_ == contact->row;
     disc.source = has_source ? normal : -1;
     disc.friction = has_source ? part->friction : 0;
+    if (contact->joint >= 0) disc.radius = used_.x()[at(contact->joint)];
     discs_.push_back(disc);
   }
   cone_.set(static_cast<int>(n), discs_);

@@ -6,6 +6,11 @@
 // smooth problem. The contacts at hand are those that wanted to close in some iteration of the solve so far; their
 // number only grows, so that nothing can cycle. Whether a contact is closed follows from sigma_N = s_N - p c_N > 0.
 //
+// Joints with friction have discs without a normal row, which are always at hand. Their radii follow the reactions of
+// bilateral rows, which are unknowns of the outer iteration: they are frozen in a linear solve, and find_limits() takes
+// the next ones by Anderson's mixing (FixedPoint), since plain repetition gains only a factor of about the friction
+// over the lever arm.
+//
 // A contact has one disc for its slip and, with resistance, one for rolling and one for pivoting; the radii of all
 // follow the multiplier of its normal row. Contacts without friction in the same model have no tangential rows.
 #pragma once
@@ -16,6 +21,7 @@
 #include <vector>
 
 #include "contact/law/cone_problem.hpp"
+#include "contact/law/fixed_point.hpp"
 #include "core/base/index.hpp"
 #include "core/linear/delassus.hpp"
 #include "core/mechanics/system.hpp"
@@ -39,10 +45,20 @@ class FrictionSet final : public CondensedLaw {
   /// Evaluates the set from the row values c (one per conditional row); `penalty` and `band` as in ContactSet::update.
   /// Returns the number of contacts that closed or opened.
   int update(In c, double penalty, double band);
+  /// Whether discs of joints are present; update() and defects() then need limits() filled before.
+  bool has_joints() const { return !joint_rows_.empty(); }
+  /// The first rows of these discs, global, and their radii at the present multipliers, to be filled.
+  std::span<const int> joint_rows() const { return joint_rows_; }
+  Out limits() { return limits_; }
+  /// The limits have been filled: the radii of the next solve().
+  void find_limits();
   /// What the law leaves, (s - projection of (s - p c))/p, in the order of working_rows().
   void defects(In c, Out defects) const;
   /// Whether one of these defects of tangential rows exceeds the tolerance; true at most once in a solve.
   bool creeps(In defects, double tolerance);
+  /// Whether the radius of a joint that slips is not yet that of the present multipliers; true a few times in a solve
+  /// at most, where rounding hides the answer.
+  bool limits_move();
   /// Of the next solve(), in the unit of c.
   void set_tolerance(double tolerance) { tolerance_ = tolerance; }
   bool solve(std::span<const std::size_t> rows, In D, In b, Out l) override;
@@ -69,10 +85,11 @@ class FrictionSet final : public CondensedLaw {
     double friction = 0;      // radius over the multiplier of the normal row
   };
   struct Contact {
-    int row;       // its normal row, among the conditional rows
-    int rows = 0;  // tangential ones
+    int row;       // its normal row, among the conditional rows; of a joint the first row of its disc
+    int rows = 0;  // those behind
     std::array<Disc, 3> of{};
-    int count = 0;  // of discs
+    int count = 0;   // of discs
+    int joint = -1;  // number among the joints; -1: a contact
     bool working = false, frictionless = false;
     std::span<const Disc> discs() const { return {of.data(), frictionless ? 0 : at(count)}; }
   };
@@ -80,12 +97,18 @@ class FrictionSet final : public CondensedLaw {
   double weight(int i) const { return weights_.empty() ? 1 : weights_[at(i)]; }
   double p(int i, double penalty) const { return p_[at(i)] > 0 ? p_[at(i)] : penalty / (weight(i) * weight(i)); }
   const Contact& contact_of(int row) const;
+  double radius(const Contact& c, const Disc& disc, double normal) const {
+    return c.joint >= 0 ? limits_[at(c.joint)] : c.frictionless || !(normal > 0) ? 0.0 : disc.friction * normal;
+  }
   int tangential(const Contact& c) const { return c.frictionless ? 0 : c.rows; }
   // s - p c of the rows of a disc; returns the length.
   double augmented(const Disc& disc, In c, double penalty, double* sigma) const;
 
   int first_ = 0;
   std::vector<Contact> contacts_;
+  std::vector<int> joint_rows_;
+  Vector limits_;    // at the present multipliers
+  FixedPoint used_;  // in the next linear system, and before() in the last one
   const Flags *candidates_ = nullptr, *held_ = nullptr;
   Flags flags_;
   std::vector<int> working_rows_, active_rows_;
@@ -99,6 +122,7 @@ class FrictionSet final : public CondensedLaw {
   std::vector<ConeProblem::Disc> discs_;
   Vector q_, s_;
   std::array<long, 5> stages_{};
+  int moves_ = 0;         // limits_move() was true
   bool refined_ = false;  // creeps() was true
   bool guessed_ = false;  // the next solve() starts from guess_
   Vector guess_;

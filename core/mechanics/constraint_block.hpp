@@ -7,6 +7,7 @@
 // has three rows: its gap and two tangential rows; a contact with resistance has six (rows.hpp).
 #pragma once
 
+#include <array>
 #include <limits>
 #include <span>
 #include <string>
@@ -45,6 +46,9 @@ struct ConstraintInput {
   const StepStart* start = nullptr;  ///< start of the step; null outside of steps
 };
 
+/// What presses a joint with friction: components that are linear in the reactions of the joint's bilateral rows.
+using BearingLoad = std::array<double, 6>;
+
 /// Requested results; null pointers are skipped.
 struct ConstraintValues {
   double* gap = nullptr;            ///< g
@@ -81,6 +85,18 @@ class ConstraintBlock {
   virtual ContactParameters law(int item, int row) const {
     (void)item, (void)row;
     return {};
+  }
+  /// Of an item of joint friction: the components of the joint's reaction that its law depends on, all others zero.
+  /// `multipliers`: of the system's bilateral rows.
+  virtual BearingLoad bearing_load(int item, const ConstraintInput& in, const double* multipliers) const {
+    (void)item, (void)in, (void)multipliers;
+    return {};
+  }
+  /// Of such an item: the largest friction under a load. `duration` multiplies what does not follow the load, so that
+  /// the loads may be forces (1) or their integrals over time.
+  virtual double friction_limit(int item, const BearingLoad& load, double duration, double t) const {
+    (void)item, (void)load, (void)duration, (void)t;
+    return 0;
   }
   /// Name of an item for messages, events and probes; the name does not change during a run.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }

@@ -12,6 +12,10 @@
 // A contact of spheres with resistance to rolling and pivoting has three more tangential rows: the relative angular
 // velocity along both tangents and along the normal, times a length (ContactParameters::lever), so that all rows are
 // lengths and all multipliers forces. Their "gaps" are the relative rotation of the step times this length.
+//
+// Rows of joint friction have no unilateral row: the free directions of a joint, which friction resists up to a limit
+// that follows the reactions of the joint's bilateral rows (System::friction_limit). Their rate is the slip velocity,
+// their "gap" the slip displacement since the start of the step. The rows of an item share a disc.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +23,11 @@
 namespace carom {
 
 enum class RowKind : std::uint8_t {
-  bilateral,   ///< always holds: joints, drivers
-  switching,   ///< holds while its condition is satisfied
-  unilateral,  ///< 0 <= g  perp  multiplier >= 0: contacts, stops
-  tangential   ///< a sliding direction of the preceding unilateral row
+  bilateral,      ///< always holds: joints, drivers
+  switching,      ///< holds while its condition is satisfied
+  unilateral,     ///< 0 <= g  perp  multiplier >= 0: contacts, stops
+  tangential,     ///< a sliding direction of the preceding unilateral row
+  joint_friction  ///< a free direction of a joint with friction
 };
 
 /// The kinds of rows in a sub-problem.
@@ -31,6 +36,8 @@ class RowSelection {
   constexpr RowSelection() = default;
   constexpr RowSelection(RowKind kind) : kinds_(bit(kind)) {}  // NOLINT(google-explicit-constructor): a kind selects
   constexpr bool has(RowKind kind) const { return (kinds_ & bit(kind)) != 0; }
+  /// True if this selection contains some kind of `other`.
+  constexpr bool meets(RowSelection other) const { return (other.kinds_ & kinds_) != 0; }
   /// True if this selection contains all kinds of `other`.
   constexpr bool covers(RowSelection other) const { return (other.kinds_ & ~kinds_) == 0; }
   friend constexpr RowSelection operator|(RowSelection a, RowSelection b) {
@@ -49,12 +56,17 @@ constexpr RowSelection operator|(RowKind a, RowKind b) { return RowSelection(a) 
 inline constexpr RowSelection bilateral_rows = RowKind::bilateral;
 inline constexpr RowSelection unilateral_rows = RowKind::unilateral;
 /// Rows that are condensed.
-inline constexpr RowSelection conditional_rows = RowKind::switching | RowKind::unilateral | RowKind::tangential;
+inline constexpr RowSelection conditional_rows =
+    RowKind::switching | RowKind::unilateral | RowKind::tangential | RowKind::joint_friction;
 /// Rows of contacts with Coulomb friction.
 inline constexpr RowSelection contact_rows = RowKind::unilateral | RowKind::tangential;
+/// Rows of slip: their multipliers are bounded by those of other rows, and they are never open or closed by a gap.
+inline constexpr RowSelection friction_rows = RowKind::tangential | RowKind::joint_friction;
+/// Rows of contacts and of friction.
+inline constexpr RowSelection law_rows = contact_rows | friction_rows;
 /// Rows whose value at position level is known without the start of the step.
 inline constexpr RowSelection position_rows = RowKind::bilateral | RowKind::switching | RowKind::unilateral;
-inline constexpr RowSelection all_rows = position_rows | RowKind::tangential;
+inline constexpr RowSelection all_rows = position_rows | friction_rows;
 
 /// Rows of a contact: gap, two of slip, two of rolling, one of pivoting.
 inline constexpr int most_contact_rows = 6;

@@ -210,6 +210,15 @@ class System {
     return row_block(row).tangent_turn(row_place(row).item, {q.data(), nullptr, t, &start});
   }
 
+  /// Of a row of joint friction: the load of its bearing, and the largest friction of its disc, under the multipliers
+  /// of the bilateral rows (bilateral() entries); `duration` as in ConstraintBlock::friction_limit.
+  BearingLoad bearing_load(int row, In q, In multipliers) const {
+    return row_block(row).bearing_load(row_place(row).item, {q.data()}, multipliers.data());
+  }
+  double friction_limit(int row, In q, In multipliers, double duration, double t) const {
+    return row_block(row).friction_limit(row_place(row).item, bearing_load(row, q, multipliers), duration, t);
+  }
+
   /// Every searching block binds its items to the nodes that they may touch within a step of size h from the state
   /// (q, v) at t. Rows keep number, name and slave point. The matrix omits entries of D(G^T s) outside of the pattern,
   /// so Newton's method converges linearly there; left_out() counts these entries.

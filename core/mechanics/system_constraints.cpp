@@ -130,7 +130,7 @@ void System::row_gradient(int row, In q, double t, const TangentOperators* T, Sp
 
 void System::row_gap_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& D,
                               const StepStart* start) const {
-  const bool own = row_kind(row) == RowKind::tangential;
+  const bool own = friction_rows.has(row_kind(row));
   sparse_gradient(own ? &ConstraintValues::gap_gradient : &ConstraintValues::gradient, row, q, t, T, D, start);
 }
 

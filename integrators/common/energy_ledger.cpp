@@ -106,10 +106,10 @@ void EnergyLedger::add_motion(const Stage& stage, const Energies& before, const 
 // Of the forces of friction in a motion.
 double EnergyLedger::friction_of(const System& system, const Stage& stage) const {
   double work = 0;
-  if (!system.row_kinds().has(RowKind::tangential)) return work;
+  if (!system.row_kinds().meets(friction_rows)) return work;
   const In q = stage.row_q.empty() ? stage.q_1 : stage.row_q;
   for (int row = system.bilateral(); row < static_cast<int>(stage.multipliers.size()); ++row)
-    if (stage.multipliers[at(row)] != 0 && system.row_kind(row) == RowKind::tangential)
+    if (stage.multipliers[at(row)] != 0 && friction_rows.has(system.row_kind(row)))
       work += 0.5 * stage.duration * stage.multipliers[at(row)] *
               (system.row_rate(row, q, stage.v_0, stage.t_1) + system.row_rate(row, q, stage.v_1, stage.t_1));
   return work;
@@ -158,8 +158,9 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
     const System::RowPlace place = system.row_place(row);
     if (closed_[at(row - n_b)] == 0 && system.contact_parameters(row).friction > 0)
       gain += 0.5 * impulse * (rate_smooth + rate);
-    Sum& sum = closed_[at(row - n_b)] != 0 ? contacts_ : impacts_;
-    if (system.row_kind(row) == RowKind::tangential) {
+    const RowKind kind = system.row_kind(row);
+    Sum& sum = kind == RowKind::joint_friction ? constraints_ : closed_[at(row - n_b)] != 0 ? contacts_ : impacts_;
+    if (friction_rows.has(kind)) {
       const double rate_n = rate_at(v_n);
       friction_.add(0.5 * impulse * (rate_n + rate));
       sum.add(0.5 * impulse * (rate_smooth - rate_n));

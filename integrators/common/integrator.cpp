@@ -5,8 +5,11 @@
 #include <cstdio>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 
+#include "contact/law/cone_problem.hpp"
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/row_rank.hpp"
 #include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/failure.hpp"
 
@@ -17,6 +20,7 @@ namespace {
 // Sub-problems of a large model are timed in every step, those of a small one in every 16th: reading the clock would
 // cost as much as the step.
 constexpr int large_model = 2000, timed_step = 16;
+constexpr double unclear_share = 1e-6;  // of the load of a bearing, changed by a combination of rows without force
 
 FailureReason reason_of(const FormulaFault& fault) {
   return fault.mass ? FailureReason::indefinite_mass : FailureReason::undefined_formula;
@@ -137,6 +141,10 @@ void Integrator::blame_formula(const State& state, double h) {
 // The contact around which Coulomb's law has no solution, with its coefficient.
 void Integrator::blame_friction() {
   if (report_.reason != FailureReason::no_friction_solution || report_.worst_row < 0) return;
+  if (system_->row_kind(report_.worst_row) == RowKind::joint_friction) {
+    report_.failed_item = system_->row_name(report_.worst_row);
+    return;
+  }
   char coefficient[32];
   std::snprintf(coefficient, sizeof coefficient, "%g", system_->contact_parameters(report_.worst_row).friction);
   report_.failed_item = system_->row_name(report_.worst_row) + " (friction coefficient " + coefficient + ")";
@@ -188,9 +196,9 @@ In Integrator::row_residual() {
 void Integrator::count_events(const State& before, const State& after) {
   // tangential rows tell how a contact slips, not whether it is closed
   const auto tangential = [&](std::size_t i) {
-    return system_->row_kind(system_->bilateral() + static_cast<int>(i)) == RowKind::tangential;
+    return friction_rows.has(system_->row_kind(system_->bilateral() + static_cast<int>(i)));
   };
-  const bool friction = system_->row_kinds().has(RowKind::tangential);
+  const bool friction = system_->row_kinds().meets(friction_rows);
   for (std::size_t i = 0; i < after.closed.size(); ++i) {
     if (friction && tangential(i)) continue;
     const bool was = before.closed[i] != 0, is = after.closed[i] != 0;
@@ -214,9 +222,9 @@ void Integrator::count_events(const State& before, const State& after) {
 
 void Integrator::report_gaps(const MixedNewton& position, StepReport& report) const {
   report.position_residual = position.largest_row();
-  const bool friction = system_->row_kinds().has(RowKind::tangential);
+  const bool friction = system_->row_kinds().meets(friction_rows);
   for (int row = system_->bilateral(); row < system_->rows(); ++row)
-    if (!friction || system_->row_kind(row) != RowKind::tangential)
+    if (!friction || !friction_rows.has(system_->row_kind(row)))
       report.smallest_gap = std::min(report.smallest_gap, position.row_values()[at(row)]);
 }
 
@@ -230,11 +238,62 @@ void Integrator::clear(State& state, double h) {
   state.last_h = h;
 }
 
+// A combination w of bilateral rows without any force, w^T G = 0, that changes the load of a bearing.
+std::vector<Integrator::Objection> Integrator::unclear_friction(const State& start) const {
+  std::vector<Objection> objections;
+  const int n = system_->size(), n_b = system_->bilateral();
+  std::vector<int> joints;
+  for (int row = n_b; row < system_->rows(); ++row)
+    if (system_->row_kind(row) == RowKind::joint_friction && system_->row_place(row).row == 0) joints.push_back(row);
+  if (joints.empty()) return objections;
+  // behind the columns of G the loads of the bearings, for rows of unit length
+  constexpr std::size_t parts = std::tuple_size_v<BearingLoad>;
+  std::vector<SparseRow> rows(at(n_b));
+  Vector unit(at(n_b), 0.0), largest(joints.size(), 0.0);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    system_->row_gradient(static_cast<int>(i), start.q, start.t, nullptr, rows[i]);
+    const double length = norm(rows[i].value);
+    unit[i] = 1;
+    for (std::size_t j = 0; j < joints.size() && length > 0; ++j) {
+      const BearingLoad load = system_->bearing_load(joints[j], start.q, unit);
+      for (std::size_t k = 0; k < parts; ++k) {
+        if (load[k] == 0) continue;
+        largest[j] = std::max(largest[j], std::abs(load[k]) / length);
+        rows[i].equation.push_back(n + static_cast<int>(j * parts + k));
+        rows[i].value.push_back(load[k]);
+      }
+    }
+    unit[i] = 0;
+  }
+  std::vector<char> unclear(joints.size(), 0);
+  for (const SparseRow& left : row_rank(rows, n).left)
+    for (std::size_t k = 0; k < left.equation.size(); ++k) {
+      const std::size_t j = at(left.equation[k] - n) / parts;
+      if (std::abs(left.value[k]) > unclear_share * largest[j]) unclear[j] = 1;
+    }
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    if (unclear[j] != 0)
+      objections.push_back(
+          {"", -1,
+           "expected a joint with unique reactions: rows of the model are redundant, so that the force "
+           "which friction would follow is not known; friction without \"coefficient\" needs no force",
+           joints[j]});
+  return objections;
+}
+
 void Integrator::mark_touching(State& state) const {
   if (system_->conditional() == 0) return;
   const double gap = 1e-9 * scales_.length, rate = 1e-9 * scales_.speed;
   for (std::size_t i = 0; i < state.active.size(); ++i) {
     const int row = system_->bilateral() + static_cast<int>(i);
+    if (system_->row_kind(row) == RowKind::joint_friction) {
+      // always closed; the rows of a joint share their state
+      const int first = row - system_->row_place(row).row, rows = system_->row_block(row).rows();
+      bool slips = false;
+      for (int k = first; k < first + rows; ++k)
+        slips = slips || std::abs(system_->row_rate(k, state.q, state.v, state.t)) > 0;
+      state.active[i] = state.closed[i] = static_cast<std::uint8_t>(slips ? SlipState::slip : SlipState::stick);
+    }
     if (system_->row_kind(row) != RowKind::unilateral) continue;
     state.active[i] = std::abs(system_->row_gap(row, state.q, state.t)) <= gap &&
                               std::abs(system_->row_rate(row, state.q, state.v, state.t)) <= rate

@@ -179,7 +179,10 @@ class Integrator {
   void report_gaps(const MixedNewton& position, StepReport& report) const;
   /// Zero accelerations and multipliers; no row active or closed. A run begins.
   void clear(State& state, double h);
-  /// Marks contacts that touch at rest as active: they are known to the first step.
+  /// Joints whose friction follows reactions that are not unique at the start of a run.
+  std::vector<Objection> unclear_friction(const State& start) const;
+  /// Marks contacts that touch at rest as active: they are known to the first step. Marks joints with friction, which
+  /// are always closed.
   void mark_touching(State& state) const;
 
  private:

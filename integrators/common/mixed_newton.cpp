@@ -79,7 +79,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
-  if (n_c_ > 0 && setup.rows.has(RowKind::tangential) && system.row_kinds().has(RowKind::tangential)) {
+  if (n_c_ > 0 && setup.rows.meets(friction_rows) && system.row_kinds().meets(friction_rows)) {
     friction_ = std::make_unique<FrictionSet>(system);
     if (!weights_.empty()) friction_->measure(In(weights_).subspan(n_b_));
   }
@@ -155,6 +155,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   int changes = 0;
   if (n_c_ > 0) {
     const In c = In(c_).subspan(n_b_, n_c_);
+    find_limits(problem);
     changes = friction_ ? friction_->update(c, scales.penalty, scales.row_roundoff)
                         : set_.update(c, scales.penalty, scales.row_roundoff, held_);
     copy(friction_ ? friction_->multipliers() : set_.multipliers(), Out(s_).subspan(n_b_, n_c_));
@@ -165,7 +166,8 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   gather_active();
   if (setup_.solved_at_rest && !starts_moved_ && iterations == 0 && n_b_ == 0 && active() == 0) return Test::converged;
   // a linear problem is solved when its set stays
-  if (setup_.linear && iterations > 0 && changes == 0 && settled && largest_row_ <= scales.row_tolerance)
+  if (setup_.linear && iterations > 0 && changes == 0 && settled && largest_row_ <= scales.row_tolerance &&
+      !(friction_ && friction_->limits_move()))
     return Test::converged;
 
   // residuals; rows that contradict each other may miss their tolerance by as much
@@ -186,13 +188,15 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::failed;
   }
   const bool begins_path = setup_.follows_path && iterations == 0;
+  bool limits_move = false;
   if (small && settled && !begins_path) {
+    limits_move = friction_ && iterations > 0 && friction_->limits_move();
     // what slip displacements miss adds up over the steps: one correction more makes it rounding
     const bool creeps = friction_ && iterations > 0 &&
                         friction_->creeps(In(rows_).subspan(n_b_), creeping_share * scales.row_tolerance);
-    if (!creeps) return Test::converged;
+    if (!creeps && !limits_move) return Test::converged;
   }
-  if (settled && changes == 0 && stalls(sub, scales)) {
+  if (settled && changes == 0 && !limits_move && stalls(sub, scales)) {
     sub.stalled = true;
     sub.attained = norm_ / terms_;
     return Test::converged;
@@ -214,6 +218,12 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::open;
   fail(report, wish_ >= 0.5 ? FailureReason::nothing_holds_the_loads : FailureReason::no_convergence);
   return Test::failed;
+}
+
+void MixedNewton::find_limits(MixedProblem& problem) {
+  if (!friction_ || !friction_->has_joints()) return;
+  problem.friction_limits(s_, friction_->joint_rows(), friction_->limits());
+  friction_->find_limits();
 }
 
 void MixedNewton::measure_residual(MixedProblem& problem) {

@@ -145,6 +145,7 @@ class MixedNewton {
   std::size_t active() const { return solved_rows().size(); }
   void set_rows(const RowPoint& point, const ProblemScales& scales);
   void gather_active();
+  void find_limits(MixedProblem& problem);
   void measure_residual(MixedProblem& problem);
   bool stalls(const SubproblemReport& sub, const ProblemScales& scales);
   bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/mechanics/system.hpp"
@@ -58,6 +59,8 @@ class MixedProblem {
   /// the terms that r consists of: the size by which its tolerance is measured. May be called again with another s.
   virtual double residual(In s, Out r) = 0;
   virtual RowPoint row_point() = 0;
+  /// Of joints with friction: the radii of their discs, whose first rows are given, at the present x and multipliers.
+  virtual void friction_limits(In s, std::span<const int> joints, Out limits) { (void)s, (void)joints, (void)limits; }
   /// Coefficients and states of the matrix S; `s` are the multipliers of D(F^T s). Time and row scale are set already.
   virtual void linearise(In s, Linearisation& request) = 0;
   /// x := x + share dx. A negative share takes part of the correction dx back that the last positive one has made.

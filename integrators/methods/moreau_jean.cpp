@@ -13,7 +13,7 @@ namespace {
 
 MixedSetup setup_of(const System& system, NewtonMethod method) {
   return {.name = "impulse",
-          .rows = bilateral_rows | contact_rows,
+          .rows = bilateral_rows | law_rows,
           .matrix = tangent_properties(system, method),
           .linear = system.linear()};
 }
@@ -23,7 +23,7 @@ MixedSetup setup_of(const System& system, NewtonMethod method) {
 MethodInfo MoreauJean::method_info() {
   return {.name = "moreau_jean",
           .subproblems = {"impulse"},
-          .rows = bilateral_rows | contact_rows,
+          .rows = bilateral_rows | law_rows,
           .exact_positions = false,
           .accelerations = false};
 }
@@ -39,6 +39,10 @@ MoreauJean::MoreauJean(const System& system, const MoreauJeanOptions& options)
   none_.assign(at(system.bilateral()), 0.0);
   candidates_.assign(at(system.conditional()), 0);
   stages_.reserve(2);
+}
+
+std::vector<Integrator::Objection> MoreauJean::objections(const State& start, double) {
+  return unclear_friction(start);
 }
 
 bool MoreauJean::initialise(State& state, double h, StepReport&) {
@@ -106,9 +110,10 @@ void MoreauJean::predict_contacts(const State& start) {
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const int row = system().bilateral() + static_cast<int>(i);
     // tangential rows go with their contact
-    candidates_[i] = system().row_kind(row) == RowKind::tangential ? candidates_[i - at(system().row_place(row).row)]
-                     : gaps_[at(row)] <= 0                         ? 1
-                                                                   : 0;
+    candidates_[i] = system().row_kind(row) == RowKind::joint_friction ? 1
+                     : system().row_kind(row) == RowKind::tangential ? candidates_[i - at(system().row_place(row).row)]
+                     : gaps_[at(row)] <= 0                           ? 1
+                                                                     : 0;
     if (candidates_[i] != 0) reflected_[at(row)] = reflected_rate(row, q_middle_, start);
   }
 }
@@ -126,7 +131,7 @@ double MoreauJean::residual(In s, Out r) {
   system().mass_times(q_, dv_, Mx_);
   set_zero(reaction_);
   system().add_reactions(q_, t_, s, bilateral_rows, reaction_, &step_);
-  system().add_reactions(q_middle_, t_, s, contact_rows, reaction_, &step_);
+  system().add_reactions(q_middle_, t_, s, law_rows, reaction_, &step_);
   combine(1.0, Mx_, -h_ * theta_, f_, r);
   axpy(-h_ * (1 - theta_), f_n_, r);
   axpy(-1.0, reaction_, r);
@@ -148,6 +153,11 @@ void MoreauJean::linearise(In s, Linearisation& S) {
   S.T = tangent_operators(d_);
 }
 
+void MoreauJean::friction_limits(In s, std::span<const int> joints, Out limits) {
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    limits[j] = system().friction_limit(joints[j], q_, s, h_, step_.t + 0.5 * h_);
+}
+
 bool MoreauJean::move(double share, In dv) {
   axpy(share, dv, v_);
   combine(h_ * theta_, v_, h_ * (1 - theta_), v_n_, d_);
@@ -161,9 +171,9 @@ void MoreauJean::measure_drift(StepReport& report) {
   system().gaps(q_, t_, bilateral_rows | unilateral_rows, gaps_, &step_);
   const In bilateral = In(gaps_).first(none_.size());
   report.position_residual = max_abs(bilateral);
-  const bool friction = system().row_kinds().has(RowKind::tangential);
+  const bool friction = system().row_kinds().meets(friction_rows);
   for (std::size_t i = none_.size(); i < gaps_.size(); ++i) {
-    if (friction && system().row_kind(static_cast<int>(i)) == RowKind::tangential) continue;
+    if (friction && friction_rows.has(system().row_kind(static_cast<int>(i)))) continue;
     report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
     if (newton_.flags()[i - none_.size()] != 0)
       report.position_residual = std::max(report.position_residual, std::abs(gaps_[i]));

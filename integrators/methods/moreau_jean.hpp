@@ -29,6 +29,7 @@ class MoreauJean final : public Integrator, private MixedProblem {
 
   static MethodInfo method_info();
   bool initialise(State& state, double h, StepReport& report) override;
+  std::vector<Objection> objections(const State& start, double h) override;
   std::span<const Stage> stages() override;
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
@@ -42,6 +43,7 @@ class MoreauJean final : public Integrator, private MixedProblem {
   void rows(Out c) override;
   double residual(In s, Out r) override;
   RowPoint row_point() override { return {q_middle_}; }
+  void friction_limits(In s, std::span<const int> joints, Out limits) override;
   void linearise(In s, Linearisation& S) override;
   bool move(double share, In dv) override;
 

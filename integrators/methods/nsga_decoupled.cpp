@@ -10,7 +10,7 @@ namespace carom {
 MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impacts) {
   MethodInfo info{.name = force_corrections ? "nsga_decoupled" : "nsga_decoupled (DSn)",
                   .subproblems = {"smooth", "position", "velocity"},
-                  .rows = bilateral_rows | RowKind::switching | contact_rows,
+                  .rows = bilateral_rows | RowKind::switching | law_rows,
                   .forces_at_end = force_corrections};
   if (located_impacts) {
     info.name += " (located impacts)";
@@ -23,6 +23,7 @@ MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impac
 namespace {
 
 bool locates(const System& system, ImpactInstant impact) {
+  if (system.row_kinds().has(RowKind::joint_friction)) return false;
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
 }
 
@@ -76,6 +77,15 @@ struct NsgaDecoupled::Correction : MixedProblem {
       s[at(row)] *= mean.share;
     }
   }
+  // The radii of joints under the integral over the step, with weights of the smooth reactions at its ends, and s.
+  void limits(In s, std::span<const int> joints, double start, double end, double duration, double t, Out limits) {
+    const std::size_t n_b = at(system.bilateral());
+    copy(s.first(n_b), Out(m.s_).first(n_b));
+    axpy(start, m.lambda_n_, Out(m.s_).first(n_b));
+    axpy(end, m.smooth_.multipliers().first(n_b), Out(m.s_).first(n_b));
+    for (std::size_t j = 0; j < joints.size(); ++j)
+      limits[j] = system.friction_limit(joints[j], m.q_, m.s_, duration, t);
+  }
   const MeanDirections* directions() const { return m.mean_directions_ ? &mean : nullptr; }
 
   NsgaDecoupled& m;
@@ -100,6 +110,10 @@ struct NsgaDecoupled::Position final : Correction {
     return terms + m.h_ * m.h_ * m.force_norm(f_p);
   }
   RowPoint row_point() override { return {m.q_, m.T_ = m.tangent_operators(x), directions(), true}; }
+  void friction_limits(In s, std::span<const int> joints, Out radii) override {
+    const double h = m.h_, t_n = m.step_.t;
+    limits(s, joints, h * h / 3, h * h / 6, h * h / 2, t_n + h / 3, radii);
+  }
   // M(q~) - (h^2 Df + D(G^T xi) + h^2 D(G_b^T lambda~)) T(U)
   void linearise(In s, Linearisation& S) override {
     const std::size_t n_b = at(system.bilateral());
@@ -133,7 +147,7 @@ struct NsgaDecoupled::Velocity final : Correction {
     if (system.bilateral() > 0) system.rates(m.q_, m.v_, m.t_, bilateral_rows, c, &m.step_);
     // the three rows of a contact with friction at once
     const bool all = m.position_.friction() != nullptr;
-    if (all) system.rates(m.q_, m.v_, m.t_, contact_rows, c, &m.step_);
+    if (all) system.rates(m.q_, m.v_, m.t_, law_rows, c, &m.step_);
     for (const int row : m.position_.active_rows())
       c[at(row)] = (all ? c[at(row)] : system.row_rate(row, m.q_, m.v_, m.t_, &m.step_)) + m.reflected_[at(row)];
   }
@@ -149,6 +163,10 @@ struct NsgaDecoupled::Velocity final : Correction {
     return terms + m.h_ * m.force_norm(f);
   }
   RowPoint row_point() override { return {m.q_, nullptr, directions()}; }
+  void friction_limits(In s, std::span<const int> joints, Out radii) override {
+    const double h = m.h_;
+    limits(s, joints, h / 2, h / 2, h, m.step_.t + h / 2, radii);
+  }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
     S.c_C = m.options_.force_corrections ? m.theta_ * m.h_ : 0;
@@ -172,7 +190,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
       smooth_(system, o.scales, o.newton, GeneralizedAlpha(o.rho_infinity), tangent_properties(system, o.newton.method),
               0, scratch()),
       position_(system, o.newton, position_setup(system, o.newton.method, all_rows), o.scales, 1, scratch()),
-      velocity_(system, o.newton, velocity_setup(system, o.newton.method, bilateral_rows | contact_rows), o.scales, 2,
+      velocity_(system, o.newton, velocity_setup(system, o.newton.method, bilateral_rows | law_rows), o.scales, 2,
                 scratch()),
       U_(std::make_unique<Position>(*this, mean_position_)),
       W_(std::make_unique<Velocity>(*this, mean_velocity_)) {
@@ -194,7 +212,12 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
 
 NsgaDecoupled::~NsgaDecoupled() = default;
 
-std::vector<Integrator::Objection> NsgaDecoupled::objections(const State&, double) {
+std::vector<Integrator::Objection> NsgaDecoupled::objections(const State& start, double) {
+  if (system().row_kinds().has(RowKind::joint_friction)) {
+    if (options_.impact == ImpactInstant::located)
+      return {{"/integrator/impact", -1, "expected \"published\", because joints of the model have friction"}};
+    return unclear_friction(start);
+  }
   if (located_ && switches_.present())
     return {{"/integrator/impact", -1, "expected \"published\", because constraints of the model switch"}};
   if (options_.impact != ImpactInstant::located || !system().has_massless_equation()) return {};
@@ -238,6 +261,7 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   h_ = scales.h;
   t_ = scales.t;
   step_ = scales.start;
+  lambda_n_ = In(start.lambda).first(at(system().bilateral()));
   if (!smooth_.solve(scales.motion(options_.penalty), start, guard(), report)) return false;
   if (located_ && !located_->find(scales, start, smooth_, report)) return false;
   theta_ = impacts() ? located_->theta() : 1;
@@ -330,7 +354,9 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
     // tangential rows go with their contact
     for (std::size_t i = 0; i < stayed_.size(); ++i) {
       const int n_b = system().bilateral();
-      stayed_[i] = start.active[at(normal_row(n_b + static_cast<int>(i)) - n_b)] != 0 ? 1 : 0;
+      const int row = n_b + static_cast<int>(i);
+      const bool contact = system().row_kind(row) != RowKind::joint_friction;
+      stayed_[i] = contact && start.active[at(normal_row(row) - n_b)] != 0 ? 1 : 0;
     }
     mean_position_ = {step_, &stayed_, 1.0 / 3};
     mean_velocity_ = {step_, &stayed_, 0.5};
@@ -376,7 +402,7 @@ void NsgaDecoupled::find_anchors(const State& start) {
                                                             : 0.0;
       if (before > 0) share = smooth < 0 ? before / (before - smooth) : 1.0;
       anchors_[at(normal)] = 0;
-    } else {
+    } else if (system().row_kind(row) == RowKind::tangential) {
       anchors_[at(row)] *= share;
     }
   }
@@ -384,7 +410,7 @@ void NsgaDecoupled::find_anchors(const State& start) {
 
 // Where the anchors contradict each other: without friction of the contacts that close in this step, then of all.
 bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State& start, StepReport& report) {
-  if (report.reason != FailureReason::no_friction_solution) return false;
+  if (report.reason != FailureReason::no_friction_solution || frictionless_.empty()) return false;
   for (const bool all : {false, true}) {
     for (std::size_t i = 0; i < frictionless_.size(); ++i) frictionless_[i] = all || start.active[i] == 0 ? 1 : 0;
     forget_failure(report);

@@ -129,6 +129,7 @@ class NsgaDecoupled final : public Integrator {
   std::unique_ptr<Velocity> W_;
   double h_ = 0, t_ = 0, theta_ = 1;
   StepStart step_;                       // for rows that refer to the start of the step
+  In lambda_n_;                          // smooth reactions at the start of the step
   bool correction_known_ = false;        // f_correction_ belongs to (q, v)
   const TangentOperators* T_ = nullptr;  // T(U)
   Vector q_, v_, reflected_, s_, f_correction_, Mx_, scratch_;

@@ -21,6 +21,7 @@ void JointBuilder::read() {
     joint.name = text(list[i]["name"]);
     JointParts parts(pools_);
     if (!read_ends(joint, kind, parts)) continue;
+    parts.begin_own();
     kind.build(context_, joint, parts);
     Item item{{}, std::move(parts)};
     item.info.name = joint.name;
@@ -137,6 +138,11 @@ void JointBuilder::collect() const {
     for (const JointPools::Handle& handle : item.parts.held())
       for (const int row : rows_of(handle)) joint.rows.push_back(row);
     std::sort(joint.rows.begin(), joint.rows.end());
+    if (const auto& friction = item.parts.friction()) {
+      joint.friction = rows_of(friction->rows);
+      for (const JointPools::Handle& handle : friction->of)
+        friction->supports->push_back(JointPools::support(model.system, handle));
+    }
     if (item.parts.angle_driver) joint.angle_driver = rows_of(*item.parts.angle_driver).front();
     if (item.parts.displacement_driver) joint.displacement_driver = rows_of(*item.parts.displacement_driver).front();
     for (const auto& [name, handle] : item.parts.stops()) {

@@ -18,6 +18,7 @@
 #include "core/mechanics/system.hpp"
 #include "elements/joints/joint.hpp"
 #include "elements/joints/joint_coordinate.hpp"
+#include "elements/joints/joint_friction.hpp"
 
 namespace carom {
 
@@ -69,6 +70,9 @@ class JointPools {
   void add_blocks(System& system);
   /// The rows of an item after System::finalize(); none of an element.
   static std::vector<int> rows(const System& system, const Handle& handle);
+  static JointSupport support(const System& system, const Handle& handle) {
+    return {handle.pool->block, static_cast<int>(handle.item), rows(system, handle).front()};
+  }
 
  private:
   std::vector<std::unique_ptr<Pool>> pools_;
@@ -91,6 +95,24 @@ class JointParts {
     stops_.emplace_back(std::move(name), pools_->append(kind, std::move(item)));
   }
 
+  /// Adds rows of friction, whose limit follows the reactions of the rows that the joint holds so far.
+  void append_friction(const JointPool<JointFriction>& kind, JointFriction item) {
+    friction_.emplace();
+    friction_->supports = std::make_shared<std::vector<JointSupport>>();
+    friction_->of.assign(held_.begin() + static_cast<std::ptrdiff_t>(own_), held_.end());
+    item.supports = friction_->supports;
+    friction_->rows = pools_->append(kind, std::move(item));
+  }
+  /// What has been held so far does not press the joint's bearing: the points of a set in the frame of a side.
+  void begin_own() { own_ = held_.size(); }
+
+  struct Friction {
+    JointPools::Handle rows;
+    std::vector<JointPools::Handle> of;  ///< what presses the bearing
+    std::shared_ptr<std::vector<JointSupport>> supports;
+  };
+  const std::optional<Friction>& friction() const { return friction_; }
+
   const std::vector<JointPools::Handle>& held() const { return held_; }
   const std::vector<std::pair<std::string, JointPools::Handle>>& stops() const { return stops_; }
 
@@ -99,6 +121,8 @@ class JointParts {
 
  private:
   JointPools* pools_;
+  std::size_t own_ = 0;
+  std::optional<Friction> friction_;
   std::vector<JointPools::Handle> held_;
   std::vector<std::pair<std::string, JointPools::Handle>> stops_;
 };

@@ -88,6 +88,8 @@ std::string Model::pointer_of_row(int row) const {
   };
   for (const JointInfo& joint : joints)
     if (has(joint.rows) || has(joint.stops)) return joint.pointer;
+  for (const JointInfo& joint : joints)
+    if (has(joint.friction)) return joint.pointer + "/friction";
   for (const auto* groups : {&contacts, &constraints})
     for (const RowGroup& group : *groups)
       if (has(group.rows)) return group.pointer;

@@ -89,6 +89,7 @@ struct RowGroup {
 struct JointInfo : RowGroup {
   AttachedPoint a;                                     ///< the first point
   std::vector<int> stops;                              ///< rows of the stops
+  std::vector<int> friction;                           ///< rows of friction, which share a disc
   std::optional<JointCoordinate> angle, displacement;  ///< free coordinates
   int angle_driver = -1, displacement_driver = -1;     ///< rows of the drivers
 };

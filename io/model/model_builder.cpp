@@ -303,6 +303,13 @@ class Builder {
     std::vector<std::string> others;
     for (const IntegratorType& type : integrator_types())
       if (type.info.rows.covers(model_->system.row_kinds()) && type.info.dynamic) others.push_back(type.type);
+    for (const JointInfo& joint : model_->joints)
+      if (!joint.friction.empty() && !method_of(integrator).rows.has(RowKind::joint_friction))
+        error(joint.pointer + "/friction",
+              fmt::format("expected none, because \"{}\" takes joints without friction only; methods with friction of "
+                          "joints: {}",
+                          text(integrator["type"]), fmt::join(others, ", ")));
+    if (method_of(integrator).rows.covers(contact_rows) || !model_->system.row_kinds().meets(contact_rows)) return;
     if (method_of(integrator).rows.has(RowKind::unilateral)) {
       const json& contacts = root_["contacts"];
       for (std::size_t i = 0; i < contacts.size(); ++i)

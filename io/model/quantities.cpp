@@ -348,14 +348,14 @@ Quantity with_period(double period, Quantity quantity) {
   return quantity;
 }
 
-// The reaction of a joint's rows, drivers and stops among them, on its second point: force and moment, inertial. Where
-// that point is the ground's, the reaction on the first side is turned around.
+// The reaction of a joint's rows, drivers, stops and friction among them, on its second point: force and moment,
+// inertial. Where that point is the ground's, the reaction on the first side is turned around.
 std::pair<Vec3, Vec3> joint_reaction(const StepView& v, const JointInfo& joint) {
   const System& system = v.system;
   const int slot = joint.point.node < 0 ? 0 : 1;
   const AttachedPoint& side = slot == 0 ? joint.a : joint.point;
   std::array<double, 12> f{};
-  for (const auto* rows : {&joint.rows, &joint.stops})
+  for (const auto* rows : {&joint.rows, &joint.stops, &joint.friction})
     for (const int row : *rows) {
       const System::RowPlace place = system.row_place(row);
       const ConstraintBlock& block = *system.constraints()[at(place.block)];
@@ -386,6 +386,43 @@ Evaluate force_of_row(int row) {
 }
 Evaluate driver_force(const JointInfo& joint) { return force_of_row(joint.displacement_driver); }
 Evaluate driver_torque(const JointInfo& joint) { return force_of_row(joint.angle_driver); }
+
+// Of an angle the row acts by a moment, so many levers each.
+Evaluate joint_friction(const JointInfo& joint, bool moment) {
+  const std::vector<int>& rows = joint.friction;
+  if (rows.size() == 3) {
+    if (!moment) return {};
+    return [rows](const StepView& v, double* values) {
+      *values = std::hypot(v.integrator.row_force(v.state, rows[0]), v.integrator.row_force(v.state, rows[1]),
+                           v.integrator.row_force(v.state, rows[2]));
+    };
+  }
+  if (rows.empty() || (rows.size() == 1 && moment != joint.angle.has_value())) return {};
+  return [row = moment ? rows.back() : rows.front(), moment](const StepView& v, double* values) {
+    *values = v.integrator.row_force(v.state, row) * (moment ? v.system.contact_parameters(row).lever : 1.0);
+  };
+}
+Evaluate joint_friction_force(const JointInfo& joint) { return joint_friction(joint, false); }
+Evaluate joint_friction_torque(const JointInfo& joint) { return joint_friction(joint, true); }
+Evaluate joint_slip_state(const JointInfo& joint) {
+  if (joint.friction.empty()) return {};
+  return [row = joint.friction.front()](const StepView& v, double* values) {
+    *values = v.state.closed[at(row - v.system.bilateral())];
+  };
+}
+// Of the last step.
+Evaluate joint_friction_work(const JointInfo& joint) {
+  if (joint.friction.empty()) return {};
+  return [rows = joint.friction](const StepView& v, double* values) {
+    *values = 0;
+    const std::span<const Stage> stages = v.integrator.stages();
+    if (stages.empty()) return;
+    for (const int k : rows)
+      *values += 0.5 * v.state.impulse[at(k)] *
+                 (v.system.row_rate(k, v.state.q, v.state.v, v.state.t) +
+                  v.system.row_rate(k, v.state.q, stages.front().v_0, v.state.t));
+  };
+}
 
 Evaluate coordinate_or_rate(const std::optional<JointCoordinate>& coordinate, bool rate) {
   if (!coordinate) return {};
@@ -598,7 +635,7 @@ std::vector<Quantity> make_table() {
                             "work of friction on the slip of a contact since the start of the run: negative",
                             friction_work)),
       of_joint("constraint_force", 3, "N",
-               "force of a joint on its second point, of its drivers and stops too, without its springs", "",
+               "force of a joint on its second point, of its drivers, stops and friction too, without its springs", "",
                constraint_force),
       of_joint("constraint_torque", 3, "N m", "the same of the torque about that point, in the axes of the model", "",
                constraint_torque),
@@ -606,6 +643,18 @@ std::vector<Quantity> make_table() {
                "driver of that kind", driver_force),
       of_joint("driver_torque", 1, "N m", "torque of a joint's driver about its axis", "driver of that kind",
                driver_torque),
+      of_joint("joint_friction_force", 1, "N",
+               "force of friction of a prismatic or cylindrical joint on its second point, along the axis",
+               "friction of that kind", joint_friction_force),
+      of_joint(
+          "joint_friction_torque", 1, "N m",
+          "torque of friction of a revolute or cylindrical joint on its second body, about the axis; of a spherical "
+          "joint the size of the torque",
+          "friction of that kind", joint_friction_torque),
+      of_joint("joint_slip_state", 1, "", "1 if a joint with friction sticks, 2 if it slips", "friction",
+               joint_slip_state),
+      summed(of_joint("joint_friction_work", 1, "J", "work of friction of a joint since the start of the run: negative",
+                      "friction", joint_friction_work)),
       with_period(
           4 * M_PI,
           of_joint("joint_angle", 1, "rad",

@@ -11,13 +11,13 @@ std::string energy_columns(const System& system) {
   return std::string(
              "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,contacts,"
              "constraints,force_correction,closure") +
-         (system.row_kinds().has(RowKind::tangential) ? ",friction" : "") +
+         (system.row_kinds().meets(friction_rows) ? ",friction" : "") +
          (ConstraintSwitches::count(system) > 0 ? ",switches,switch_correction" : "");
 }
 
 EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
     : ledger_(ledger),
-      friction_(model.system.row_kinds().has(RowKind::tangential)),
+      friction_(model.system.row_kinds().meets(friction_rows)),
       switches_(ConstraintSwitches::count(model.system) > 0),
       file_(file, energy_columns(model.system)),
       every_(model.output.energy_every.value_or(

@@ -41,8 +41,9 @@ double last_fall(double value_0, double slope_0, double value_1, double slope_1)
 
 EventLog::EventLog(const Model& model, const std::filesystem::path& file)
     : model_(model),
-      friction_(model.system.row_kinds().has(RowKind::tangential)),
+      friction_(model.system.row_kinds().meets(friction_rows)),
       switches_(ConstraintSwitches::count(model.system) > 0),
+      joints_(model.system.row_kinds().has(RowKind::joint_friction)),
       file_(file,
             std::string("t,step,event,contact,x,y,z,normal_x,normal_y,normal_z,gap_velocity_start,gap_velocity_smooth,"
                         "gap_velocity_end,impulse,total_impulse") +
@@ -59,7 +60,7 @@ void EventLog::start(const StepView& view) {
 void EventLog::after_step(const StepView& view) {
   note_switches(view);
   const StepReport& report = view.report;
-  if (report.closed == 0 && report.releases == 0 && report.impacts == 0) return;
+  if (report.closed == 0 && report.releases == 0 && report.impacts == 0 && !joints_) return;
   Passage passage{nullptr, nullptr, view.state.t};
   const std::span<const Stage> stages = view.integrator.stages();
   // impulses may act before the first motion
@@ -80,7 +81,12 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
     const bool before = closed_[i] != 0, now = stage.closed[i] != 0;
     if (!before && !now) continue;
     const int row = model_.system.bilateral() + static_cast<int>(i);
-    if (friction_ && model_.system.row_kind(row) == RowKind::tangential) continue;
+    if (const RowKind kind = model_.system.row_kind(row); friction_ && friction_rows.has(kind)) {
+      if (kind == RowKind::joint_friction && model_.system.row_place(row).row == 0)
+        note_joint(view, passage, i, closed_[i] != stage.closed[i],
+                   stage.closed[i] == static_cast<std::uint8_t>(SlipState::slip));
+      continue;
+    }
     const double impulse = passage.jump != nullptr ? stage.multipliers[at(row)] : 0.0;
     Contact& contact = contacts_[i];
     if (now) {
@@ -101,6 +107,12 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
   closed_.assign(stage.closed.begin(), stage.closed.end());
   v_smooth_.assign(passage.motion->v_1.begin(), passage.motion->v_1.end());
   h_ = view.report.h;
+}
+
+void EventLog::note_joint(const StepView& view, const Passage& passage, std::size_t i, bool changes, bool slips) {
+  const int row = model_.system.bilateral() + static_cast<int>(i);
+  contacts_[i].friction_work += slip_of(view, row).work;
+  if (changes) write(view, passage, row, slips ? "slip" : "stick", view.state.t, contacts_[i], 0);
 }
 
 double EventLog::impact_time(const System& system, const Passage& passage, int row) {
@@ -132,11 +144,12 @@ EventLog::Slip EventLog::slip_of(const StepView& view, int row) {
   const System& system = view.system;
   const State& state = view.state;
   const In v_n = view.integrator.stages().front().v_0;
-  for (int k = 1; k < system.row_block(row).rows(); ++k) {
+  const bool joint = system.row_kind(row) == RowKind::joint_friction;
+  for (int k = joint ? 0 : 1; k < system.row_block(row).rows(); ++k) {
     const double rate = system.row_rate(row + k, state.q, state.v, state.t),
                  rate_n = system.row_rate(row + k, state.q, v_n, state.t), impulse = state.impulse[at(row + k)];
     slip.work += 0.5 * impulse * (rate + rate_n);
-    if (k >= slip_rows) continue;  // resistance
+    if (k >= slip_rows && !joint) continue;  // resistance
     slip.velocity = std::hypot(slip.velocity, rate);
     slip.impulse = std::hypot(slip.impulse, impulse);
   }
@@ -156,9 +169,11 @@ void EventLog::write(const StepView& view, const Passage& passage, int row, cons
     for (int c = 0; c < 3; ++c) file_.cell(x[c]);
   // a jump that begins the step, with which the motion begins
   const bool begins = passage.jump != nullptr && passage.jump->v_1.data() == m.v_0.data();
-  file_.cell(system.row_rate(row, m.q_0, begins ? passage.jump->v_0 : m.v_0, m.t_0));
-  file_.cell(system.row_rate(row, q, begins ? passage.jump->v_0 : m.v_1, passage.t));
-  file_.cell(system.row_rate(row, q, v, passage.t));
+  const bool gap = system.row_kind(row) == RowKind::unilateral;
+  const auto rate = [&](In q_r, In v_r, double t_r) { return gap ? system.row_rate(row, q_r, v_r, t_r) : 0.0; };
+  file_.cell(rate(m.q_0, begins ? passage.jump->v_0 : m.v_0, m.t_0));
+  file_.cell(rate(q, begins ? passage.jump->v_0 : m.v_1, passage.t));
+  file_.cell(rate(q, v, passage.t));
   file_.cell(impulse).cell(contact.impulse);
   if (friction_) {
     const Slip slip = slip_of(view, row);

@@ -22,7 +22,9 @@
 // step meets the surface, and more columns, which are empty for contacts as the others are for switches:
 //   mode_before, mode, cosine                        of the angle between their tangents
 //   kinetic_energy_change                            in the velocity jump of the step
-// A contact that carries a force from the start counts as an impact of the first step, with hardly any gap velocity.
+// Joints with friction have the events stick and slip and their columns too; what belongs to gaps is zero, and their work is that
+// since the start of the run. Slip and impulse of rows of angles are those of angles and torques. A contact that
+// carries a force from the start counts as an impact of the first step, with hardly any gap velocity.
 #pragma once
 
 #include <filesystem>
@@ -68,6 +70,7 @@ class EventLog final : public Observer {
 
   void note(const StepView& view, const Passage& passage, const Stage& stage);
   void note_switches(const StepView& view);
+  void note_joint(const StepView& view, const Passage& passage, std::size_t i, bool changes, bool slips);
   static double impact_time(const System& system, const Passage& passage, int row);
   double release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const;
   void write(const StepView& view, const Passage& passage, int row, const char* event, double t, const Contact& contact,
@@ -75,7 +78,7 @@ class EventLog final : public Observer {
   static Slip slip_of(const StepView& view, int row);
 
   const Model& model_;
-  bool friction_, switches_;
+  bool friction_, switches_, joints_;
   CsvFile file_;
   std::vector<std::uint8_t> closed_;  // rows before the step
   std::vector<Contact> contacts_;

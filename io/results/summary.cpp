@@ -225,7 +225,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     energy["position_correction"] = b.position;
     energy["impacts"] = b.impacts;
     energy["contacts"] = b.contacts;
-    if (model.system.row_kinds().has(RowKind::tangential)) {
+    if (model.system.row_kinds().meets(friction_rows)) {
       energy["friction"] = b.friction;
       energy["friction_gain"] = b.friction_gain;
     }

@@ -160,7 +160,7 @@ void check_checkpoint_at_every_step(const std::vector<std::string>& names) {
 // Of points, rigid bodies with joints, beams and solids, and a path of equilibria.
 TEST_CASE("checkpoints: one at every step changes no byte of the results") {
   check_checkpoint_at_every_step({"bouncing_ball", "four_bar", "pendulum_beam", "cube", "cantilever_on_obstacle",
-                                  "brick_sliding", "conveyor", "rolling_ball"});
+                                  "brick_sliding", "conveyor", "rolling_ball", "braked_wheel"});
 }
 TEST_CASE("checkpoints: one at every step changes no byte of any model's results" * doctest::test_suite("long")) {
   check_checkpoint_at_every_step(model_names());

@@ -233,3 +233,45 @@ TEST_CASE("cone problem: Painleve's rod, W_NN < mu |W_NT|, sticks") {
   CHECK(std::hypot(x[1], x[2]) <= mu * x[0]);
   CHECK(std::abs(W[3] * x[0] + W[4] * x[1] - 2) < 1e-12);
 }
+
+TEST_CASE("cone problem: discs and balls of fixed radius, alone and beside contacts") {
+  Random random(17);
+  ConeProblem cone;
+  for (int k = 0; k < 200; ++k) {
+    Problem p = random_contacts(random);
+    const int contacts_rows = std::min(p.rows(), 3 * static_cast<int>(random.between(0, 4)));
+    const int joints = 1 + static_cast<int>(random.between(0, 4)), most = contacts_rows + 3 * joints;
+    const int m = 1 + static_cast<int>(random.between(0, most + 3));
+    Matrix G(most, m);
+    for (int i = 0; i < G.size(); ++i) G.data()[i] = random.normal();
+    std::vector<ConeProblem::Disc> discs(p.discs.begin(), p.discs.begin() + contacts_rows / 3);
+    int rows = contacts_rows;
+    for (int j = 0; j < joints; ++j) {
+      const int count = 1 + static_cast<int>(random.between(0, 3));
+      discs.push_back({.first = rows, .rows = count, .radius = random.between(0, 1) < 0.2 ? 0 : random.between(0, 2)});
+      rows += count;
+    }
+    const Matrix used = G.topRows(rows), W = used * used.transpose();
+    const Eigen::VectorXd q = used * Eigen::VectorXd::NullaryExpr(m, [&] { return random.normal(); });
+    p.W.assign(W.data(), W.data() + W.size());
+    p.q.assign(q.data(), q.data() + q.size());
+    cone.set(rows, discs);
+    Vector s(p.q.size(), 0.0);
+    REQUIRE(cone.solve(p.W, p.q, 1e-10, s).solved);
+    p.discs.assign(discs.begin(), discs.begin() + contacts_rows / 3);
+    for (const ConeProblem::Disc& d : discs) {
+      if (d.source >= 0) continue;
+      double size = 0, rate = 0, power = 0;
+      for (int r = d.first; r < d.first + d.rows; ++r) {
+        double c = p.q[at(r)];
+        for (int j = 0; j < rows; ++j) c += p.W[at(r * rows + j)] * s[at(j)];
+        size = std::hypot(size, s[at(r)]);
+        rate = std::hypot(rate, c);
+        power += s[at(r)] * c;
+      }
+      CHECK(size <= d.radius * (1 + 1e-12));
+      // it sticks, or the friction is against the slip
+      CHECK(std::min(rate, std::abs(power + d.radius * rate)) < 1e-8);
+    }
+  }
+}

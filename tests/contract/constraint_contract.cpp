@@ -65,8 +65,8 @@ class Fixture {
     block().evaluate(all(), {q.data(), nullptr, t, &start}, wanted);
     return G;
   }
-  bool tangential(int row) const { return block().row_kind(row % rows()) == RowKind::tangential; }
-  /// Of values per row, those of tangential rows.
+  bool tangential(int row) const { return friction_rows.has(block().row_kind(row % rows())); }
+  /// Of values per row, those of rows of friction.
   void drop_tangential(Matrix& values) const {
     for (int row = 0; row < items() * rows(); ++row)
       if (tangential(row)) values.row(row).setZero();
@@ -120,10 +120,10 @@ void check_gradient(const ConstraintCase& c) {
   });
 }
 
-// Of tangential rows: of the slip displacement since the start of the step.
+// Of rows of friction: of the slip displacement since the start of the step.
 void check_gap_gradient(const ConstraintCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
-    if (f.block().row_kind(f.rows() - 1) != RowKind::tangential) return;
+    if (!friction_rows.has(f.block().row_kind(f.rows() - 1))) return;
     const double h = 0.07;
     const Vector q_n = moved(f.system, s.q, s.v, -h);
     const StepStart start{q_n.data(), s.v.data(), s.t - h};

@@ -11,6 +11,7 @@
 #include "elements/bodies/coordinates.hpp"
 #include "elements/joints/joint.hpp"
 #include "elements/joints/joint_coordinate.hpp"
+#include "elements/joints/joint_friction.hpp"
 #include "tests/contract/constraint_contract.hpp"
 #include "tests/contract/samples.hpp"
 
@@ -33,6 +34,19 @@ void coordinate_rows(System& s, Coordinate kind, const MakeA& a, const MakeB& b,
     rows.push_back(row);
   }
   s.add(std::make_unique<CoordinateBlock>("coordinates", rows, traits));
+}
+
+template <class MakeA, class MakeB>
+void joint_frictions(System& s, Coordinate kind, const MakeA& a, const MakeB& b, int rows, bool linear = false) {
+  std::vector<JointFriction> items;
+  for (const JointCoordinate& c : coordinates(s, kind, a, b)) {
+    JointFriction item;
+    item.coordinate = item.angle = c;
+    item.angle.kind = Coordinate::angle;
+    item.lever = 0.3;
+    items.push_back(item);
+  }
+  s.add(std::make_unique<JointFrictionBlock>("friction", items, rows, linear));
 }
 
 template <class MakeA, class MakeB>
@@ -254,6 +268,18 @@ std::vector<ConstraintCase> constraints() {
       {"driven angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.moving = true}); }, none, near_start},
       {"stop of an angle", [](System& s) { coordinate_rows(s, about, frame, frame, {.kind = RowKind::unilateral}); },
        none, near_start},
+      {"friction of a displacement, frame to frame", [](System& s) { joint_frictions(s, along, frame, frame, 1); },
+       contact},
+      {"friction of a displacement, ground to point",
+       [](System& s) { joint_frictions(s, along, ground, point, 1, true); }, contact},
+      {"friction of an angle, frame to ground", [](System& s) { joint_frictions(s, about, frame, ground, 1); }, none,
+       near_start},
+      {"friction of a cylindrical joint, frame to frame", [](System& s) { joint_frictions(s, along, frame, frame, 2); },
+       none, near_start},
+      {"friction of a spherical joint, frame to frame", [](System& s) { joint_frictions(s, along, frame, frame, 3); },
+       moment},
+      {"friction of a spherical joint, ground to frame", [](System& s) { joint_frictions(s, along, ground, frame, 3); },
+       moment},
       {"parallel frames", [](System& s) { parallels(s, false); }, Reaction::none},
       {"parallel frames, one of them ground", [](System& s) { parallels(s, true); }, Reaction::none},
       {"formulas",

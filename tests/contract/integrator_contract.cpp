@@ -202,7 +202,7 @@ void check_levels(const MethodCase& c) {
       const int row = static_cast<int>(i);
       // no contact penetrates, and those that are active touch
       const bool is_contact = i >= n_b;
-      if (system.row_kind(row) == RowKind::tangential) continue;
+      if (friction_rows.has(system.row_kind(row))) continue;
       position = std::max(position, is_contact && s.active[i - n_b] == 0 ? -g[i] : std::abs(g[i]));
       if (is_contact && s.closed[i - n_b] == 0) continue;
       if (is_contact) ++closed;

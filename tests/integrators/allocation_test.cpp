@@ -122,11 +122,11 @@ TEST_CASE("allocation: tied vertices step without, but for factorisations that m
 }
 
 TEST_CASE("allocation: contacts that slide, roll and stick step without") {
-  for (const char* model : {"brick_sliding", "spinning_ball", "conveyor", "incline"}) {
+  for (const char* model : {"brick_sliding", "spinning_ball", "conveyor", "incline", "braked_wheel"}) {
     CAPTURE(model);
     ModelRun run = ModelRun::of_file(model);
     advance(run, 0.3);
     CHECK(allocations_of_steps(run, 100) == 0);
-    CHECK(run.state().closed[0] == 1);
+    CHECK(run.state().closed[0] != 0);
   }
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "io/model/types/joint_friction.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 
@@ -230,7 +231,12 @@ void build_fixed(BuildContext&, const JointSource& joint, JointParts& parts) {
   add_parallel(joint, parts);
 }
 
-void build_spherical(BuildContext&, const JointSource& joint, JointParts& parts) { add_coincidence(joint, parts); }
+std::vector<Key> spherical_keys() { return {friction_key(FrictionOf::rotation)}; }
+
+void build_spherical(BuildContext& context, const JointSource& joint, JointParts& parts) {
+  add_coincidence(joint, parts);
+  add_friction(context, joint, FrictionOf::rotation, Vec3::UnitZ(), parts);
+}
 
 // The link is part of a frame at one of its ends, or of the inertial axes between two points.
 void build_rigid_link(BuildContext&, const JointSource& joint, JointParts& parts) {
@@ -247,8 +253,12 @@ void build_rigid_link(BuildContext&, const JointSource& joint, JointParts& parts
 }
 
 std::vector<Key> revolute_keys() {
-  return {axis_key(), start_angle_key(), driver_key({driven("angle")}), spring_key("spring", true),
-          stops_key("stops", true)};
+  return {axis_key(),
+          start_angle_key(),
+          driver_key({driven("angle")}),
+          spring_key("spring", true),
+          stops_key("stops", true),
+          friction_key(FrictionOf::angle)};
 }
 
 void build_revolute(BuildContext& context, const JointSource& joint, JointParts& parts) {
@@ -256,11 +266,13 @@ void build_revolute(BuildContext& context, const JointSource& joint, JointParts&
   add_coincidence(joint, parts);
   add_common_axis(joint, axes, parts);
   parts.angle = angle_about(joint, axes.along, (*joint.json)["angle_at_start"].get<double>());
+  add_friction(context, joint, FrictionOf::angle, axes.along, parts);
   add_free(context, joint, *parts.angle, {"angle", "spring", "stops", ""}, parts);
 }
 
 std::vector<Key> prismatic_keys() {
-  return {axis_key(), driver_key({driven("displacement")}), spring_key("spring", false), stops_key("stops", false)};
+  return {axis_key(), driver_key({driven("displacement")}), spring_key("spring", false), stops_key("stops", false),
+          friction_key(FrictionOf::displacement)};
 }
 
 void build_prismatic(BuildContext& context, const JointSource& joint, JointParts& parts) {
@@ -268,6 +280,7 @@ void build_prismatic(BuildContext& context, const JointSource& joint, JointParts
   for (int i = 0; i < 2; ++i) hold_displacement(joint, axes.across[i], axes.names[i], parts);
   if (joint.both_oriented()) add_parallel(joint, parts);
   parts.displacement = displacement_along(joint, axes.along);
+  add_friction(context, joint, FrictionOf::displacement, axes.along, parts);
   add_free(context, joint, *parts.displacement, {"displacement", "spring", "stops", ""}, parts);
 }
 
@@ -278,7 +291,8 @@ std::vector<Key> cylindrical_keys() {
           spring_key("spring", false),
           spring_key("torsion_spring", true),
           stops_key("stops", false),
-          stops_key("angle_stops", true)};
+          stops_key("angle_stops", true),
+          friction_key(FrictionOf::both)};
 }
 
 void build_cylindrical(BuildContext& context, const JointSource& joint, JointParts& parts) {
@@ -286,6 +300,7 @@ void build_cylindrical(BuildContext& context, const JointSource& joint, JointPar
   hold_common_axis(joint, axes.along, parts);
   parts.displacement = displacement_along(joint, axes.along);
   parts.angle = angle_about(joint, axes.along, (*joint.json)["angle_at_start"].get<double>());
+  add_friction(context, joint, FrictionOf::both, axes.along, parts);
   add_free(context, joint, *parts.displacement, {"displacement", "spring", "stops", ""}, parts);
   add_free(context, joint, *parts.angle, {"angle", "torsion_spring", "angle_stops", "angle_"}, parts);
 }
@@ -394,7 +409,7 @@ std::vector<JointType> rigid_joint_types() {
   return {
       {"fixed", "no relative motion of two frames", Needs::two_frames, no_keys, build_fixed},
       {"revolute", "rotation about a common axis is free", Needs::two_frames, revolute_keys, build_revolute},
-      {"spherical", "two points stay together, rotations are free", Needs::nothing, no_keys, build_spherical},
+      {"spherical", "two points stay together, rotations are free", Needs::nothing, spherical_keys, build_spherical},
       {"prismatic", "translation along an axis of the first body is free; of a point, its rotation is no matter",
        Needs::first_frame, prismatic_keys, build_prismatic},
       {"cylindrical", "translation along and rotation about a common axis are free", Needs::two_frames,
