@@ -4,7 +4,8 @@
 
 A scene says which instants of a series are drawn and how; see scenes.json. "overlay": all instants in one picture, the
 earlier ones fainter; "strip", "stack": one beside or below the other, with one camera and one scale of colours.
-"stretch" multiplies coordinates.
+"stretch" multiplies coordinates. "obstacle_shift" moves obstacles, where contacts act on the axis of a body and its thickness
+would reach into them.
 """
 
 import json
@@ -78,20 +79,21 @@ def show(source, view, colouring, opacity, width):
     representation = pv.Show(source, view)
     representation.Representation = "Surface"
     representation.LineWidth = width
-    representation.PointSize = 10
+    representation.PointSize = 18
     representation.RenderLinesAsTubes = 1
     representation.RenderPointsAsSpheres = 1
     representation.Opacity = opacity
     if colouring is None:
         representation.ColorArrayName = ["POINTS", ""]
         representation.DiffuseColor = representation.AmbientColor = GREY
-        return
+        return representation
     association, name, least, most = colouring
     pv.ColorBy(representation, (association, name))
     table = pv.GetColorTransferFunction(name)
     table.ApplyPreset("Viridis (matplotlib)", True)
     table.RescaleTransferFunction(least, most if most > least else least + 1)
     representation.SetScalarBarVisibility(view, False)
+    return representation
 
 
 def edges(source, view, opacity):
@@ -100,6 +102,7 @@ def edges(source, view, opacity):
     lines.AmbientColor = lines.DiffuseColor = [0.15, 0.15, 0.15]
     lines.LineWidth = 1
     lines.Opacity = opacity
+    return lines
 
 
 def add_bar(field, view):
@@ -111,10 +114,14 @@ def add_bar(field, view):
     bar.Visibility = 1
 
 
-def place_camera(view, scene, low, high):
-    """A parallel projection that shows the bodies at all instants."""
+def direction_of(scene):
     direction = numpy.array(scene.get("from", [0.5, -0.8, 0.45]), float)
-    direction /= numpy.linalg.norm(direction)
+    return direction / numpy.linalg.norm(direction)
+
+
+def place_camera(view, scene, low, high, bar):
+    """A parallel projection that shows the bodies at all instants, with room for a bar of colours on the right."""
+    direction = direction_of(scene)
     up = numpy.array(scene.get("up", [0, 0, 1]), float)
     right = numpy.cross(up, direction)
     right /= numpy.linalg.norm(right)
@@ -122,16 +129,21 @@ def place_camera(view, scene, low, high):
     extent = high - low
     width, height = (float(numpy.abs(extent) @ numpy.abs(axis)) for axis in (right, above))
     center, far = 0.5 * (low + high), 4 * max(numpy.linalg.norm(extent), 1e-9)
+    aspect = view.ViewSize[1] / view.ViewSize[0]
+    scale = 0.5 * scene.get("margin", 1.15) * max(height, (1.25 if bar else 1) * width * aspect)
+    if bar:
+        center = center + 0.1 * scale / aspect * right
     view.CameraFocalPoint = center.tolist()
     view.CameraPosition = (center + far * direction).tolist()
     view.CameraViewUp = above.tolist()
     view.CameraParallelProjection = 1
-    aspect = view.ViewSize[1] / view.ViewSize[0]
-    view.CameraParallelScale = 0.5 * scene.get("margin", 1.15) * max(height, width * aspect)
+    view.CameraParallelScale = scale
 
 
-def picture(reader, scene, shown, bounds, colouring, size, path):
-    """One view with the instants `shown`; the last instant is solid."""
+def picture(reader, scene, shown, bounds, colouring, size, path, bar=True):
+    """One view with the instants `shown`; the last instant is solid. Earlier ones lie a little farther from the viewer, so
+    that surfaces in one plane do not mix."""
+    behind = -1e-3 * float(numpy.linalg.norm(bounds[1] - bounds[0])) * direction_of(scene)
     view = pv.CreateRenderView()
     view.ViewSize = size
     view.UseColorPaletteForBackground = 0
@@ -147,21 +159,26 @@ def picture(reader, scene, shown, bounds, colouring, size, path):
         fraction = 1.0 if len(shown) == 1 else i / (len(shown) - 1)
         opacity = scene.get("faintest", 0.25) + (1 - scene.get("faintest", 0.25)) * fraction**2
         bodies = part(frame, BODY)
-        show(bodies, view, colouring, opacity, scene.get("line_width", 5))
+        drawn = [show(bodies, view, colouring, opacity, scene.get("line_width", 5))]
         if scene.get("edges", True):
-            edges(bodies, view, opacity)
+            drawn.append(edges(bodies, view, opacity))
+        for representation in drawn:
+            representation.Position = ((len(shown) - 1 - i) * behind).tolist()
         show(part(frame, SPRING), view, None, opacity, 2)
         if i < len(shown) - 1:
             continue
         obstacles = part(frame, OBSTACLE)
+        if "obstacle_shift" in scene:
+            obstacles = pv.Transform(Input=obstacles)
+            obstacles.Transform.Translate = scene["obstacle_shift"]
         show(obstacles, view, None, scene.get("obstacle_opacity", 0.5), 2)
         obstacles.UpdatePipeline(t)
         if servermanager.Fetch(obstacles).GetNumberOfPoints() > 0:
             show_grid(obstacles, view, 0.1 * float(numpy.linalg.norm(bounds[1] - bounds[0])), t)
-        if colouring:
+        if colouring and bar:
             add_bar(colouring[1], view)
     pv.Render(view)  # the first rendering sets the camera
-    place_camera(view, scene, *bounds)
+    place_camera(view, scene, *bounds, bool(colouring and bar))
     pv.SaveScreenshot(path, view, ImageResolution=size)
     pv.Delete(view)
 
@@ -210,7 +227,7 @@ def main():
         paths = []
         for i, t in enumerate(instants):
             paths.append(f"{out}.{i}.png")
-            picture(reader, scene, [t], bounds, colouring, size, paths[-1])
+            picture(reader, scene, [t], bounds, colouring, size, paths[-1], bar=False)
     join(paths, 0 if scene.get("as") == "stack" else 1, out)
     for path in paths:
         if path != out:

@@ -18,7 +18,9 @@ std::string columns_of(const std::vector<std::string>& subproblems) {
 IterationWriter::IterationWriter(const Model& model, const std::vector<std::string>& subproblems,
                                  const std::filesystem::path& file)
     : file_(file, columns_of(subproblems)),
-      every_(std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000))),
+      every_(model.output.energy_every.value_or(
+          std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
+      given_stride_(model.output.energy_every.has_value()),
       step_(model.simulation.step),
       sums_(subproblems.size(), 0.0),
       most_(subproblems.size(), 0.0) {}
@@ -73,7 +75,7 @@ void IterationWriter::restore(const NamedArrays& record, bool same_files) {
     return;
   resume_ = CsvFile::place(record);
   last_regular_ = (*place)[0];
-  if ((*place)[2] == step_) every_ = static_cast<long>((*place)[1]);
+  if (!given_stride_ && (*place)[2] == step_) every_ = static_cast<long>((*place)[1]);
   steps_ = (*place)[3];
   rejected_ = (*place)[4];
   sums_ = *sums;

@@ -35,7 +35,8 @@ class IterationWriter final : public Observer {
   void write(double t);
 
   CsvFile file_;
-  long every_;  // in steps; from the duration at the first start
+  long every_;  // in steps, as of energy.csv; by default from the duration at the first start
+  bool given_stride_;
   double step_, last_regular_ = 0;
   double steps_ = 0, rejected_ = 0;  // since the last regular row
   Vector sums_, most_;

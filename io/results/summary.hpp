@@ -95,7 +95,8 @@ std::string failure_words(const StepReport& report);
 std::string worst_row(const Model& model, const StepReport& report);
 /// Remarks about a finished run that needs a smaller step: large rotations, obstacles that bodies may cross undetected.
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& statistics);
-/// The table at the end of a run, for a terminal of 80 columns; `verbose`: with times, linear systems and parts of errors.
+/// The table at the end of a run, for a terminal of 80 columns; `verbose`: with times, linear systems and parts of
+/// errors.
 std::string closing_table(const Model& model, const RunAccount& account, bool verbose);
 
 }  // namespace carom

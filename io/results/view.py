@@ -220,7 +220,6 @@ def build(folder, series, size, field=None, direction=None):
     view.ViewTime = times[-1]
     pv.Render(view)  # the first rendering sets the camera
     place_camera(view, low, high, direction)
-    pv.GetAnimationScene().UpdateAnimationUsingDataTimeSteps()
     return view, times
 
 
@@ -255,6 +254,7 @@ def main(folder):
         print(f"{picture}: t = {view.ViewTime:g}", flush=True)
     if film:
         scene = pv.GetAnimationScene()
+        scene.UpdateAnimationUsingDataTimeSteps()
         scene.PlayMode = "Sequence"
         scene.StartTime, scene.EndTime = times[0], times[-1]
         scene.NumberOfFrames = int(numbers_of(option("--frames", str(min(len(times), 200))), 1)[0])
@@ -264,6 +264,20 @@ def main(folder):
         os._exit(0)  # ParaView may abort when it ends with an open view
 
 
-if __name__ in ("__main__", "__vtkconsole__"):
-    here = globals().get("__file__")
-    main(os.path.dirname(os.path.abspath(here)) if here else os.getcwd())
+def own_folder():
+    """The folder of this script; ParaView's window tells its name on the command line only."""
+    if globals().get("__file__"):
+        return os.path.dirname(os.path.abspath(__file__))
+    try:
+        with open("/proc/self/cmdline", encoding="utf-8") as stream:
+            words = stream.read().split("\0")
+    except OSError:
+        return os.getcwd()
+    for word, following in zip(words, [*words[1:], ""]):
+        if word.startswith("--script=") or word == "--script":
+            return os.path.dirname(os.path.abspath(word[9:] or following))
+    return os.getcwd()
+
+
+if __name__ == "__main__":
+    main(own_folder())

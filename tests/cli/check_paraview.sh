@@ -3,7 +3,7 @@
 #
 #   check_paraview.sh CAROM_PROGRAM MODEL.json WORKDIR
 #
-# Leaves the results and picture.png in WORKDIR. Exit code 77: skipped, because ParaView's Python or a display is missing.
+# Leaves the results, picture.png and view.png in WORKDIR. Exit code 77: skipped, because ParaView's Python or a display is missing.
 #
 # On Debian 12, python3-paraview conflicts with python3-vtk9, which libvtk9-dev needs: installing it removes VTK's headers.
 # So "./carom test" unpacks the package in build/paraview. PVPYTHON may name another ParaView 5.11 or later.
@@ -48,5 +48,18 @@ cat "$directory/paraview.log"
 # ParaView's readers report errors only in the log.
 if grep -E 'ERR\||ERROR:' "$directory/paraview.log" >/dev/null; then
   echo "error: ParaView reported errors"
+  exit 1
+fi
+
+# The script beside the series renders a picture, too, with parts by name.
+rm -f "$directory/view.png"
+timeout 300 xvfb-run -a -s "-screen 0 1280x1024x24 -noreset" "$pvpython" "$directory/results/view.py" --png "$directory/view.png" \
+  --time 0.4 --size 640,400 >"$directory/view.log" 2>&1
+code=$?
+cat "$directory/view.log"
+[ $code -eq 0 ] || { echo "error: view.py ended with exit code $code"; exit 1; }
+[ -s "$directory/view.png" ] || { echo "error: no picture by view.py"; exit 1; }
+if grep -E 'ERR\||ERROR:|error:' "$directory/view.log" >/dev/null; then
+  echo "error: view.py reported errors"
   exit 1
 fi

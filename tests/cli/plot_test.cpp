@@ -231,8 +231,8 @@ TEST_CASE("report: one page that loads nothing, with account, pictures, events a
   // the only addresses are the names of SVG's languages
   CHECK(count(page, "http") == count(page, "http://www.w3.org/2000/svg") + count(page, "http://www.w3.org/1999/xlink") +
                                    count(page, "http-equiv"));
-  CHECK(count(page, "<svg") == 3);
-  CHECK(count(page, "</svg>") == 3);
+  CHECK(count(page, "<svg") == 4);
+  CHECK(count(page, "</svg>") == 4);
   CHECK(contains(page, "<th>status</th><td>completed</td>"));
   CHECK(contains(page, "<td>place.x</td>"));
   CHECK(contains(page, "<td>impact</td><td>floor</td>"));

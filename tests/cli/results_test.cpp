@@ -87,7 +87,8 @@ TEST_CASE("run: what an earlier run wrote and this one does not is removed, and 
     if (entry.is_regular_file() && entry.path().extension() != ".cbor")
       files.push_back(fs::relative(entry.path(), directory / "r").string());
   std::sort(files.begin(), files.end());
-  CHECK(files == Words{"notes.csv", "other.pvd", "run.json", "status.json", "summary.json", "vtu/brick_sketch.vtu"});
+  CHECK(files == Words{"iterations.csv", "notes.csv", "other.pvd", "run.json", "status.json", "summary.json",
+                       "vtu/brick_sketch.vtu"});
 }
 
 TEST_CASE("run: a model that lies where the results go is never overwritten, with 2") {
