@@ -247,12 +247,10 @@ TEST_CASE("frames of coordinates: steps do not allocate") {
   CHECK(allocations == 0);
 }
 
-TEST_CASE(
-    "frames of coordinates: a body without forces of its own is remarked on under gravity, one with a potential is "
-    "not") {
+TEST_CASE("frames of coordinates: a body without forces is remarked on under gravity, one with a potential is not") {
   CHECK(ModelRun::of_file("trolley").model->warnings.empty());
-  const ModelRun weightless = ModelRun::of_file("trolley", {R"(/bodies/0={"name": "trolley", "type": "coordinates",
-      "masses": ["m*(1 + (a*k*sin(k*x))^2)"], "coordinates": [{"name": "x", "position": 0.4, "velocity": 0.5}]})"});
+  const ModelRun weightless = ModelRun::of_file("trolley", {R"json(/bodies/0={"name": "trolley", "type": "coordinates",
+      "masses": ["m*(1 + (a*k*sin(k*x))^2)"], "coordinates": [{"name": "x", "position": 0.4, "velocity": 0.5}]})json"});
   REQUIRE(weightless.model->warnings.size() == 1);
   CHECK(weightless.model->warnings[0].find("gravity does not act on coordinates") == 0);
 }
