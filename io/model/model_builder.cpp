@@ -558,12 +558,16 @@ class Builder {
     if (!method_of(root_["integrator"]).dynamic && max_abs(state.v) > 0)
       model_->warnings.emplace_back("velocities have no part in statics: the given ones are taken for zero");
     for (std::string& remark : piece_remarks(*model_)) model_->warnings.push_back(std::move(remark));
-    const auto scalar = std::ranges::find_if(model_->bodies, [](const BodyInfo& body) { return !body.in_space; });
-    if (scalar != model_->bodies.end() && system.gravity().norm() > 0)
+    // without any force of its own a body of coordinates may have been meant to fall
+    const json& bodies = root_["bodies"];
+    for (std::size_t i = 0; i < model_->bodies.size() && system.gravity().norm() > 0; ++i) {
+      if (model_->bodies[i].in_space || bodies[i].contains("potential") || bodies[i].contains("forces")) continue;
       model_->warnings.push_back(
           fmt::format("gravity does not act on coordinates, such as those of {}: their forces and potentials are "
                       "formulas",
-                      scalar->name));
+                      model_->bodies[i].name));
+      break;
+    }
     // contacts that penetrate at the start
     for (const RowGroup& contact : model_->contacts) {
       double deepest = 0;

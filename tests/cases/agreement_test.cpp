@@ -160,6 +160,17 @@ TEST_CASE("methods: on all models with isolated impacts all converge to one moti
       {.model = "brick_tied", .duration = 0.8, .steps = 400, .levels = 4, .error = 3e-2, .without = "moreau_jean"},
       {"brick_flat", {}, 0.25, 125, 4, 5e-3},
       {"moving_floor", {}, 0.5, 1000, 4, 1e-2},
+      {"van_der_pol", {}, 13, 2600, 4, 2e-2},
+      {"rotating_spring", {}, 1, 1000, 4, 1e-2},
+      // the rod, which a coordinate carries, strikes a wall
+      {"trolley",
+       {R"(/contacts=[{"name": "wall", "on": "rod.center", "restitution": 0.5,
+                       "obstacle": {"type": "plane", "point": [0.45, 0, 0], "normal": [-1, 0, 0]}}])",
+        "/bodies/2/shape/size/0=0.05"},
+       1,
+       250,
+       4,
+       1e-2},
       // the waves of elements are not resolved; see docs/methods/iterations_and_orders.md
       {.model = "elastic_bar", .duration = 1.5, .steps = 750, .levels = 4, .error = 1e-3, .order = 1},
       // one step of the monolithic method takes as long as ten of the others
@@ -184,6 +195,7 @@ TEST_CASE("methods: on smooth models the classical methods and the others have o
 
 TEST_CASE("methods: on rigid and flexible smooth models they have order two" * doctest::test_suite("long")) {
   check_smooth({
+      {"trolley", {}, 1, 125, 3, 5e-3},
       {"heavy_top", {}, 0.5, 1000, 3, 5e-3},
       {"four_bar", {}, 0.4, 200, 3, 1e-3},
       // Moreau-Jean's positions drift, so that the redundant rows contradict each other

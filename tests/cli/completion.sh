@@ -103,6 +103,7 @@ expect carom compare ball.json --integrators nsga_decoupled : force_corrections 
 expect carom compare ball.json --integrators a = nsga_decoupled : test = paper,mo '=>' 'paper,moreau_jean'
 expect carom compare ball.json --integrators=moreau_jean:the '=>' '--integrators=moreau_jean:theta='
 expect carom converge ball.json --vary /integrator/force_c '=>' '/integrator/force_corrections='
+expect carom compare ball.json --vary /integrator/force_c '=>' '/integrator/force_corrections='
 
 # keys, as the manual takes them: every one that completion leads to is known there
 expect carom schema /sect '=>' /sections/

@@ -187,6 +187,30 @@ TEST_CASE("frames of coordinates: a rigid body in Euler's angles moves as the on
   CHECK(errors.back() < 1e-4);
 }
 
+TEST_CASE("frames of coordinates: a beam and a solid on an axle by formulas move as on a revolute joint") {
+  const std::string axle =
+      R"(/bodies/-={"name": "axle", "type": "coordinate_frame", "of": "turn", "position": [0, 0, "h"],
+                    "rotations": [{"axis": [0, 1, 0], "angle": "phi"}]})";
+  for (const char* type : {"nsga_decoupled", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(type);
+    const std::vector<std::string> keys = {method(type), set("/integrator/duration", 0.03)};
+    ModelRun joint = ModelRun::of_file("mixed", keys);
+    REQUIRE(joint.run() == RunStatus::completed);
+    std::vector<std::string> changed = keys;
+    changed.insert(changed.end(), {R"(/bodies/-={"name": "turn", "type": "coordinates", "masses": [0],
+                                              "coordinates": [{"name": "phi"}]})",
+                                   axle, R"(/joints/0={"name": "pivot", "type": "fixed", "of": ["axle", "lever.pin"]})",
+                                   "/ground=[]"});
+    ModelRun frame = ModelRun::of_file("mixed", changed);
+    REQUIRE(frame.run() == RunStatus::completed);
+    CHECK((joint.position("shaft.end") - frame.position("shaft.end")).norm() < 1e-9);
+    CHECK((joint.position("head.node.7") - frame.position("head.node.7")).norm() < 1e-9);
+    CHECK((joint.position("head.node.7") - Vec3(0.75, 0, 0.3)).norm() > 1e-4);
+    const Vec3 pin = joint.position("lever.long_end") - joint.position("lever.pin");
+    CHECK(coordinate(frame, "turn.phi") == doctest::Approx(std::atan2(-pin.z(), pin.x())).epsilon(1e-7));
+  }
+}
+
 TEST_CASE("frames of coordinates: springs, loads and contacts on a frame act on its coordinates") {
   // a bead on an inclined wire, s along it: gravity as a load on the frame, a spring, and a floor at z = -0.2
   const std::string text = R"json({"format": 1, "parameters": {"m": 2, "g": 10},
@@ -221,4 +245,12 @@ TEST_CASE("frames of coordinates: steps do not allocate") {
   const long allocations = count.value();
   CHECK(converged);
   CHECK(allocations == 0);
+}
+
+TEST_CASE("frames of coordinates: a body without forces is remarked on under gravity, one with a potential is not") {
+  CHECK(ModelRun::of_file("trolley").model->warnings.empty());
+  const ModelRun weightless = ModelRun::of_file("trolley", {R"json(/bodies/0={"name": "trolley", "type": "coordinates",
+      "masses": ["m*(1 + (a*k*sin(k*x))^2)"], "coordinates": [{"name": "x", "position": 0.4, "velocity": 0.5}]})json"});
+  REQUIRE(weightless.model->warnings.size() == 1);
+  CHECK(weightless.model->warnings[0].find("gravity does not act on coordinates") == 0);
 }
