@@ -425,4 +425,49 @@ TEST_CASE("track: a contact closes in the step of the switch") {
     }
 }
 
+TEST_CASE("carrier: handed from one arm to the other in space, against an independent solution") {
+  const struct {
+    double E, rate, energy, alpha;
+  } cases[] = {{0, 2.845476276, 6.614975445, 1.570375932},
+               {0.25, 2.824876033, 6.531721319, 1.558619394},
+               {0.5, 2.804425467, 6.449670441, 1.546910386},
+               {1, 2.763966885, 6.289100641, 1.523635560}};
+  for (const auto& c : cases) {
+    CAPTURE(c.E);
+    Case located("carrier", {method(R"("type": "event_driven", "rho_infinity": 1, "duration": 1, "step": 1e-3)"
+                                    R"(, "intermediate_gradient": )" +
+                                    std::to_string(c.E))});
+    double before = 0, behind = 0, t = 0;
+    Watch watch;
+    REQUIRE(located.run([&](const StepView& view) {
+      watch(view);
+      for (const Stage& stage : view.integrator.stages())
+        if (stage.switches) {
+          t = stage.t_1;
+          before = stage.v_0[0];
+          behind = stage.v_1[0];
+        }
+    }) == RunStatus::completed);
+    CHECK(t == doctest::Approx(0.523443652).epsilon(3e-6));
+    CHECK(before == doctest::Approx(2.294120824).epsilon(1e-5));
+    CHECK(behind == doctest::Approx(c.rate).epsilon(1e-5));
+    CHECK(located.energy() == doctest::Approx(c.energy).epsilon(1e-5));
+    CHECK(located.state().q[0] == doctest::Approx(c.alpha).epsilon(1e-5));
+    CHECK(watch.position < 1e-9);
+    CHECK(watch.velocity < 1e-9);
+
+    // of first order, with a factor that depends on where in its step the switch lies
+    for (const double h : {8e-3, 4e-3, 2e-3, 1e-3}) {
+      CAPTURE(h);
+      Case machine("carrier", {gradient(c.E), set("/integrator/step", h)});
+      Watch both;
+      REQUIRE(machine.run(std::ref(both)) == RunStatus::completed);
+      CHECK(both.position < 1e-10);
+      CHECK(both.velocity < 1e-9);
+      CHECK(std::abs(machine.state().q[0] - c.alpha) < h);
+      CHECK(std::abs(machine.energy() - c.energy) < 10 * h);
+    }
+  }
+}
+
 }  // namespace
