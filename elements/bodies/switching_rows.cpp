@@ -333,8 +333,11 @@ bool SwitchingRowBlock::set_switch(int from, int to, const ConstraintInput& in, 
   double sine = 0;  // of the largest angle, the last pair
   if (pairs > 0) sine = (u_new * Z.col(pairs - 1) - c[pairs - 1] * (u_old * Y.col(pairs - 1))).norm();
   // not where z is that of persistent rows alone, such as a driver's
-  holds_surface_ =
+  const bool on_surface =
       p_z.norm() > held * w_z.norm() && (p_z - u_new * (u_new.transpose() * p_z)).norm() <= held * p_z.norm();
+  // a mode that is entered because its z is positive cannot hold the motion where z is zero
+  holds_surface_ = on_surface && modes_[at(from)].next == to;
+  if (on_surface && !holds_surface_) return false;
 
   const auto interpolate = [&](double share, double sign, Matrix& A_old, Matrix& A_new) {
     Column s = Column::Ones(pairs), e = Column::Ones(u_new.cols());

@@ -109,7 +109,8 @@ std::string ConstraintSwitches::names(const Switch& s) const {
 }
 
 bool ConstraintSwitches::refuse(StepReport& report, int subproblem, std::string why) {
-  mark_failed(report, subproblem, FailureReason::no_convergence);
+  // of a method whose step is one problem: the step as a whole
+  mark_failed(report, at(subproblem) < report.subproblems.size() ? subproblem : -1, FailureReason::no_convergence);
   report.failed_item = std::move(why);
   return false;
 }
@@ -188,6 +189,14 @@ void ConstraintSwitches::note_events(double energy) {
   for (const Switch& s : switches_)
     if (any_ && s.next >= 0)
       events_.push_back({s.block->name(), name(s, s.mode), name(s, s.next), s.t, s.cosine, energy});
+}
+
+void ConstraintSwitches::stay() {
+  for (Switch& s : switches_) {
+    s.next = -1;
+    s.block->set_mode(s.mode);
+  }
+  any_ = false;
 }
 
 void ConstraintSwitches::undo(const State& start) {

@@ -70,6 +70,8 @@ class ConstraintSwitches {
   /// After finish(): what has switched. `energy`: the change of the kinetic energy in the jump.
   void note_events(double energy);
   std::span<const SwitchEvent> events() const { return events_; }
+  /// In the place of a switch that was set: the modes at t_n stay for this step.
+  void stay();
   /// After a failure: the modes at the start of the step.
   void undo(const State& start);
 

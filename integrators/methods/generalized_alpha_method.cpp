@@ -89,7 +89,13 @@ bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State&
   if (!switches_.set(motion_.q(), motion_.v(), scales.t, options_.intermediate_gradient, report)) return false;
   measure_switching_rows(motion_.q(), scales.t);
   if (!motion_.solve(motion_scales(scales), start, guard(), report)) return false;
-  if (!switches_.holds(scales, motion_.q(), report)) return false;
+  if (!switches_.holds(scales, motion_.q(), report)) {
+    // the rows of neither mode lead to where it holds: the step keeps the old ones, and the next step switches
+    forget_failure(report);
+    switches_.stay();
+    measure_switching_rows(start.q, start.t);
+    return motion_.solve(motion_scales(scales), start, guard(), report);
+  }
   return options_.form.velocity == 0 || switches_.crosses(motion_.q(), motion_.v(), scales.t, report);
 }
 
