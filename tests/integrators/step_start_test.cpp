@@ -12,7 +12,7 @@
 #include "integrators/methods/event_driven.hpp"
 #include "integrators/methods/moreau_jean.hpp"
 #include "integrators/methods/nsga_decoupled.hpp"
-#include "integrators/methods/static_equilibrium.hpp"
+#include "integrators/methods/paoli_schatzman.hpp"
 
 using namespace carom;
 
@@ -102,5 +102,6 @@ TEST_CASE("methods: rows of a kind that a method does not take are refused") {
   system.finalize();
   CHECK(system.row_kinds() == (RowKind::unilateral | RowKind::tangential));
   CHECK_THROWS_AS(EventDriven(system, EventDrivenOptions{}), std::invalid_argument);
-  CHECK_THROWS_AS(StaticEquilibrium(system, StaticOptions{}), std::invalid_argument);
+  using Variant = PaoliSchatzman::Variant;
+  CHECK_THROWS_AS(PaoliSchatzman(system, Variant::paoli_schatzman, LeapfrogOptions{}), std::invalid_argument);
 }
