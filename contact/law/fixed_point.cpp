@@ -10,9 +10,11 @@ namespace carom {
 
 namespace {
 constexpr double growth = 2;  // of |f|, at which the differences are forgotten
-// where mixing has not ended by then, since T has branches: damped repetition in turn with mixing
-constexpr int patience = 16, damped = 8;
-constexpr double damping = 0.4;
+// Where mixing has not ended by then it begins again from far above: radii that follow friction itself may have no
+// fixed point with slip, T(x) > x, and then there is one at which the joint sticks. At last damped repetition in turn
+// with mixing.
+constexpr int patience = 15, damped = 8;
+constexpr double far_above = 1e3, damping = 0.4;
 constexpr double regularising = 1e-14;  // of the normal equations, relative
 }  // namespace
 
@@ -37,7 +39,7 @@ void FixedPoint::advance(In value) {
     now += std::pow(weight_[i] * f_[i], 2);
     before += std::pow(weight_[i] * f_before_[i], 2);
   }
-  if (seen_ > 2) {
+  if (seen_ > 2 && seen_ != patience + 1 && seen_ != patience + 2) {
     const std::size_t row = at(differences_++ % most) * n;
     for (std::size_t i = 0; i < n; ++i) {
       dx_[row + i] = x_[i] - x_before_[i];
@@ -47,7 +49,12 @@ void FixedPoint::advance(In value) {
   }
   copy(x_, x_before_);
   copy(f_, f_before_);
-  if (seen_ > patience && (seen_ - patience - 1) % (2 * damped) < damped) {
+  if (seen_ == patience) {
+    differences_ = 0;
+    for (std::size_t i = 0; i < n; ++i) x_[i] = far_above * std::max(x_[i], value[i]);
+    return;
+  }
+  if (seen_ > 2 * patience && (seen_ - 2 * patience - 1) % (2 * damped) < damped) {
     differences_ = 0;
     for (std::size_t i = 0; i < n; ++i) x_[i] += damping * f_[i];
     return;

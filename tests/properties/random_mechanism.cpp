@@ -119,6 +119,22 @@ json random_mechanism(unsigned seed) {
   return model;
 }
 
+json random_rubbing_mechanism(unsigned seed) {
+  json model = random_mechanism(seed);
+  test::Random random(seed + 1000);
+  for (json& joint : model["joints"]) {
+    const std::string type = joint["type"];
+    if (type == "universal") continue;
+    json& friction = joint["friction"] = {{"coefficient", random.between(0.02, 0.2)}};
+    const bool moment = type == "spherical" || type == "revolute";
+    if (type != "prismatic") friction["radius"] = random.between(0.01, 0.05);
+    if (type == "revolute") friction["thrust_radius"] = random.between(0.01, 0.05);
+    if (type != "spherical") friction["length"] = random.between(0.3, 0.8);
+    if (random.between(0, 1) < 0.5) friction[moment ? "torque" : "force"] = random.between(0, moment ? 0.2 : 2);
+  }
+  return model;
+}
+
 json random_flexible_mechanism(unsigned seed) {
   test::Random random(seed);
   const auto one_of = [&](int n) { return static_cast<int>(random.between(0, n)); };

@@ -8,6 +8,9 @@ namespace carom::properties {
 
 nlohmann::json random_mechanism(unsigned seed);
 
+/// The same with friction in all joints that take it.
+nlohmann::json random_rubbing_mechanism(unsigned seed);
+
 /// A chain of rigid bodies, beams, bars and solids of any stiffness on joints with springs, drivers and stops, over a
 /// floor, at steps that are often far too large, with any options of the decoupled method.
 nlohmann::json random_flexible_mechanism(unsigned seed);

@@ -45,6 +45,19 @@ struct Written {
   double tolerance = 1e-6;
 };
 
+/// Mechanisms with friction in their joints. Where a joint nearly jams, rounding decides how many iterations its limit
+/// takes, and whether a step is subdivided.
+template <class Test>
+void for_rubbing(Seeds seeds, const Test& test) {
+  for (unsigned seed = seeds.first; seed <= seeds.last; ++seed) {
+    const std::string name = "rubbing_mechanism_" + std::to_string(seed);
+    CAPTURE(name);
+    const ModelDocument document = parse_model(random_rubbing_mechanism(seed).dump(), name + ".json");
+    REQUIRE_MESSAGE(document.ok(), document.report());
+    test(Written{name, document.resolved(), name + ".json", true, 1e-5});
+  }
+}
+
 template <class Test>
 void for_all(const std::vector<ModelCase>& models, Seeds seeds, const Test& test) {
   for (const ModelCase& c : models) {
