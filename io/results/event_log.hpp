@@ -22,9 +22,9 @@
 // step meets the surface, and more columns, which are empty for contacts as the others are for switches:
 //   mode_before, mode, cosine                        of the angle between their tangents
 //   kinetic_energy_change                            in the velocity jump of the step
-// Joints with friction have the events stick and slip and their columns too; what belongs to gaps is zero, and their work is that
-// since the start of the run. Slip and impulse of rows of angles are those of angles and torques. A contact that
-// carries a force from the start counts as an impact of the first step, with hardly any gap velocity.
+// Joints with friction have the events stick and slip and their columns too; what belongs to gaps is zero, and their
+// work is that since the start of the run. Slip and impulse of rows of angles are those of angles and torques. A
+// contact that carries a force from the start counts as an impact of the first step, with hardly any gap velocity.
 #pragma once
 
 #include <filesystem>

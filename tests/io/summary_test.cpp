@@ -26,6 +26,15 @@ TEST_CASE("remarks: energy that grew without cause by more than a twentieth of t
   CHECK(remarks[0].find("the energy grew by up to 0.06 of the energies") == 0);
 }
 
+TEST_CASE("remarks: where drivers work, energy that grew by more than a quarter is told") {
+  const ModelRun run = ModelRun::of_file("four_bar");
+  RunStatistics statistics;
+  statistics.growth = 0.25;
+  CHECK(step_remarks(*run.model, run.integrator->info(), statistics).empty());
+  statistics.growth = 0.26;
+  CHECK(step_remarks(*run.model, run.integrator->info(), statistics).size() == 1);
+}
+
 TEST_CASE("remarks: forces below the roundoff of stiff members are told") {
   const ModelRun run = ModelRun::of_file("elastic_bar");
   const auto told = [&](double residual) {
