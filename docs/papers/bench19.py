@@ -8,14 +8,18 @@ About a minute on one core; the oscillator's errors take most of that.
 """
 
 import csv
+import functools
 import json
 import math
 import subprocess
 import sys
 from pathlib import Path
 
+import page
+
 HERE = Path(__file__).resolve().parent
-PAGE = HERE / "bench19.md"
+PAGE = page.Page(HERE / "bench19.md")
+table = PAGE.table
 MODELS = HERE.parents[1] / "data" / "models"
 GRAVITY = 9.81
 STEPS = [1e-1, 1e-2, 1e-3, 1e-4]
@@ -50,19 +54,6 @@ def method(name, step, duration, **keys):
     return {"type": name, "step": step, "duration": duration, **keys}
 
 
-def put(name, lines):
-    """Replaces a table of the page."""
-    text = PAGE.read_text()
-    begin = text.index(f"<!-- {name} -->") + len(f"<!-- {name} -->")
-    end = text.index("<!-- end -->", begin)
-    PAGE.write_text(text[:begin] + "\n" + "\n".join(lines) + "\n" + text[end:])
-    print(f"\n{name}\n" + "\n".join(lines))
-
-
-def table(name, head, rows):
-    put(name, [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)])
-
-
 def norm(times, values, reference, coarse):
     """Equation (35) of the paper: over the times of the largest step."""
     error = size = 0.0
@@ -80,32 +71,11 @@ def orders(errors):
     return ", ".join(f"{math.log10(a / b):.2f}" if a > 1e-13 and b > 1e-13 else "-" for a, b in zip(errors, errors[1:]))
 
 
-def plot(target, panels, width=760, height=300):
-    """Curves {label: [(x, y)]} per panel, below each other."""
-    parts = []
-    for k, (title, curves) in enumerate(panels):
-        left, top, w, h = 60, 30 + k * (height + 20), width - 90, height - 60
-        xs = [x for curve in curves.values() for x, _ in curve]
-        ys = [y for curve in curves.values() for _, y in curve]
-        x0, x1, y0, y1 = min(xs), max(xs), min(ys), max(ys)
-        y0, y1 = y0 - 0.04 * (y1 - y0), y1 + 0.04 * (y1 - y0)
-        parts.append(f"<text x='{left}' y='{top - 10}' font-weight='bold'>{title}</text>"
-                     f"<rect x='{left}' y='{top}' width='{w}' height='{h}' fill='none' stroke='#888'/>")
-        for i in range(5):
-            x, y = x0 + i / 4 * (x1 - x0), y0 + i / 4 * (y1 - y0)
-            px, py = left + i / 4 * w, top + h - i / 4 * h
-            parts.append(f"<text x='{px:.0f}' y='{top + h + 16}' text-anchor='middle'>{x:.3g}</text>"
-                         f"<text x='{left - 6}' y='{py + 4:.0f}' text-anchor='end'>{y:.3g}</text>")
-        for i, (label, curve) in enumerate(curves.items()):
-            stride = max(1, len(curve) // 1500)
-            points = " ".join(f"{left + (x - x0) / (x1 - x0) * w:.1f},{top + (y1 - y) / (y1 - y0) * h:.1f}"
-                              for x, y in curve[::stride])
-            parts.append(f"<polyline points='{points}' fill='none' stroke='{COLORS[i]}' stroke-width='1.3'/>"
-                         f"<text x='{left + 150 * i + 10}' y='{top + h + 32}' fill='{COLORS[i]}'>{label}</text>")
-    total = len(panels) * (height + 20) + 10
-    target.write_text(f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {total}' width='{width}' height='{total}' "
-                      "font-family='DejaVu Sans, Helvetica, Arial, sans-serif' font-size='12' fill='#222'>\n"
-                      f"<rect width='{width}' height='{total}' fill='white'/>\n" + "\n".join(parts) + "\n</svg>\n")
+def kept(curve, *_):
+    return curve[::max(1, len(curve) // 1500)]
+
+
+plot = functools.partial(page.plot, colors=COLORS, label_width=150, height=300, kept=kept)
 
 
 # ---- the bouncing ball

@@ -8,14 +8,18 @@ About half a minute on one core.
 """
 
 import csv
+import functools
 import json
 import math
 import subprocess
 import sys
 from pathlib import Path
 
+import page
+
 HERE = Path(__file__).resolve().parent
-PAGE = HERE / "sw24.md"
+PAGE = page.Page(HERE / "sw24.md")
+table = PAGE.table
 MODELS = HERE.parents[1] / "data" / "models"
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#888888", "#e69f00"]
 GRADIENTS = [1, 0.9, 0.7, 0.5]
@@ -66,50 +70,18 @@ class Runner:
         return Run(self.program, self.directory / f"{model}_{self.count}", model, *args, **keys)
 
 
-def put(name, lines):
-    """Replaces a table of the page."""
-    text = PAGE.read_text()
-    begin = text.index(f"<!-- {name} -->") + len(f"<!-- {name} -->")
-    end = text.index("<!-- end -->", begin)
-    PAGE.write_text(text[:begin] + "\n" + "\n".join(lines) + "\n" + text[end:])
-    print(f"\n{name}\n" + "\n".join(lines))
-
-
-def table(name, head, rows):
-    put(name, [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def plot(target, panels, width=760, height=260):
-    """Curves {label: [(x, y)]} per panel, below each other."""
-    parts = []
-    for k, (title, curves) in enumerate(panels):
-        left, top, w, h = 60, 30 + k * (height + 20), width - 90, height - 60
-        xs = [x for curve in curves.values() for x, _ in curve]
-        ys = [y for curve in curves.values() for _, y in curve]
-        x0, x1, y0, y1 = min(xs), max(xs), min(ys), max(ys)
-        y0, y1 = y0 - 0.04 * (y1 - y0), y1 + 0.04 * (y1 - y0)
-        parts.append(f"<text x='{left}' y='{top - 10}' font-weight='bold'>{title}</text>"
-                     f"<rect x='{left}' y='{top}' width='{w}' height='{h}' fill='none' stroke='#888'/>")
-        for i in range(5):
-            x, y = x0 + i / 4 * (x1 - x0), y0 + i / 4 * (y1 - y0)
-            px, py = left + i / 4 * w, top + h - i / 4 * h
-            parts.append(f"<text x='{px:.0f}' y='{top + h + 16}' text-anchor='middle'>{x:.3g}</text>"
-                         f"<text x='{left - 6}' y='{py + 4:.0f}' text-anchor='end'>{y:.3g}</text>")
-        for i, (label, curve) in enumerate(curves.items()):
-            # the first and the last point of every stretch of a straight line
-            kept = [p for j, p in enumerate(curve) if j in (0, len(curve) - 1) or not straight(curve[j - 1:j + 2], x1 - x0, y1 - y0)]
-            points = " ".join(f"{left + (x - x0) / (x1 - x0) * w:.1f},{top + (y1 - y) / (y1 - y0) * h:.1f}" for x, y in kept)
-            parts.append(f"<polyline points='{points}' fill='none' stroke='{COLORS[i]}' stroke-width='1.3'/>"
-                         f"<text x='{left + 125 * i + 10}' y='{top + h + 32}' fill='{COLORS[i]}'>{label}</text>")
-    total = len(panels) * (height + 20) + 10
-    target.write_text(f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {total}' width='{width}' height='{total}' "
-                      "font-family='DejaVu Sans, Helvetica, Arial, sans-serif' font-size='12' fill='#222'>\n"
-                      f"<rect width='{width}' height='{total}' fill='white'/>\n" + "\n".join(parts) + "\n</svg>\n")
-
-
 def straight(points, width, height):
     (xa, ya), (xb, yb), (xc, yc) = points
     return xc > xa and abs(yb - ya - (yc - ya) * (xb - xa) / (xc - xa)) < 1e-4 * height and xc - xa < 0.01 * width
+
+
+def kept(curve, width, height):
+    """The first and the last point of every stretch of a straight line."""
+    return [p for j, p in enumerate(curve)
+            if j in (0, len(curve) - 1) or not straight(curve[j - 1:j + 2], width, height)]
+
+
+plot = functools.partial(page.plot, colors=COLORS, label_width=125, height=260, kept=kept)
 
 
 def ratio(E, c):
