@@ -95,7 +95,7 @@ class Converge final : public StudyCommand {
     const bool numbers = vary_.empty() || std::all_of(out.words.begin(), out.words.end(),
                                                       [](const std::string& w) { return number_of(w).has_value(); });
     if (!numbers) {
-      check_words(out.words, list);
+      out.words = varied_words(list);
       return out;
     }
     out.values = positive_numbers(out.words, option, 2);
@@ -114,17 +114,6 @@ class Converge final : public StudyCommand {
                         "after {}",
                         option, out.words[i], out.words[i - 1]));
     return out;
-  }
-
-  static void check_words(const std::vector<std::string>& words, const std::string& list) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (words[i].empty()) throw StudyError("--vary: expected a value between the commas, got " + in_quotes(list));
-      if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
-          words.begin() + static_cast<std::ptrdiff_t>(i))
-        throw StudyError(fmt::format("--vary: expected different values, got {} twice", words[i]));
-    }
-    if (words.size() < 2)
-      throw StudyError("--vary: expected two values or more, separated by commas, got " + in_quotes(list));
   }
 
   std::vector<ExpectedOrder> expected_orders(const Varied& varied, const std::vector<StudyQuantity>& quantities) const {

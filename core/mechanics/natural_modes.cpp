@@ -48,17 +48,7 @@ class SmallMotions {
   // The other part goes to skew_.
   Matrix symmetric_part(double c_M, double c_K, const Vector& lambda) {
     const SparsePattern& pattern = system_.saddle_pattern();
-    Vector values(at(pattern.nonzeros()));
-    const Vector rest(at(n_), 0.0);
-    Linearisation request;
-    request.c_M = c_M;
-    request.c_K = c_K;
-    request.c_s = c_K;
-    request.q_M = request.q = q_.data();
-    request.v = rest.data();
-    request.t = t_;
-    request.s = lambda.data();
-    system_.assemble(request, values);
+    const Vector values = small_motion_matrix(system_, q_, t_, c_M, c_K, lambda);
     Matrix A = Matrix::Zero(n_, n_);
     for (int i = 0; i < n_; ++i)
       for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
@@ -205,6 +195,21 @@ class SmallMotions {
 };
 
 }  // namespace
+
+Vector small_motion_matrix(const System& system, In q, double t, double c_M, double c_K, In lambda) {
+  Vector values(at(system.saddle_pattern().nonzeros()));
+  const Vector rest(at(system.size()), 0.0);
+  Linearisation request;
+  request.c_M = c_M;
+  request.c_K = c_K;
+  request.c_s = c_K;
+  request.q_M = request.q = q.data();
+  request.v = rest.data();
+  request.t = t;
+  request.s = lambda.data();
+  system.assemble(request, values);
+  return values;
+}
 
 NaturalModes natural_modes(const System& system, In q, double t, int count) {
   if (system.size() > NaturalModes::most_sparse_equations) {

@@ -40,6 +40,9 @@ struct NaturalModes {
   std::vector<Mode> modes;  ///< the lowest that are not free, ascending
 };
 
+/// c_M M + c_K D(-f - G^T lambda) at rest, in the places of System::saddle_pattern(); lambda: rows() entries.
+Vector small_motion_matrix(const System& system, In q, double t, double c_M, double c_K, In lambda);
+
 /// At most `count` modes. q: a configuration that fulfils the bilateral rows. Allocates memory.
 NaturalModes natural_modes(const System& system, In q, double t, int count);
 

@@ -153,17 +153,7 @@ class SparseMotions {
   // The other part goes to skew_.
   Sparse symmetric_part(double c_M, double c_K, const Vector& lambda) {
     const SparsePattern& pattern = system_.saddle_pattern();
-    Vector values(at(pattern.nonzeros()));
-    const Vector rest(at(n_), 0.0);
-    Linearisation request;
-    request.c_M = c_M;
-    request.c_K = c_K;
-    request.c_s = c_K;
-    request.q_M = request.q = q_.data();
-    request.v = rest.data();
-    request.t = t_;
-    request.s = lambda.data();
-    system_.assemble(request, values);
+    const Vector values = small_motion_matrix(system_, q_, t_, c_M, c_K, lambda);
     std::vector<Eigen::Triplet<double>> entries;
     for (int i = 0; i < n_; ++i)
       for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)

@@ -55,15 +55,4 @@ class CoupledFriction final : public CondensedLaw {
   Vector W_, q_, s_, start_, before_, block_W_, block_q_, block_s_;
 };
 
-/// Coupled problems (MonolithicNewton) whose parts have friction.
-class FrictionHolder {
- public:
-  FrictionHolder() = default;
-  virtual ~FrictionHolder() = default;
-  FrictionHolder(const FrictionHolder&) = delete;
-  FrictionHolder& operator=(const FrictionHolder&) = delete;
-  /// Null without friction.
-  virtual CoupledFriction* friction_law() = 0;
-};
-
 }  // namespace carom

@@ -51,7 +51,7 @@ struct ContactRoles {
   const std::vector<std::uint8_t>* fixed = nullptr;       ///< are equations at all levels; other candidates only in A
 };
 
-class CoupledMotion final : public CoupledProblem, public FrictionHolder {
+class CoupledMotion final : public CoupledProblem {
  public:
   CoupledMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
                 const CoupledSetup& setup);

@@ -47,8 +47,7 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
   const PartTimer timer(report, parts_[0]->sub(report));
   const std::size_t n = at(system_->size()), n_b = at(system_->bilateral());
   linearise(problem, scales);
-  auto* const holder = dynamic_cast<FrictionHolder*>(&problem);
-  CoupledFriction* const law = holder != nullptr ? holder->friction_law() : nullptr;
+  CoupledFriction* const law = problem.friction_law();
   bool found = saddle_.factorise(given_);
   if (found) {
     gather_active();

@@ -17,6 +17,8 @@
 
 namespace carom {
 
+class CoupledFriction;
+
 class CoupledProblem {
  public:
   CoupledProblem() = default;
@@ -30,6 +32,8 @@ class CoupledProblem {
   /// rows_through_T say those of the rows). `s`: the multipliers of part i for D(F^T s). Time, row scale and start of
   /// the step are set already. False: zero.
   virtual bool couple(int i, int j, In s, Linearisation& request) = 0;
+  /// The law of all parts together; null without friction.
+  virtual CoupledFriction* friction_law() { return nullptr; }
   /// Called when all parts have moved. False if forces are not finite there.
   virtual bool update() = 0;
 };

@@ -146,15 +146,7 @@ std::vector<MethodChoice> varied(const std::vector<MethodChoice>& methods, const
         "/materials/0/young=1e6,1e7, got " +
         in_quotes(text));
   const std::string key = text.substr(0, equals), list = text.substr(equals + 1);
-  const std::vector<std::string> words = split_words(list, ',');
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i].empty()) throw StudyError("--vary: expected a value between the commas, got " + in_quotes(list));
-    if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
-        words.begin() + static_cast<std::ptrdiff_t>(i))
-      throw StudyError(fmt::format("--vary: expected different values, got {} twice", words[i]));
-  }
-  if (words.size() < 2)
-    throw StudyError("--vary: expected two values or more, separated by commas, got " + in_quotes(list));
+  const std::vector<std::string> words = varied_words(list);
   const std::string_view within = std::string_view(key).substr(key.starts_with(own_section) ? own_section.size() : 0);
   std::vector<MethodChoice> out;
   std::vector<std::string> names;

@@ -32,6 +32,18 @@ std::vector<std::string> split_words(const std::string& text, char separator) {
   return parts;
 }
 
+std::vector<std::string> varied_words(const std::string& list) {
+  std::vector<std::string> words = split_words(list, ',');
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (word->empty()) throw StudyError("--vary: expected a value between the commas, got " + in_quotes(list));
+    if (std::find(words.begin(), word, *word) != word)
+      throw StudyError(fmt::format("--vary: expected different values, got {} twice", *word));
+  }
+  if (words.size() < 2)
+    throw StudyError("--vary: expected two values or more, separated by commas, got " + in_quotes(list));
+  return words;
+}
+
 std::optional<double> number_of(const std::string& word) {
   double x = 0;
   const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), x);

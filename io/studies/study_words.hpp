@@ -18,6 +18,8 @@ struct StudyError : std::runtime_error {
 
 /// The parts between the separators, as they are; separators inside of brackets, braces and double quotes do not count.
 std::vector<std::string> split_words(const std::string& text, char separator);
+/// The values of "--vary KEY=value,value": two or more, different from each other, none empty. Throws StudyError.
+std::vector<std::string> varied_words(const std::string& list);
 /// A finite number, if the whole word is one.
 std::optional<double> number_of(const std::string& word);
 /// A number in the given format of fmt, "-" without.

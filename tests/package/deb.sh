@@ -25,8 +25,8 @@ for library in libc6 libopenblas libumfpack libcholmod libklu liblz4 libfmt; do
 done
 [[ $(dpkg-deb -f "$package" Package) == carom ]] || fail "the package has another name"
 
-dpkg-deb -x "$package" "$work/root"
-usr=$work/root/usr
+dpkg-deb -x "$package" "$work/unpacked"
+usr=$work/unpacked/usr
 for file in bin/carom share/man/man1/carom.1 share/carom/schema/carom.schema.json share/carom/models/brick.json \
   share/bash-completion/completions/carom share/doc/carom/LICENSE lib/python3/dist-packages/carom/__init__.py; do
   [[ -s $usr/$file || -s $usr/$file.gz ]] || fail "$file is missing"
