@@ -271,6 +271,12 @@ class Builder {
       if (const double E = integrator["intermediate_gradient"].get<double>(); E < 0.5)
         model_->warnings.push_back(
             fmt::format("intermediate_gradient is {:.6g}: below 1/2 a switch may create kinetic energy", E));
+      // [SW24], 5.1.4
+      if (integrator.contains("fully_implicit") && integrator["intermediate_gradient"] != 1 &&
+          !integrator["fully_implicit"].get<bool>())
+        model_->warnings.emplace_back(
+            "the formulation index_2 has wrong energies behind a switch unless intermediate_gradient is 1 or "
+            "fully_implicit is true");
       return;
     }
     std::vector<std::string> others;
