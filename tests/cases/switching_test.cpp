@@ -291,6 +291,18 @@ TEST_CASE("track: index 2 has the velocity of the impact at once, index 3 in the
   CHECK(first.state().q[0] == doctest::Approx(3).epsilon(1e-9));
 }
 
+TEST_CASE("track: the plain index 2 says that its energies are wrong unless E is 1") {
+  const auto remarks = [](const std::string& keys) {
+    const std::string rest = R"(, "formulation": "index_2", "step": 1e-3, "duration": 1, "type": "generalized_alpha")";
+    return Case("track", {method(keys + rest)}).model().warnings;
+  };
+  CHECK(remarks(R"("intermediate_gradient": 1)").empty());
+  CHECK(remarks(R"("intermediate_gradient": 0.9, "fully_implicit": true)").empty());
+  const auto said = remarks(R"("intermediate_gradient": 0.9)");
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].find("index_2 has wrong energies behind a switch") != std::string::npos);
+}
+
 TEST_CASE("track: the fully implicit index 2 has the energy of every intermediate gradient, to first order") {
   for (const double E : {1.0, 0.9, 0.7, 0.5}) {
     CAPTURE(E);
