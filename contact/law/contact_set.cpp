@@ -5,9 +5,9 @@
 namespace carom {
 
 namespace {
-constexpr int free_repeats = 2;          // sets met again before the careful rule
-constexpr double careful_factor = 1e-6;  // of the penalty then
-constexpr std::ptrdiff_t many_rows = 64;
+constexpr int free_repeats = 2;           // sets met again before the careful rule
+constexpr double careful_factor = 1e-6;   // of the penalty then
+constexpr std::ptrdiff_t many_rows = 64;  // that an update makes active at once at first
 }  // namespace
 
 void ContactSet::resize(int first, int count) {

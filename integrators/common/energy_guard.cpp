@@ -87,12 +87,12 @@ void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before, do
 }
 
 // The first step lifts bodies out of obstacles that they penetrate at the start, and closes joints.
-bool EnergyGuard::misfits(const State& start) {
-  gaps_.assign(at(system_->rows()), 0.0);
-  system_->gaps(start.q, start.t, bilateral_rows | unilateral_rows, gaps_);
-  const Vector weights = row_weights(*system_, scales_.length);
+bool EnergyGuard::misfits(const State& start) const {
+  Vector gaps(at(system_->rows()), 0.0);
+  system_->gaps(start.q, start.t, bilateral_rows | unilateral_rows, gaps);
+  const Vector weights = row_weights(*system_, scales_.length);  // over these, rows are lengths
   for (int row = 0; row < system_->rows(); ++row) {
-    const double gap = gaps_[at(row)] / weights[at(row)];
+    const double gap = gaps[at(row)] / weights[at(row)];
     if (row < system_->bilateral() ? std::abs(gap) > fits * scales_.length : gap < -fits * scales_.length) return true;
   }
   return false;

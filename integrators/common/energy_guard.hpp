@@ -67,14 +67,13 @@ class EnergyGuard {
   void restore(const NamedArrays& record);
 
  private:
-  bool misfits(const State& start);
+  bool misfits(const State& start) const;
 
   const System* system_;
   Scales scales_;
   bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
   EnergyMeter meter_;
   Vector q_, v_;  // of now_
-  Vector gaps_;   // of the start
   double t_ = 0;
   EnergyPoint now_, motion_;
   double potential_0_ = 0;                             // the potential energy at the start of the run
