@@ -62,7 +62,7 @@ class SaddlePoint {
                bool scaled = false, bool careful = false);
   /// Several parts, which all have the unknowns and bilateral rows of the system, as one saddle point: first the
   /// unknowns of all parts, then their rows. Solved directly.
-  void analyse_coupled(const System& system, int parts, double length = 1, bool scaled = false);
+  void analyse_coupled(const System& system, int parts, double length);
 
   /// Assembles and factorises; false if the matrix is singular beyond repair.
   bool factorise(const Linearisation& request);

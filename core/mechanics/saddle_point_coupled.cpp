@@ -7,7 +7,7 @@
 
 namespace carom {
 
-void SaddlePoint::analyse_coupled(const System& system, int parts, double length, bool scaled) {
+void SaddlePoint::analyse_coupled(const System& system, int parts, double length) {
   system_ = &system;
   const SparsePattern& block = system.saddle_pattern();
   const int n = system.size(), rows = system.bilateral(), all = parts * (n + rows);
@@ -35,7 +35,7 @@ void SaddlePoint::analyse_coupled(const System& system, int parts, double length
   pattern_ = coupled_.get();
   properties_ = {};
   resize(parts);
-  if (scaled && n_b_ > 0) set_units(length);
+  if (n_b_ > 0) set_units(length);
   symmetrised_ = false;
   cg_ = std::make_unique<ProjectedCg>();
   scratch_ = nullptr;

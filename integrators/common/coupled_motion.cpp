@@ -150,7 +150,7 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
       motion_(std::make_unique<Smooth>(*this)),
       correction_(std::make_unique<Position>(*this)),
       jump_(std::make_unique<Velocity>(*this)) {
-  if (setup.monolithic) monolithic_.emplace(system, solvers_);
+  if (setup.monolithic) monolithic_.emplace(system, solvers_, scales.length);
   if (setup.monolithic && system.row_kinds().has(RowKind::tangential))
     friction_ = std::make_unique<CoupledFriction>(system);
   for (Vector* x : {&a_star_, &a_n_, &vd_, &v_smooth_, &d_, &U_, &W_, &v_, &f_, &Mx_, &reaction_})

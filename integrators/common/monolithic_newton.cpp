@@ -19,10 +19,10 @@ void append(const SparseRow& row, int shift, SparseRow& to) {
 
 }  // namespace
 
-MonolithicNewton::MonolithicNewton(const System& system, std::span<MixedNewton* const> parts)
+MonolithicNewton::MonolithicNewton(const System& system, std::span<MixedNewton* const> parts, double length)
     : system_(&system), parts_(parts.begin(), parts.end()) {
   const std::size_t k = parts_.size(), n = at(system.size()), n_b = at(system.bilateral());
-  saddle_.analyse_coupled(system, static_cast<int>(k));
+  saddle_.analyse_coupled(system, static_cast<int>(k), length);
   blocks_.resize(k * k);
   given_.resize(k * k);
   for (Vector* x : {&r_, &dx_}) x->assign(k * n, 0.0);

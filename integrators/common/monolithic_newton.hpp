@@ -40,8 +40,8 @@ class CoupledProblem {
 
 class MonolithicNewton {
  public:
-  /// `parts`: one solver for every problem, in their order, which outlive this; at least one.
-  MonolithicNewton(const System& system, std::span<MixedNewton* const> parts);
+  /// `parts`: one solver for every problem, in their order, which outlive this; at least one. `length`: of the model.
+  MonolithicNewton(const System& system, std::span<MixedNewton* const> parts, double length);
 
   /// Iterates to the end; false if that fails, and the report says why. Every part has begun (MixedNewton::begin).
   bool solve(CoupledProblem& problem, std::span<const ProblemScales> scales, StepReport& report);

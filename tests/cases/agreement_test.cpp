@@ -182,8 +182,17 @@ TEST_CASE("methods: on all models with isolated impacts all converge to one moti
        .order = 1,
        .fine = 4,
        .without = "nsga_monolithic"},
+      // Until the head has left the anvil for the first time. The next impacts grow small differences a hundredfold, so
+      // that the order shows from steps of 6e-5 on. The monolithic method takes ten times as long as the others.
+      {.model = "mixed",
+       .duration = 0.25,
+       .steps = 1000,
+       .levels = 4,
+       .error = 1e-3,
+       .order = 1,
+       .fine = 4,
+       .without = "nsga_monolithic"},
       // not here: pendulum_beam and slider_crank, whose contacts open and close with the frequencies of steel elements
-      {.model = "mixed", .duration = 0.5, .steps = 500, .levels = 3, .error = 1e-2, .order = 1, .fine = 4},
   });
   // the phase of the tied brick turns by 34 rad until the impact, which Moreau-Jean's method needs small steps for
   check({"brick_tied", {}, 0.4, 8000, 3, 5e-2}, {{"moreau_jean", type("moreau_jean"), 1}}, type("event_driven"), false);
