@@ -19,8 +19,20 @@
 #include <string>
 
 #include "core/mechanics/constraint_block.hpp"
+#include "core/mechanics/intermediate_gradient.hpp"
 
 namespace carom {
+
+class SwitchingBlock;
+
+/// The metric of the whole system at the configuration of a switch: its masses and all constraints but those of the
+/// block that switches.
+class SwitchMetric {
+ public:
+  virtual ~SwitchMetric() = default;
+  /// `G`: rows with local_size entries of the block's item. False if masses and constraints are singular.
+  virtual bool measure(const SwitchingBlock& block, const Eigen::MatrixXd& G, RowsInMetric& rows) = 0;
+};
 
 class SwitchingBlock : public ConstraintBlock {
  public:
@@ -30,17 +42,18 @@ class SwitchingBlock : public ConstraintBlock {
   virtual std::string mode_name(int mode) const = 0;
   /// The mode whose rows the block has at present.
   virtual int mode() const = 0;
-  /// The rows of a mode; they act along their gradients.
+  /// The rows of a mode; they act along their gradients. -1: none, all rows are vacant.
   virtual void set_mode(int mode) = 0;
   /// The present mode has no constraint in this row.
   virtual bool vacant_row(int row) const = 0;
   /// What the rows of the present mode measure (row_weights, saddle_point.hpp): the largest component of each gradient,
-  /// rows() entries, positive. Rows of one mode may be of another unit or factor than those of the next.
-  virtual void measure(const ConstraintInput& in, double* weights) const = 0;
+  /// those of rotations over `length`; rows() entries, positive. Rows of one mode may be of another unit or factor than
+  /// those of the next.
+  virtual void measure(const ConstraintInput& in, double length, double* weights) const = 0;
   /// z of a mode, positive where the mode holds.
   virtual double condition(int mode, const ConstraintInput& in) const = 0;
 
-  /// Where the motion from `start` to `end`, both without v, leaves a mode.
+  /// Where the motion from `start` to `end` leaves a mode.
   struct Crossing {
     bool left = false;    ///< the mode does not hold at the end
     bool inside = false;  ///< the mode does not hold at a place between, but at the end: several switches
@@ -59,9 +72,11 @@ class SwitchingBlock : public ConstraintBlock {
   /// kept its direction and speed: a start off its mode, modes that overlap, leave a hole or disagree; empty: none.
   virtual std::string find_fault(const ConstraintInput& start, double duration, double length) const = 0;
 
-  /// The rows of `to`, with reactions along G_E from the gradients at `in`, for a motion with the velocity in.v. False
-  /// if no sign leads through the surface.
-  virtual bool set_switch(int from, int to, const ConstraintInput& in, double E) = 0;
+  /// The metric of a switch is that of the whole system: bodies of other blocks move, too.
+  virtual bool needs_metric() const { return false; }
+  /// The rows of `to`, with reactions along G_E from the gradients at `in`, for a motion with the velocity in.v.
+  /// `metric` may be null unless needs_metric(). False if no sign leads through the surface, or the metric is singular.
+  virtual bool set_switch(int from, int to, const ConstraintInput& in, double E, SwitchMetric* metric) = 0;
   /// During a switch, while `on`: reactions are those of the rows of the old mode along their gradients.
   virtual void show_old_reactions(bool on) = 0;
   /// During a switch: the rate at which the motion in.v leaves the old mode, -dz_from/dt.

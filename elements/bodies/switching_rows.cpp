@@ -1,9 +1,7 @@
 #include "elements/bodies/switching_rows.hpp"
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <Eigen/QR>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,10 +13,7 @@ namespace carom {
 
 namespace {
 
-constexpr double rank_tolerance = 1e-12;  // of the eigenvalues of G C G^T with rows of unit length
-constexpr double smooth_joint = 1e-3;     // sine of an angle of modes that join smoothly: no branch
-constexpr double held = 1e-6;             // of grad z outside the rows that hold the surface
-constexpr int places_between = 4;         // of a step, where a mode might be left and entered again
+constexpr int places_between = 4;  // of a step, where a mode might be left and entered again
 
 Topology topology_of(const std::vector<int>& nodes) { return {1, std::vector<Slot>(nodes.size(), Slot{0, 1}), nodes}; }
 
@@ -35,27 +30,6 @@ ConstraintTraits traits_of(const std::vector<SwitchingMode>& modes, std::size_t 
     for (const NamedFormula& g : mode.constraints) t.moving = t.moving || g.formula.depends_on(n);
   return t;
 }
-
-// B with B^T D B = 1 and B^+ with B^+ B = 1; rows that depend on others drop out. size: of the rows, without the
-// persistent constraints, which redundant rows are compared with.
-struct Basis {
-  Eigen::MatrixXd B, inverse;
-  Basis(const Eigen::MatrixXd& D, const Eigen::VectorXd& size) {
-    if (D.size() == 0) return;
-    const Eigen::VectorXd e = size.unaryExpr([](double x) { return x > 0 ? x : 1.0; });
-    const Eigen::VectorXd unit = e.cwiseInverse();
-    const Eigen::MatrixXd scaled = unit.asDiagonal() * (0.5 * (D + D.transpose())) * unit.asDiagonal();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(scaled);
-    const Eigen::VectorXd& values = eigen.eigenvalues();
-    Eigen::Index first = 0;  // ascending
-    while (first < values.size() && !(values[first] > rank_tolerance)) ++first;
-    const Eigen::Index rank = values.size() - first;
-    const Eigen::MatrixXd V = eigen.eigenvectors().rightCols(rank);
-    const Eigen::VectorXd root = values.tail(rank).cwiseSqrt();
-    B = unit.asDiagonal() * V * root.cwiseInverse().asDiagonal();
-    inverse = root.asDiagonal() * V.transpose() * e.asDiagonal();
-  }
-};
 
 }  // namespace
 
@@ -79,7 +53,7 @@ void SwitchingRowBlock::gather(const ConstraintInput& in, Point& x) const {
   x[n_] = in.t;
 }
 
-void SwitchingRowBlock::measure(const ConstraintInput& in, double* weights) const {
+void SwitchingRowBlock::measure(const ConstraintInput& in, double, double* weights) const {
   Point x, g;
   gather(in, x);
   std::fill_n(weights, rows(), 1.0);
@@ -292,22 +266,58 @@ double SwitchingRowBlock::crossing_rate(int from, const ConstraintInput& in) con
   return -(Z.dot(Eigen::Map<const Eigen::RowVectorXd>(in.v, static_cast<Eigen::Index>(n_))) + rate);
 }
 
-bool SwitchingRowBlock::set_switch(int from, int to, const ConstraintInput& in, double E) {
+bool SwitchingRowBlock::set_switch(int from, int to, const ConstraintInput& in, double E, SwitchMetric* metric) {
   Point x;
   gather(in, x);
+  const auto n = static_cast<Eigen::Index>(n_);
+  SwitchedRows rows;
+  Column rates;  // g_t of the new rows
+  double surface_rate = 0;
+  const Matrix G_old = gradients(from, x), G_new = gradients(to, x, &rates), Z = surface(from, x, &surface_rate);
+  const Eigen::Map<const Column> v(in.v, n);
+  rows.new_rates = G_new * v + rates;
+  rows.surface_rate = (Z * v)[0] + surface_rate;
+  rows.E = E;
+  rows.may_hold_surface = modes_[at(from)].next == to;
+  if (metric == nullptr ? !measure_alone(x, G_old, G_new, Z, rows)
+                        : !metric->measure(*this, G_old, rows.old_rows) ||
+                              !metric->measure(*this, G_new, rows.new_rows) || !metric->measure(*this, Z, rows.surface))
+    return false;
+  const auto found = intermediate_gradient(rows);
+  if (!found) return false;
+  mode_ = to;
+  old_ = from;
+  holds_surface_ = found->holds_surface;
+  cosine_ = found->cosine;
+  const std::size_t m = at(this->rows());
+  A_old_.assign(m * m, 0.0);
+  A_new_.assign(m * m, 0.0);
+  const auto store = [m](const Matrix& A, std::vector<double>& to_rows) {
+    for (Eigen::Index i = 0; i < A.rows(); ++i)
+      for (Eigen::Index j = 0; j < A.cols(); ++j)
+        to_rows[static_cast<std::size_t>(i) * m + static_cast<std::size_t>(j)] = A(i, j);
+  };
+  store(found->A_old, A_old_);
+  store(found->A_new, A_new_);
+  return true;
+}
+
+// In the metric of the body and its own constraints alone: rows in coordinates in which M = 1; the part along the
+// persistent ones is taken away twice.
+bool SwitchingRowBlock::measure_alone(const Point& x, const Matrix& G_old, const Matrix& G_new, const Matrix& Z,
+                                      SwitchedRows& rows) const {
   const auto n = static_cast<Eigen::Index>(n_);
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> M(n, n);
   masses_.mass_matrix(x.data(), M.data());
   const Eigen::LLT<Matrix> factor(M);
   if (factor.info() != Eigen::Success) return false;
-  Column rates;  // g_t of the new rows
-  double surface_rate = 0;
-  const Matrix G_old = gradients(from, x), G_new = gradients(to, x, &rates), G_b = persistent_gradients(x);
-
-  // rows in coordinates in which M = 1; the part along the persistent ones is taken away twice
   const auto whiten = [&](const Matrix& G) -> Matrix { return factor.matrixL().solve(G.transpose()); };
-  const Matrix w_old = whiten(G_old), w_new = whiten(G_new), w_z = whiten(surface(from, x, &surface_rate));
-  Matrix p_old = w_old, p_new = w_new, p_z = w_z;
+  Matrix p_old = whiten(G_old), p_new = whiten(G_new), p_z = whiten(Z);
+  const auto lengths = [](const Matrix& w) -> Column { return w.colwise().norm().transpose(); };
+  rows.old_rows.length = lengths(p_old);
+  rows.new_rows.length = lengths(p_new);
+  rows.surface.length = lengths(p_z);
+  const Matrix G_b = persistent_gradients(x);
   if (G_b.rows() > 0) {
     Matrix b = whiten(G_b);
     for (Eigen::Index k = 0; k < b.cols(); ++k)
@@ -318,70 +328,9 @@ bool SwitchingRowBlock::set_switch(int from, int to, const ConstraintInput& in, 
     for (int twice = 0; twice < 2; ++twice)
       for (Matrix* p : {&p_old, &p_new, &p_z}) *p -= Q * (Q.transpose() * *p);
   }
-  const auto lengths = [](const Matrix& w) -> Column { return w.colwise().norm().transpose(); };
-  const Basis b_old(p_old.transpose() * p_old, lengths(w_old)), b_new(p_new.transpose() * p_new, lengths(w_new));
-  const Matrix u_old = p_old * b_old.B, u_new = p_new * b_new.B;
-  const Eigen::Index pairs = std::min(u_old.cols(), u_new.cols());
-  Matrix Y = Matrix::Identity(u_old.cols(), u_old.cols()), Z = Matrix::Identity(u_new.cols(), u_new.cols());
-  Column c(pairs);
-  if (pairs > 0) {
-    const Eigen::JacobiSVD<Matrix> svd(u_old.transpose() * u_new, Eigen::ComputeFullU | Eigen::ComputeFullV);
-    Y = svd.matrixU();
-    Z = svd.matrixV();
-    c = svd.singularValues();
-  }
-  double sine = 0;  // of the largest angle, the last pair
-  if (pairs > 0) sine = (u_new * Z.col(pairs - 1) - c[pairs - 1] * (u_old * Y.col(pairs - 1))).norm();
-  // not where z is that of persistent rows alone, such as a driver's
-  const bool on_surface =
-      p_z.norm() > held * w_z.norm() && (p_z - u_new * (u_new.transpose() * p_z)).norm() <= held * p_z.norm();
-  // a mode that is entered because its z is positive cannot hold the motion where z is zero
-  holds_surface_ = on_surface && modes_[at(from)].next == to;
-  if (on_surface && !holds_surface_) return false;
-
-  const auto interpolate = [&](double share, double sign, Matrix& A_old, Matrix& A_new) {
-    Column s = Column::Ones(pairs), e = Column::Ones(u_new.cols());
-    if (pairs > 0) s[pairs - 1] = sign;
-    e.head(pairs).setConstant(share);
-    A_new = b_new.B * Z * e.asDiagonal() * Z.transpose() * b_new.inverse;
-    A_old = (1 - share) * b_old.B * Y.leftCols(pairs) * s.asDiagonal() * Z.leftCols(pairs).transpose() * b_new.inverse;
-  };
-  Matrix A_old, A_new;
-  // the jump of E = 1/2 crosses the surface, as the motion before
-  const auto crosses = [&](double sign) {
-    interpolate(0.5, sign, A_old, A_new);
-    const Matrix F = p_old * A_old + p_new * A_new;
-    const Column v = M.template selfadjointView<Eigen::Lower>() * Eigen::Map<const Column>(in.v, n);
-    const Column w = factor.matrixL().solve(v);  // L^T v
-    const Column z = w_z.col(0);
-    const Matrix D = b_new.B.transpose() * (p_new.transpose() * F) * b_new.B;
-    const Eigen::JacobiSVD<Matrix> d(D, Eigen::ComputeFullU | Eigen::ComputeFullV);
-    if (d.singularValues().size() > 0 && d.singularValues().minCoeff() < 1e-8) return false;
-    const Column rhs = -(b_new.B.transpose() * (w_new.transpose() * w + rates));
-    const Column jump = F * (b_new.B * d.solve(rhs));
-    return (z.dot(w) + surface_rate) * (z.dot(w + jump) + surface_rate) > 0;
-  };
-  // E = 1 needs no sign, but its cosine has one
-  double sign = 1;
-  if (pairs > 0 && !holds_surface_ && !crosses(1)) {
-    const bool turns = sine > smooth_joint && crosses(-1);
-    if (E < 1 && !turns) return false;
-    if (turns) sign = -1;
-  }
-  interpolate(E, sign, A_old, A_new);
-  mode_ = to;
-  old_ = from;
-  cosine_ = pairs > 0 ? sign * std::min(1.0, c[pairs - 1]) : 1.0;
-  const std::size_t m = at(rows());
-  A_old_.assign(m * m, 0.0);
-  A_new_.assign(m * m, 0.0);
-  const auto store = [m](const Matrix& A, std::vector<double>& to_rows) {
-    for (Eigen::Index i = 0; i < A.rows(); ++i)
-      for (Eigen::Index j = 0; j < A.cols(); ++j)
-        to_rows[static_cast<std::size_t>(i) * m + static_cast<std::size_t>(j)] = A(i, j);
-  };
-  store(A_old, A_old_);
-  store(A_new, A_new_);
+  rows.old_rows.x = rows.old_rows.y = p_old;
+  rows.new_rows.x = rows.new_rows.y = p_new;
+  rows.surface.x = rows.surface.y = p_z;
   return true;
 }
 

@@ -1,21 +1,8 @@
 // Switching constraints of a body with coordinates: modes i with z_i(q, t) > 0 and m_i constraints g_i(q, t) = 0.
 //
-// The intermediate gradient of a switch (E in [0, 1]) interpolates between the rows of both modes in the metric of the
-// body, with its other constraints G_b inside of the metric:
-//
-//   C = M^-1 - M^-1 G_b^T (G_b M^-1 G_b^T)^+ G_b M^-1                    compliance
-//   B_-^T (G_- C G_-^T) B_- = 1,  B_+^T (G_+ C G_+^T) B_+ = 1             B^+ B = 1, redundant rows drop out
-//   Y diag(c_k) Z^T = svd(B_-^T G_- C G_+^T B_+)                          cosines of the principal angles
-//   A_+ = E B_+ Z Z^T B_+^+,   A_- = (1 - E) B_- Y diag(s_k) Z^T B_+^+
-//   G_E^T = G_-^T A_- + G_+^T A_+
-//
-// where E is 1 for what new constraints have more than the old ones (an impact without restitution), and old ones
-// beyond the new ones drop out without a jump. s_k = 1, but for the largest angle s = -1 where otherwise the motion
-// would not cross the surface at E = 1/2. For m = 1 and without G_b this is the intermediate gradient of [SW24],
-// equation 45, times a = sqrt(G M^-1 G^T). E = 1: G_E = G_+ (Newton's impact with restitution zero); E = 1/2 conserves
-// the kinetic energy if the new mode has no more constraints than the old one. The result does not depend on scaling,
-// sign, order or combination of the rows. A_- and A_+ are those of the place where the switch was set: they are
-// constants of the sub-problem.
+// The intermediate gradient of a switch (core/mechanics/intermediate_gradient.hpp) is that of the body alone, whose
+// other constraints are part of the metric, or of the whole system where contacts are closed. A_- and A_+ are those of
+// the place where the switch was set: they are constants of the sub-problem.
 //
 // A mode that another one names as `next` is entered from there alone, wherever its own z is positive (a latch, whose
 // z = 0 is itself a new constraint and cannot say when it opens again).
@@ -52,13 +39,13 @@ class SwitchingRowBlock final : public SwitchingBlock {
   int mode() const override { return mode_; }
   void set_mode(int mode) override;
   bool vacant_row(int row) const override { return row >= count(mode_); }
-  void measure(const ConstraintInput& in, double* weights) const override;
+  void measure(const ConstraintInput& in, double length, double* weights) const override;
   double condition(int mode, const ConstraintInput& in) const override;
   Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
                          double length) const override;
   double margin(int from, int to, const ConstraintInput& in, double length) const override;
   std::string find_fault(const ConstraintInput& start, double duration, double length) const override;
-  bool set_switch(int from, int to, const ConstraintInput& in, double E) override;
+  bool set_switch(int from, int to, const ConstraintInput& in, double E, SwitchMetric* metric) override;
   void show_old_reactions(bool on) override { show_old_ = on; }
   double crossing_rate(int from, const ConstraintInput& in) const override;
   bool holds_surface() const override { return holds_surface_; }
@@ -80,7 +67,7 @@ class SwitchingRowBlock final : public SwitchingBlock {
   static constexpr std::size_t most = at(most_coordinates) + 1;
   using Point = std::array<double, most>;  // q and t
 
-  int count(int mode) const { return static_cast<int>(modes_[at(mode)].constraints.size()); }
+  int count(int mode) const { return mode < 0 ? 0 : static_cast<int>(modes_[at(mode)].constraints.size()); }
   void gather(const ConstraintInput& in, Point& x) const;
   double value(const Formula& f, const Point& x) const { return f.value({x.data(), n_ + 1}); }
   double gradient(const Formula& f, const Point& x, Point& g) const {
@@ -92,6 +79,8 @@ class SwitchingRowBlock final : public SwitchingBlock {
   Matrix persistent_gradients(const Point& x) const;
   Column values(int mode, const Point& x, bool with_surface) const;
   Eigen::RowVectorXd surface(int mode, const Point& x, double* rate = nullptr) const;
+  bool measure_alone(const Point& x, const Matrix& G_old, const Matrix& G_new, const Matrix& Z,
+                     SwitchedRows& rows) const;
   bool named(int mode) const;
   int mode_behind(int from, const Point& x, std::string& fault) const;
   bool find_place(int mode, bool on_surface, double length, Point& x) const;

@@ -7,6 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "core/base/vector_ops.hpp"
+#include "core/mechanics/row_rank.hpp"
+#include "core/mechanics/saddle_point.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -29,6 +32,81 @@ std::string number(double x) {
 
 }  // namespace
 
+// The masses of the system and its bilateral rows but those of one block, with rows of closed contacts.
+class ConstraintSwitches::Metric final : public SwitchMetric {
+ public:
+  Metric(const System& system, double length) : system_(&system) {
+    saddle_.analyse(system, {system.symmetric(), false}, nullptr, length, true);
+    for (Vector* x : {&r_, &x_, &y_}) x->assign(at(system.size()), 0.0);
+    unit_ = r_;
+    zero_.assign(at(system.rows()), 0.0);
+    multipliers_.assign(at(system.bilateral()), 0.0);
+  }
+
+  /// For a block whose rows are vacant at present.
+  bool prepare(In q, In v, double t, double mass, std::span<const int> closed) {
+    q_ = q;
+    std::vector<int> rows;
+    for (int row = 0; row < system_->bilateral(); ++row)
+      if (!vacant_row(system_->row_block(row), system_->row_place(row).row)) rows.push_back(row);
+    if (!rows.empty() && !row_rank(*system_, q, t, rows).redundant.empty()) saddle_.expect_redundant();
+    Linearisation request;
+    request.c_M = 1;
+    request.q_M = request.q = q.data();
+    request.v = v.data();
+    request.t = t;
+    request.row_scale = mass;
+    saddle_.forget();
+    if (!saddle_.factorise(request)) return false;
+    saddle_.set_active(closed, q, t, nullptr);
+    closed_.assign(closed.size(), 0.0);
+    // sums of the rows of M give the order of the lengths of rows
+    set_ones();
+    return true;
+  }
+
+  bool measure(const SwitchingBlock& block, const Eigen::MatrixXd& G, RowsInMetric& rows) override {
+    const auto n = static_cast<Eigen::Index>(r_.size());
+    rows.x.resize(n, G.rows());
+    rows.y.resize(n, G.rows());
+    rows.length.resize(G.rows());
+    for (Eigen::Index k = 0; k < G.rows(); ++k) {
+      set_zero(r_);
+      Eigen::Index local = 0;
+      const Topology& t = block.topology();
+      for (std::size_t i = 0; i < t.slots.size(); ++i)
+        for (int c = 0; c < t.slots[i].components; ++c, ++local)
+          if (const int e = system_->dofs().equation(t.nodes[i], t.slots[i].first_component + c); e >= 0)
+            r_[at(e)] -= G(k, local);
+      double square = 0;
+      for (std::size_t e = 0; e < r_.size(); ++e)
+        if (unit_[e] > 0) square += r_[e] * r_[e] / unit_[e];
+      rows.length[k] = std::sqrt(square);
+      if (!saddle_.solve(r_, In(zero_).first(multipliers_.size()), In(zero_).first(closed_.size()), x_, multipliers_,
+                         closed_))
+        return false;
+      system_->mass_times(q_, x_, y_);
+      rows.x.col(k) = Eigen::Map<const Eigen::VectorXd>(x_.data(), n);
+      rows.y.col(k) = Eigen::Map<const Eigen::VectorXd>(y_.data(), n);
+    }
+    return true;
+  }
+
+ private:
+  // M (1, ..., 1)
+  void set_ones() {
+    for (std::size_t e = 0; e < x_.size(); ++e) x_[e] = 1;
+    system_->mass_times(q_, x_, unit_);
+  }
+
+  const System* system_;
+  SaddlePoint saddle_;
+  In q_;
+  Vector r_, x_, y_, zero_, multipliers_, closed_, unit_;
+};
+
+ConstraintSwitches::~ConstraintSwitches() = default;
+
 ConstraintSwitches::ConstraintSwitches(const System& system) : system_(&system) {
   std::size_t largest = 0, most_rows = 0;
   for (std::size_t b = 0; b < system.constraints().size(); ++b)
@@ -39,6 +117,7 @@ ConstraintSwitches::ConstraintSwitches(const System& system) : system_(&system) 
     }
   weights_.assign(most_rows, 1.0);
   v_local_.assign(largest, 0.0);
+  v_start_ = v_local_;
 }
 
 int ConstraintSwitches::place_of(const System& system, std::string_view body) {
@@ -92,15 +171,17 @@ bool ConstraintSwitches::resume(const State& start, StepReport& report) {
   return true;
 }
 
-ConstraintInput ConstraintSwitches::input(const Switch& s, In q, In v, double t) const {
+ConstraintInput ConstraintSwitches::input(const Switch& s, In q, In v, double t, Vector& v_local) const {
   ConstraintInput in{q.data(), nullptr, t, nullptr};
   if (v.empty()) return in;
   std::size_t k = 0;
-  for (const int node : s.block->topology().nodes) {
-    const int equation = system_->dofs().equation(node, 0);
-    v_local_[k++] = equation < 0 ? 0.0 : v[at(equation)];
-  }
-  in.v = v_local_.data();
+  const Topology& topology = s.block->topology();
+  for (std::size_t i = 0; i < topology.slots.size(); ++i)
+    for (int c = 0; c < topology.slots[i].components; ++c) {
+      const int equation = system_->dofs().equation(topology.nodes[i], topology.slots[i].first_component + c);
+      v_local[k++] = equation < 0 ? 0.0 : v[at(equation)];
+    }
+  in.v = v_local.data();
   return in;
 }
 
@@ -115,11 +196,12 @@ bool ConstraintSwitches::refuse(StepReport& report, int subproblem, std::string 
   return false;
 }
 
-bool ConstraintSwitches::find(const StepScales& scales, In q, StepReport& report) {
+bool ConstraintSwitches::find(const StepScales& scales, In q, In v, StepReport& report) {
+  const Switch* first = nullptr;
   for (Switch& s : switches_) {
-    const In q_n(scales.start.q, q.size());
-    const SwitchingBlock::Crossing crossing = s.block->find_crossing(s.mode, input(s, q_n, {}, scales.start.t),
-                                                                     input(s, q, {}, scales.t), scales.model.length);
+    const In q_n(scales.start.q, q.size()), v_n = scales.start.v == nullptr ? In() : In(scales.start.v, v.size());
+    const SwitchingBlock::Crossing crossing = s.block->find_crossing(
+        s.mode, input(s, q_n, v_n, scales.start.t, v_start_), input(s, q, v, scales.t), scales.model.length);
     if (crossing.inside)
       return refuse(report, 1, s.block->mode_name(s.mode) + " is left and entered again within the step");
     if (!crossing.left) continue;
@@ -127,18 +209,32 @@ bool ConstraintSwitches::find(const StepScales& scales, In q, StepReport& report
     s.next = crossing.next;
     s.t = scales.start.t + crossing.share * scales.h;
     any_ = true;
+    // the metric of one would contain the rows of the other, and their order decides
+    if (first != nullptr && (first->block->needs_metric() || s.block->needs_metric()))
+      return refuse(report, 1, names(*first) + " and " + names(s) + " switch within one step: their order decides");
+    first = &s;
   }
   return true;
 }
 
-bool ConstraintSwitches::set(In q, In v, double t, double E, StepReport& report) {
+bool ConstraintSwitches::set(const StepScales& scales, In q, In v, double t, double E, std::span<const int> closed,
+                             StepReport& report) {
   E_ = E;
-  for (const Switch& s : switches_)
-    if (s.next >= 0 && !s.block->set_switch(s.mode, s.next, input(s, q, v, t), E))
+  for (const Switch& s : switches_) {
+    if (s.next < 0) continue;
+    const bool whole = s.block->needs_metric() || !closed.empty();
+    if (whole) {
+      if (!metric_) metric_ = std::make_unique<Metric>(*system_, scales.model.length);
+      s.block->set_mode(-1);
+      if (!metric_->prepare(q, v, t, scales.model.mass, closed))
+        return refuse(report, 1, names(s) + ": the mass matrix with the other constraints is singular");
+    }
+    if (!s.block->set_switch(s.mode, s.next, input(s, q, v, t), E, whole ? metric_.get() : nullptr))
       return refuse(report, 1,
                     names(s) +
                         ": no intermediate gradient leads through the surface, which the motion meets at the rate " +
                         number(s.block->crossing_rate(s.mode, input(s, q, v, t))));
+  }
   return true;
 }
 

@@ -13,6 +13,7 @@
 // halves it.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ namespace carom {
 class ConstraintSwitches {
  public:
   explicit ConstraintSwitches(const System& system);
+  ~ConstraintSwitches();
+  ConstraintSwitches(const ConstraintSwitches&) = delete;
+  ConstraintSwitches& operator=(const ConstraintSwitches&) = delete;
   /// The system has blocks of switching constraints.
   bool present() const { return !switches_.empty(); }
   /// The modes of the blocks become those of the state: an array "modes" of its history with the mode of every block,
@@ -55,7 +59,7 @@ class ConstraintSwitches {
   bool resume(const State& start, StepReport& report);
 
   /// False if the step cannot be accepted, with the reason in the report; any() tells whether it switches.
-  bool find(const StepScales& scales, In q, StepReport& report);
+  bool find(const StepScales& scales, In q, In v, StepReport& report);
   bool any() const { return any_; }
   /// The time at which the surfaces are met, where it is known better than find() does.
   void locate(double t) {
@@ -63,7 +67,8 @@ class ConstraintSwitches {
   }
   /// How far the present modes are from their end, z and SwitchingBlock::margin, and the rates; count() entries.
   void measure_zones(In q, In v, double t, double length, Vector& zone, Vector& rate) const;
-  bool set(In q, In v, double t, double E, StepReport& report);
+  /// `closed`: rows of contacts that stay closed through the switch, which are part of the metric then.
+  bool set(const StepScales& scales, In q, In v, double t, double E, std::span<const int> closed, StepReport& report);
   bool holds(const StepScales& scales, In q, StepReport& report) const;
   bool crosses(In q, In v, double t, StepReport& report) const;
   void finish(State& end);
@@ -89,9 +94,9 @@ class ConstraintSwitches {
   };
   /// Calls visit(row, weight) for every row, with what the row measures at q in its present mode.
   template <class Visit>
-  void measure(In q, double t, const Visit& visit) {
+  void measure(In q, double t, double length, const Visit& visit) {
     for (const Switch& s : switches_) {
-      s.block->measure(input(s, q, {}, t), weights_.data());
+      s.block->measure(input(s, q, {}, t), length, weights_.data());
       for (int k = 0; k < s.block->rows(); ++k) visit(s.first_row + k, weights_[at(k)]);
     }
   }
@@ -112,14 +117,17 @@ class ConstraintSwitches {
     double began = 0;  // when the mode at t_n has begun
     double cosine = 1;
   };
-  ConstraintInput input(const Switch& s, In q, In v, double t) const;
+  class Metric;
+  ConstraintInput input(const Switch& s, In q, In v, double t, Vector& v_local) const;
+  ConstraintInput input(const Switch& s, In q, In v, double t) const { return input(s, q, v, t, v_local_); }
   std::string names(const Switch& s) const;
   static bool refuse(StepReport& report, int subproblem, std::string why);
 
   const System* system_;
   std::vector<Switch> switches_;
   std::vector<SwitchEvent> events_;
-  mutable Vector v_local_;
+  std::unique_ptr<Metric> metric_;  // made when a switch needs it
+  mutable Vector v_local_, v_start_;
   Vector weights_;  // of the rows of one block
   double E_ = 1;
   bool any_ = false;

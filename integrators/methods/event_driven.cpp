@@ -102,7 +102,7 @@ bool EventDriven::advance(const StepScales& scales, const State& start, State& e
 // Rows of the modes may differ in size and unit: no matrix is kept.
 void EventDriven::measure_switching_rows(In q, double t) {
   for (MixedNewton* solver : solvers_) solver->forget_matrix();
-  switches_.measure(q, t, [&](int row, double weight) {
+  switches_.measure(q, t, scales().length, [&](int row, double weight) {
     for (MixedNewton* solver : solvers_) solver->measure_row(row, weight);
   });
 }
@@ -298,10 +298,10 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
   for (std::size_t i = 0; i < zone_floors_.size(); ++i) leaves = leaves || now_.zone[i] < zone_floors_[i];
   if (!leaves) return true;
   const StepScales part = scales_from(scales, from_, now_.tau);
-  if (!switches_.find(part, to_.q, report)) return false;
+  if (!switches_.find(part, to_.q, to_.v, report)) return false;
   if (!switches_.any()) return true;  // z is zero but for rounding
   switches_.locate(to_.t);
-  if (!switches_.set(to_.q, to_.v, to_.t, options_.intermediate_gradient, report)) return false;
+  if (!switches_.set(part, to_.q, to_.v, to_.t, options_.intermediate_gradient, {}, report)) return false;
   measure_switching_rows(to_.q, to_.t);
   for (std::size_t i = 0; i < striking_.size(); ++i) striking_[i] = closed_[i];
   set_zero(reflected_);

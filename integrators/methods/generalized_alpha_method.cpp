@@ -78,15 +78,17 @@ bool GeneralizedAlphaMethod::advance(const StepScales& scales, const State& star
 // Rows of the modes may differ in size and unit: no matrix is kept.
 void GeneralizedAlphaMethod::measure_switching_rows(In q, double t) {
   motion_.solver().forget_matrix();
-  switches_.measure(q, t, [&](int row, double weight) { motion_.solver().measure_row(row, weight); });
+  switches_.measure(q, t, options_.scales.length,
+                    [&](int row, double weight) { motion_.solver().measure_row(row, weight); });
 }
 
 // The motion has been solved with the rows of the modes at t_n: again, with those of the modes behind the surfaces that
 // it crosses.
 bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State& start, StepReport& report) {
-  if (!switches_.find(scales, motion_.q(), report)) return false;
+  if (!switches_.find(scales, motion_.q(), motion_.v(), report)) return false;
   if (!switches_.any()) return true;
-  if (!switches_.set(motion_.q(), motion_.v(), scales.t, options_.intermediate_gradient, report)) return false;
+  if (!switches_.set(scales, motion_.q(), motion_.v(), scales.t, options_.intermediate_gradient, {}, report))
+    return false;
   measure_switching_rows(motion_.q(), scales.t);
   if (!motion_.solve(motion_scales(scales), start, guard(), report)) return false;
   if (!switches_.holds(scales, motion_.q(), report)) {

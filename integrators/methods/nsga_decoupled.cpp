@@ -248,7 +248,7 @@ bool NsgaDecoupled::advance(const StepScales& scales, const State& start, State&
 
 // Rows of the modes may differ in size and unit.
 void NsgaDecoupled::measure_switching_rows(In q, double t) {
-  switches_.measure(q, t, [&](int row, double weight) {
+  switches_.measure(q, t, scales().length, [&](int row, double weight) {
     for (MixedNewton* solver : {&smooth_.solver(), &position_, &velocity_}) solver->measure_row(row, weight);
   });
 }
@@ -293,15 +293,15 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
 
 // The position problem has been solved in the modes at t_n: again, in the modes behind the surfaces that it crosses.
 bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start, StepReport& report) {
-  if (!switches_.find(scales, q_, report)) return false;
+  if (!switches_.find(scales, q_, smooth_.v(), report)) return false;
   if (!switches_.any()) return true;
   const double E = options_.intermediate_gradient;
-  if (!switches_.set(smooth_.q(), smooth_.v(), t_, E, report)) return false;
+  if (!switches_.set(scales, smooth_.q(), smooth_.v(), t_, E, {}, report)) return false;
   measure_switching_rows(smooth_.q(), t_);
   forget_matrices();  // they contain the rows of the old modes
   if (!correct_position(scales, start, report)) return false;
   if (!switches_.holds(scales, q_, report)) return false;
-  return switches_.set(q_, smooth_.v(), t_, E, report);
+  return switches_.set(scales, q_, smooth_.v(), t_, E, {}, report);
 }
 
 // The velocity problem has been solved in the new modes.

@@ -13,25 +13,49 @@ using nlohmann::json;
 
 void JointBuilder::read() {
   const json& list = context_.root()["joints"];
+  const std::vector<std::string> switching = switching_joint_names(context_.root());
+  std::vector<SwitchingBuilder::Joint> joints;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JointType& kind = find_type(joint_types(), list[i]);
     JointSource joint;
     joint.json = &list[i];
     joint.pointer = "/joints/" + std::to_string(i);
     joint.name = text(list[i]["name"]);
-    JointParts parts(pools_);
+    const bool switches = std::ranges::find(switching, joint.name) != switching.end();
+    JointPools own;  // of a joint that switches
+    JointParts parts(switches ? own : pools_);
     if (!read_ends(joint, kind, parts)) continue;
+    const bool of_set = !parts.held().empty();
     parts.begin_own();
     kind.build(context_, joint, parts);
-    Item item{{}, std::move(parts)};
+    joints.push_back({joint.name, parts.angle, parts.displacement, nullptr});
+    if (switches && of_set)
+      context_.error(joint.pointer + "/of", "expected points, because the joint switches, got a group of nodes");
+    else if (switches)
+      joints.back().rows = switching_rows(joint, own, parts);
+    Item item{{}, switches ? JointParts(pools_) : std::move(parts), switches};
     item.info.name = joint.name;
     item.info.a = joint.a;
     item.info.point = joint.b;
-    item.info.angle = item.parts.angle;
-    item.info.displacement = item.parts.displacement;
+    item.info.angle = joints.back().angle;
+    item.info.displacement = joints.back().displacement;
     items_.push_back(std::move(item));
   }
   pools_.add_blocks(context_.model.system);
+  switching_.read(joints);
+}
+
+// The rows of a joint that holds in some modes only, as blocks of their own.
+std::shared_ptr<System> JointBuilder::switching_rows(const JointSource& joint, JointPools& pools,
+                                                     const JointParts& parts) {
+  auto rows = std::make_shared<System>();
+  pools.add_blocks(*rows);
+  const bool bilateral = std::ranges::all_of(
+      rows->constraints(), [](const auto& block) { return block->traits().kind == RowKind::bilateral; });
+  if (!rows->elements().empty() || !bilateral || parts.angle_driver || parts.displacement_driver)
+    context_.error(joint.pointer,
+                   "expected a joint without driver, spring, stops and friction, because \"switching\" names it");
+  return rows;
 }
 
 // A point, or the frame of a set of points.
@@ -114,8 +138,13 @@ bool JointBuilder::read_ends(JointSource& joint, const JointType& kind, JointPar
   joint.x_b = context_.initial_place(joint.b);
   joint.q_a = context_.initial_quaternion(joint.a);
   joint.q_b = context_.initial_quaternion(joint.b);
-  joint.R_a = context_.initial_rotation(joint.a);
-  joint.R_b = context_.initial_rotation(joint.b);
+  if (joint.json->contains("relative_orientation")) {
+    // directions are those of the first body, where its axes are those of the model
+    joint.q_a = Quaternion(1, 0, 0, 0);
+    joint.q_b = orientation({{"orientation", (*joint.json)["relative_orientation"]}});
+  }
+  joint.R_a = so3::quaternion_to_matrix(joint.q_a);
+  joint.R_b = so3::quaternion_to_matrix(joint.q_b);
 
   const auto complain = [&](int end) {
     context_.error(pointer + "/" + std::to_string(end),
@@ -135,6 +164,7 @@ void JointBuilder::collect() const {
   const auto rows_of = [&](const JointPools::Handle& handle) { return JointPools::rows(model.system, handle); };
   for (const Item& item : items_) {
     JointInfo joint = item.info;
+    if (item.switches) joint.rows = switching_.rows_of(joint.name);
     for (const JointPools::Handle& handle : item.parts.held())
       for (const int row : rows_of(handle)) joint.rows.push_back(row);
     std::sort(joint.rows.begin(), joint.rows.end());
@@ -153,6 +183,7 @@ void JointBuilder::collect() const {
     joint.pointer = "/joints/" + std::to_string(model.joints.size());
     model.joints.push_back(std::move(joint));
   }
+  switching_.collect();
 }
 
 }  // namespace carom

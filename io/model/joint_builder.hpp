@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/model/build_context.hpp"
+#include "io/model/switching_builder.hpp"
 #include "io/model/types/registry.hpp"
 
 namespace carom {
@@ -16,6 +17,8 @@ class JointBuilder {
 
   /// Reads all joints and adds their blocks to the system; errors are added to the document.
   void read();
+  /// Of joints that switch, after read(): the modes at the start.
+  void find_start_modes(const State& state) { switching_.find_start_modes(state); }
   /// Fills the model's joints and stops. Precondition: rows are numbered.
   void collect() const;
 
@@ -23,6 +26,7 @@ class JointBuilder {
   struct Item {
     JointInfo info;
     JointParts parts;
+    bool switches = false;
   };
 
   AttachedPoint read_end(const JointSource& joint, int side, JointParts& parts);
@@ -30,7 +34,10 @@ class JointBuilder {
   bool read_ends(JointSource& joint, const JointType& kind, JointParts& parts);
 
   BuildContext& context_;
+  std::shared_ptr<System> switching_rows(const JointSource& joint, JointPools& pools, const JointParts& parts);
+
   JointPools pools_;
+  SwitchingBuilder switching_{context_};
   std::vector<Item> items_;
 };
 

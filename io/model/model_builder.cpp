@@ -58,6 +58,7 @@ class Builder {
     if (method_of(integrator).lumped_mass && !implicit) system.use_lumped_mass();
     system.finalize();
     initial_state();
+    joints_.find_start_modes(model_->state);
     read_time();
     check_motion();
     system.find_candidates(model_->state.q, model_->state.v, model_->state.t, 0);
@@ -295,7 +296,11 @@ class Builder {
         .for_faults(state, model_->simulation.duration, model_->scales.length,
                     [&](const std::string& body, const std::string& fault) {
                       const auto info = std::ranges::find(model_->bodies, body, &BodyInfo::name);
-                      error(fmt::format("/bodies/{}/switching", info - model_->bodies.begin()), fault);
+                      if (info != model_->bodies.end())
+                        return error(fmt::format("/bodies/{}/switching", info - model_->bodies.begin()), fault);
+                      const auto& groups = root_["switching"];
+                      for (std::size_t i = 0; i < groups.size(); ++i)
+                        if (text(groups[i]["name"]) == body) error(fmt::format("/switching/{}/modes", i), fault);
                     });
   }
 

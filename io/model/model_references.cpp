@@ -427,6 +427,8 @@ class References {
     if (is_broken("/bodies") ||
         (kind != nullptr && kind->formula_names != nullptr && kind->formula_names(*body->second).modes))
       return;
+    const std::vector<std::string> groups = names_of(list_of(model_, "switching"));
+    if (std::ranges::find(groups, of) != groups.end() || is_broken("/switching")) return;
     complain(pointer, in_quotes(quantity.name) + " needs a body whose constraints switch, got " + in_quotes(of));
   }
   /// "body.name" of a body with formulas.
@@ -446,6 +448,13 @@ class References {
         const FormulaNames own = kind->formula_names(*body);
         for (const std::string& word : own.*list) names.push_back(name + "." + word);
       }
+    if (list != &FormulaNames::constraints) return names;
+    for (const json& group : list_of(model_, "switching")) {
+      std::size_t most = 0;
+      for (const json& mode : list_of(group, "modes")) most = std::max(most, list_of(mode, "constraints").size());
+      for (std::size_t row = 1; row <= most; ++row)
+        names.push_back(text_of(group, "name") + ".switching." + std::to_string(row));
+    }
     return names;
   }
 

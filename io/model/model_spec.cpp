@@ -6,6 +6,7 @@
 #include "io/model/quantities.hpp"
 #include "io/model/reference_target.hpp"
 #include "io/model/sections.hpp"
+#include "io/model/switching_builder.hpp"
 #include "io/model/types/registry.hpp"
 #include "io/schema/json_source.hpp"
 
@@ -67,6 +68,10 @@ Node joints_spec() {
       required("of", two_points(),
                "the points it connects; \"ground\" is the ground where the other point starts, \"ground.NAME\" one of "
                "its points; a group of a solid's nodes, \"block.top\", is held as one rigid frame at its centre"),
+      optional("relative_orientation", orientation_spec(),
+               "orientation of the second body relative to the first one where the joint fits; directions are then "
+               "given in the axes of the first body (default: the joint fits the start, and directions are given in "
+               "the axes of the model)"),
   };
   std::vector<Variant> variants;
   for (const JointType& kind : joint_types()) {
@@ -377,6 +382,7 @@ Node whole_model() {
           preset("ground", ground_spec(), json::array(), "named points of the ground, for springs and joints"),
           preset("springs", springs_spec(), json::array(), "springs and dampers between two points"),
           preset("joints", joints_spec(), json::array(), "what holds points together"),
+          preset("switching", switching_spec(), json::array(), "joints that hold in some modes only"),
           preset("loads", loads_spec(), json::array(), "prescribed forces and torques"),
           preset("contacts", contacts_spec(), json::array(), "what can touch what"),
           preset("initial_state", initial_state, json::object(), "how the start is made consistent"),

@@ -352,24 +352,29 @@ Quantity with_period(double period, Quantity quantity) {
 // inertial. Where that point is the ground's, the reaction on the first side is turned around.
 std::pair<Vec3, Vec3> joint_reaction(const StepView& v, const JointInfo& joint) {
   const System& system = v.system;
-  const int slot = joint.point.node < 0 ? 0 : 1;
-  const AttachedPoint& side = slot == 0 ? joint.a : joint.point;
-  std::array<double, 12> f{};
+  const AttachedPoint& side = joint.point.node < 0 ? joint.a : joint.point;
+  std::array<double, 6> f{};
+  Vector local, s;
   for (const auto* rows : {&joint.rows, &joint.stops, &joint.friction})
     for (const int row : *rows) {
       const System::RowPlace place = system.row_place(row);
       const ConstraintBlock& block = *system.constraints()[at(place.block)];
-      // not the rows that hold a set of nodes in the frame of a side
       const Topology& t = block.topology();
-      if (t.node(place.item, 0) != joint.a.node || t.node(place.item, 1) != joint.point.node) continue;
-      std::array<double, 6> s{};
+      const bool switches = dynamic_cast<const SwitchingBlock*>(&block) != nullptr;
+      // not the rows that hold a set of nodes in the frame of a side
+      if (!switches && (t.node(place.item, 0) != joint.a.node || t.node(place.item, 1) != joint.point.node)) continue;
+      local.assign(at(t.local_size), 0.0);
+      s.assign(at(block.rows()), 0.0);
       s[at(place.row)] = v.integrator.row_force(v.state, row);
-      block.add_reaction({place.item, place.item + 1}, {v.state.q.data(), nullptr, v.state.t}, s.data(), f.data());
+      block.add_reaction({place.item, place.item + 1}, {v.state.q.data(), nullptr, v.state.t}, s.data(), local.data());
+      std::size_t slot = 0;
+      while (t.node(place.item, static_cast<int>(slot)) != side.node) ++slot;
+      for (std::size_t c = 0; c < 6; ++c) f[c] += local[6 * slot + c];
     }
   const PointState node = state_of(system, {side.node, Vec3::Zero()}, v.state.q);
-  const Vec3 force = Vec3(f.data() + 6 * slot), moment = node.R * Vec3(f.data() + 6 * slot + 3),
+  const Vec3 force = Vec3(f.data()), moment = node.R * Vec3(f.data() + 3),
              point = state_of(system, joint.point, v.state.q).x;
-  const double sign = slot == 0 ? -1 : 1;
+  const double sign = joint.point.node < 0 ? -1 : 1;
   return {sign * force, sign * (node.rotates ? Vec3(moment - (point - node.x).cross(force)) : Vec3(Vec3::Zero()))};
 }
 
@@ -503,7 +508,7 @@ Quantity of_modes(std::string name, std::string unit, std::string help, bool tim
           [time](const Model& model, const std::string& of, std::string& error) -> Evaluate {
             const int place = ConstraintSwitches::place_of(model.system, of);
             if (place < 0) {
-              error = "no body with modes named " + in_quotes(of);
+              error = "no body or switching constraint with modes named " + in_quotes(of);
               return {};
             }
             const std::size_t entry = at(place + (time ? ConstraintSwitches::count(model.system) : 0));

@@ -6,6 +6,7 @@
 
 #include "contact/gap/prescribed_motion.hpp"
 #include "core/mechanics/body_point.hpp"
+#include "elements/joints/switching_joints.hpp"
 #include "integrators/common/constraint_switches.hpp"
 #include "io/model/element_field.hpp"
 #include "io/results/atomic_file.hpp"
@@ -201,6 +202,10 @@ void VtuOutput::write(const StepView& view) {
     for (const BodyInfo& body : model_.bodies)
       if (const int place = ConstraintSwitches::place_of(view.system, body.name); place >= 0)
         piece_.numbers.emplace_back("mode of " + body.name, (*modes)[at(place)]);
+    for (const auto& block : view.system.constraints())
+      if (dynamic_cast<const SwitchingJointBlock*>(block.get()) != nullptr)
+        piece_.numbers.emplace_back("mode of " + block->name(),
+                                    (*modes)[at(ConstraintSwitches::place_of(view.system, block->name()))]);
   }
   series_->write(view.state.t, piece_);
   last_written_ = view.state.t;

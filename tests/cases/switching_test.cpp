@@ -482,4 +482,60 @@ TEST_CASE("carrier: handed from one arm to the other in space, against an indepe
   }
 }
 
+TEST_CASE("carrier_arms: a joint of rigid bodies changes its partner, as the same machine in coordinates") {
+  // the independent solution of "carrier"; alpha at t = 1 is the joint's angle
+  const double hubs = -0.6 * 9.81;  // potential of the second arm's mass
+  const struct {
+    double E, rate, energy;
+  } cases[] = {{0, 2.845476276, 6.614975445},
+               {0.25, 2.824876033, 6.531721319},
+               {0.5, 2.804425467, 6.449670441},
+               {1, 2.763966885, 6.289100641}};
+  for (const auto& c : cases) {
+    CAPTURE(c.E);
+    Case located("carrier_arms", {method(R"("type": "event_driven", "rho_infinity": 1, "duration": 1, "step": 1e-3)"
+                                         R"(, "intermediate_gradient": )" +
+                                         std::to_string(c.E))});
+    double before = 0, behind = 0, t = 0, change = 0;
+    Watch watch;
+    REQUIRE(located.run([&](const StepView& view) {
+      watch(view);
+      for (const Stage& stage : view.integrator.stages())
+        if (stage.switches) {
+          t = stage.t_1;
+          before = stage.v_0[5];
+          behind = stage.v_1[5];
+          change = view.system.energies(stage.q_1, stage.v_1, t).kinetic -
+                   view.system.energies(stage.q_1, stage.v_0, t).kinetic;
+        }
+    }) == RunStatus::completed);
+    CHECK(t == doctest::Approx(0.523443652).epsilon(3e-6));
+    CHECK(before == doctest::Approx(2.294120824).epsilon(1e-5));
+    CHECK(behind == doctest::Approx(c.rate).epsilon(1e-5));
+    CHECK(located.energy() - hubs == doctest::Approx(c.energy).epsilon(1e-5));
+    if (c.E == 0.5) CHECK(std::abs(change) < 1e-12);
+    CHECK(watch.position < 1e-9);
+    CHECK(watch.velocity < 1e-9);
+
+    // the same motion by both descriptions, and of first order through the switch
+    for (const double h : {4e-3, 1e-3}) {
+      CAPTURE(h);
+      Case arms("carrier_arms", {gradient(c.E), set("/integrator/step", h)});
+      Watch both;
+      REQUIRE(arms.run(std::ref(both)) == RunStatus::completed);
+      CHECK(both.position < 1e-10);
+      CHECK(both.velocity < 1e-9);
+      CHECK(std::abs(arms.energy() - hubs - c.energy) < 10 * h);
+    }
+  }
+}
+
+TEST_CASE("carrier_arms: modes whose joints do not fit where the surface is met are refused") {
+  // the second arm has turned by another angle when the carrier comes
+  Case late("carrier_arms",
+            {R"(/switching/0/modes/0/condition="0.2 - alpha")", R"(/switching/0/modes/1/condition="alpha - 0.2")"});
+  CHECK(late.run() != RunStatus::completed);
+  CHECK(late.last_report().failed_item.find("disagree on their surface: there pin_b") != std::string::npos);
+}
+
 }  // namespace

@@ -80,7 +80,7 @@ struct Body {
   }
   bool set(const Column& v, double E, Vector q = {}) {
     q.resize(static_cast<std::size_t>(v.size()), 0.0);
-    return rows->set_switch(0, 1, {q.data(), v.data(), 0, nullptr}, E);
+    return rows->set_switch(0, 1, {q.data(), v.data(), 0, nullptr}, E, nullptr);
   }
   Matrix directions(Vector q = {}) const {
     q.resize(static_cast<std::size_t>(rows->topology().local_size), 0.0);
