@@ -37,7 +37,8 @@ void ContactSet::reset() {
   repeats_ = updates_ = pending_ = 0;
 }
 
-void ContactSet::begin_with(const std::vector<std::uint8_t>* flags) {
+void ContactSet::begin_with(const std::vector<std::uint8_t>* flags, bool near) {
+  near_ = near;
   const bool many = flags != nullptr && std::count(flags->begin(), flags->end(), std::uint8_t{1}) >= many_rows;
   first_rows_ = many ? flags : nullptr;
 }
@@ -47,6 +48,9 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
   const double p = effective(penalty);
   int changed = 0;
   pending_ = 0;
+  double reach = 0;
+  for (std::size_t i = 0; first && near_ && first_rows_ != nullptr && i < flags_.size(); ++i)
+    reach = std::max(reach, -c[i]);
   for (std::size_t i = 0; i < flags_.size(); ++i) {
     const bool candidate =
         (candidates_ == nullptr || (*candidates_)[i] != 0) && (unilateral_.empty() || unilateral_[i] != 0);
@@ -55,7 +59,7 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
     const double threshold = was_closed && first ? -roundoff : was_closed || flags_[i] != 0 ? 0 : roundoff;
     const double offset = offsets_ != nullptr ? (*offsets_)[i] : 0.0;
     const bool fixed = fixed_ != nullptr && (*fixed_)[i] != 0;
-    const bool begins = first && first_rows_ != nullptr && (*first_rows_)[i] != 0;
+    const bool begins = first && first_rows_ != nullptr && ((*first_rows_)[i] != 0 || c[i] < reach);
     const bool wanted = fixed || (candidate && (begins || offset + augmented(i, c[i], p) > threshold));
     if (wanted == (flags_[i] != 0)) continue;
     if (careful && changed > 0) {
@@ -84,6 +88,18 @@ int ContactSet::update(In c, double penalty, double band, const std::vector<std:
     if (seen_.size() < seen_.capacity()) seen_.push_back(hash);
   }
   return changed;
+}
+
+void ContactSet::drop_idle(In multipliers) {
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < active_rows_.size(); ++k) {
+    const int row = active_rows_[k];
+    if (!(multipliers[k] < 0) || (fixed_ != nullptr && (*fixed_)[static_cast<std::size_t>(row - first_)] != 0))
+      active_rows_[kept++] = row;
+    else
+      flags_[static_cast<std::size_t>(row - first_)] = 0;
+  }
+  active_rows_.resize(kept);
 }
 
 double ContactSet::effective(double penalty) const {

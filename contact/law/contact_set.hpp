@@ -34,8 +34,12 @@ class ContactSet {
   void fix(const std::vector<std::uint8_t>* flags) { fixed_ = flags; }
   /// Rows that the first update makes active whatever c is, if there are many of them; flags per unilateral row. A pile
   /// of bodies finds its contacts one layer an update otherwise. Few rows are found at once, and keep their account of
-  /// iterations.
-  void begin_with(const std::vector<std::uint8_t>* flags);
+  /// iterations. `near`: so do rows with c below the largest penetration, since corrections may close them; the caller
+  /// drops those that do not carry.
+  void begin_with(const std::vector<std::uint8_t>* flags, bool near = false);
+  bool begins_with_many() const { return first_rows_ != nullptr; }
+  /// Drops active rows with negative multipliers; one for each of active_rows().
+  void drop_idle(In multipliers);
   /// Added to the multipliers where the set is evaluated, one value per unilateral row (total impulses of PVA).
   void offset_by(const Vector& offsets) { offsets_ = &offsets; }
 
@@ -76,6 +80,7 @@ class ContactSet {
   std::vector<std::uint64_t> seen_;  // hashes of the sets so far
   int repeats_ = 0;
   int updates_ = 0, pending_ = 0;
+  bool near_ = false;
 };
 
 }  // namespace carom

@@ -19,6 +19,9 @@ constexpr std::size_t most_dense_rows = 128;
 constexpr std::size_t many_columns = 64;  // of a component: its inverse costs fewer solves
 constexpr int many_components = 32;       // the same with any number of columns beyond that of its equations
 constexpr double symmetric_tolerance = 1e-12;
+constexpr int most_sweeps = 100;
+constexpr double opening = 1e-6;         // of the largest value: rows that carry nothing and open
+constexpr double settled_sweep = 1e-16;  // squared change by a sweep, of that by the first
 
 int find_root(std::vector<int>& parent, int i) {
   while (parent[at(i)] != i) i = parent[at(i)] = parent[at(parent[at(i)])];
@@ -281,16 +284,20 @@ bool Delassus::factorise(Rows rows) {
       const double size = static_cast<double>(island.size());
       island.sparse = 3 * pairs < size * size;
     }
-    // rows of bodies of very different mass are no redundant rows: judge rank with a unit diagonal
-    for (std::size_t k = island.first; k < island.last; ++k) {
-      const CondensedRow& row = *rows[order_[k]];
-      const double d = std::abs(entry(row, row));
-      scale_[k] = d > 0 ? 1 / std::sqrt(d) : 1.0;
-    }
+    scale_rows(island, rows);
     if (!(island.sparse ? factorise_sparse(island, rows) : factorise_dense(island, rows))) return false;
     regularised_ = regularised_ || island.regularised;
   }
   return true;
+}
+
+// Rows of bodies of very different mass are no redundant rows: judge rank with a unit diagonal.
+void Delassus::scale_rows(const Island& island, Rows rows) {
+  for (std::size_t k = island.first; k < island.last; ++k) {
+    const CondensedRow& row = *rows[order_[k]];
+    const double d = std::abs(entry(row, row));
+    scale_[k] = d > 0 ? 1 / std::sqrt(d) : 1.0;
+  }
 }
 
 bool Delassus::factorise_dense(Island& island, Rows rows) {
@@ -328,17 +335,21 @@ void Delassus::find_pattern(const Island& island, SparsePattern& pattern) const 
   }
 }
 
+void Delassus::find_values(const Island& island, Rows rows, const SparsePattern& pattern, Vector& values) const {
+  values.resize(pattern.column.size());
+  for (int i = 0; i < pattern.rows; ++i)
+    for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k) {
+      const std::size_t a = island.first + at(i), b = island.first + at(pattern.column[at(k)]);
+      values[at(k)] = entry(*rows[order_[a]], *rows[order_[b]]) * (scale_[a] * scale_[b]);
+    }
+}
+
 bool Delassus::factorise_sparse(Island& island, Rows rows) {
   if (!island.large) island.large = std::make_unique<SparseIsland>();
   SparseIsland& large = *island.large;
   SparsePattern pattern;
   find_pattern(island, pattern);
-  large.values.resize(pattern.column.size());
-  for (int i = 0; i < pattern.rows; ++i)
-    for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k) {
-      const std::size_t a = island.first + at(i), b = island.first + at(pattern.column[at(k)]);
-      large.values[at(k)] = entry(*rows[order_[a]], *rows[order_[b]]) * (scale_[a] * scale_[b]);
-    }
+  find_values(island, rows, pattern, large.values);
   // symmetric but for rounding?
   bool symmetric = true;
   large.shifted = large.values;
@@ -395,6 +406,64 @@ bool Delassus::solve(Rows rows, CondensedLaw& law, Out b) {
     for (std::size_t j = 0; j < n; ++j) b[places[j]] = l[j];
   }
   return solved;
+}
+
+void Delassus::sweep(Rows rows, In b, Out l) {
+  find_islands(rows);
+  scale_.resize(rows.size());
+  for (Vector* x : {&b_, &residual_, &correction_}) x->resize(rows.size());
+  for (int i = 0; i < island_count_; ++i) {
+    const Island& island = islands_[at(i)];
+    list_rows_of_components(island);
+    find_pattern(island, sweep_pattern_);
+    scale_rows(island, rows);
+    find_values(island, rows, sweep_pattern_, sweep_values_);
+    const std::size_t n = island.size();
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::size_t row = order_[island.first + k];
+      b_[k] = b[row] * scale_[island.first + k];
+      correction_[k] = l[row] / scale_[island.first + k];
+    }
+    sweep_island(n);
+    for (std::size_t k = 0; k < n; ++k) l[order_[island.first + k]] = correction_[k] * scale_[island.first + k];
+  }
+}
+
+// correction_: l; residual_: direction of the conjugate gradients, whose gradient is the change by a sweep.
+void Delassus::sweep_island(std::size_t n) {
+  const auto value = [&](std::size_t i) {
+    double w = -b_[i];
+    for (int k = sweep_pattern_.row_start[i]; k < sweep_pattern_.row_start[i + 1]; ++k)
+      w += sweep_values_[at(k)] * correction_[at(sweep_pattern_.column[at(k)])];
+    return w;
+  };
+  const auto sweep = [&] {
+    double change = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      product_[i] = std::max(0.0, correction_[i] - value(i)) - correction_[i];
+      correction_[i] += product_[i];
+      change += product_[i] * product_[i];
+    }
+    return change;
+  };
+  product_.resize(n);
+  double before = sweep();
+  const double enough = settled_sweep * before;
+  for (std::size_t i = 0; i < n; ++i) residual_[i] = product_[i];
+  for (int k = 1; k < most_sweeps && before > enough; ++k) {
+    const double now = sweep(), beta = now / before;
+    before = now;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double direction = beta <= 1 ? beta * residual_[i] : 0;
+      correction_[i] += direction;
+      residual_[i] = direction + product_[i];
+    }
+  }
+  sweep();
+  const double opens = opening * max_abs(In(b_).first(n));
+  for (std::size_t i = 0; i < n; ++i) product_[i] = correction_[i] > 0 ? 0.0 : value(i);
+  for (std::size_t i = 0; i < n; ++i)
+    if (product_[i] > opens) correction_[i] = -product_[i];
 }
 
 // In place in b_, of the scaled operator.

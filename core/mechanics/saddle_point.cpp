@@ -284,11 +284,8 @@ bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out 
   return all_finite(rhs_);
 }
 
-bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy, CondensedLaw* law) {
-  if (gave_up_) return false;
-  if (failure_ == Failure::law) failure_ = Failure::not_finite;
-  if (projected_) return solve_iteratively(r, c_b, c_A, dx, dl_b, dl_A, accuracy);
-  // the base system without the active rows
+// rhs_ becomes the solution without the active rows.
+bool SaddlePoint::solve_base(In r, In c_b) {
   bool zero = true;
   for (int i = 0; i < n_; ++i) {
     rhs_[at(i)] = -r[at(i)];
@@ -305,25 +302,49 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
       constraint_inconsistency_ =
           std::max(constraint_inconsistency_, std::abs(refinement_.residual()[at(n_ + i)]) / row_scale(i) *
                                                   (unit_.empty() ? 1.0 : unit_[at(n_ + i)]));
+  return true;
+}
+
+// d_rhs_: what the active rows miss after solve_base()
+void SaddlePoint::find_row_residuals(In c_A) {
+  d_rhs_.resize(at(n_A_));
+  for (int i = 0; i < n_A_; ++i) {
+    const SparseRow& G = active_[at(i)].G;
+    double sum = -c_A[at(i)];
+    for (std::size_t k = 0; k < G.equation.size(); ++k) sum -= G.value[k] * rhs_[at(G.equation[k])];
+    d_rhs_[at(i)] = sum;
+  }
+}
+
+void SaddlePoint::list_active() {
+  condensed_.clear();
+  for (int i = 0; i < n_A_; ++i) condensed_.push_back(&active_[at(i)]);
+}
+
+bool SaddlePoint::sweep(In r, In c_b, In c_A, Out dl_A) {
+  if (gave_up_ || projected_ || n_A_ == 0 || !solve_base(r, c_b)) return false;
+  find_row_residuals(c_A);
+  list_active();
+  delassus_known_ = false;
+  delassus_.sweep(condensed_, d_rhs_, dl_A);
+  return all_finite(dl_A);
+}
+
+bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy, CondensedLaw* law) {
+  if (gave_up_) return false;
+  if (failure_ == Failure::law) failure_ = Failure::not_finite;
+  if (projected_) return solve_iteratively(r, c_b, c_A, dx, dl_b, dl_A, accuracy);
+  if (!solve_base(r, c_b)) return false;
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {
-    if (!delassus_known_ || law != nullptr) {
-      condensed_.clear();
-      for (int i = 0; i < n_A_; ++i) condensed_.push_back(&active_[at(i)]);
-    }
+    if (!delassus_known_ || law != nullptr) list_active();
     if (law != nullptr) delassus_known_ = false;
     if (!delassus_known_ && law == nullptr) {
       delassus_known_ = delassus_.factorise(condensed_);
       if (!delassus_known_) return false;
     }
-    d_rhs_.resize(at(n_A_));
-    for (int i = 0; i < n_A_; ++i) {
-      const SparseRow& G = active_[at(i)].G;
-      double sum = -c_A[at(i)];
-      for (std::size_t k = 0; k < G.equation.size(); ++k) sum -= G.value[k] * rhs_[at(G.equation[k])];
-      d_rhs_[at(i)] = sum;
-    }
+    find_row_residuals(c_A);
     if (law == nullptr) {
       delassus_.solve(d_rhs_);
     } else if (!delassus_.solve(condensed_, *law, d_rhs_)) {

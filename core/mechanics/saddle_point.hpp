@@ -75,9 +75,10 @@ class SaddlePoint {
   void measure_row(int row, double weight);
 
   /// Starts a solve with the given active unilateral rows (global row numbers): their G (through T if given) and F at
-  /// (q, t), and the columns B^-1 F^T, which are kept while the factorisation and the linear row stay the same.
+  /// (q, t), and the columns B^-1 F^T, which are kept while the factorisation and the linear row stay the same. With
+  /// `keep`, all rows that are known for this factorisation stay as they are: the place is the same, or near enough.
   void set_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
-                  const StepStart* start = nullptr);
+                  const StepStart* start = nullptr, bool keep = false);
   /// The same with gradients G and directions F that the caller has computed, one of each for every row (switching
   /// constraints with intermediate gradients, contacts with friction). With `condensed` the rows are not given to the
   /// conjugate gradients, but have columns, which a law of solve() needs.
@@ -89,6 +90,10 @@ class SaddlePoint {
   /// With a law, the active rows need not vanish: the law decides dl_A island by island. The rows were then set active
   /// as `condensed`.
   bool solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy = {}, CondensedLaw* law = nullptr);
+  /// dl_A becomes a guess of the solution with dl_A >= 0 and G_A dx >= -c_A, one of which vanishes in each row, by
+  /// sweeps from the given dl_A; negative where a row opens (Delassus::sweep). False if there is none, or if conjugate
+  /// gradients have the rows.
+  bool sweep(In r, In c_b, In c_A, Out dl_A);
   /// The conjugate gradients failed in the last solve: factorise() again, which is then direct, and so on.
   bool gave_up() const { return gave_up_; }
   /// Why the last solve failed.
@@ -155,6 +160,9 @@ class SaddlePoint {
   bool base_solve(Vector& b, bool separate = false);
   bool project_active(std::span<const int> rows, In q, double t, const TangentOperators* T, const StepStart* start);
   bool project_rows(bool directions);
+  bool solve_base(In r, In c_b);
+  void find_row_residuals(In c_A);
+  void list_active();
   void place_rows(std::span<const int> rows);
   void find_columns();
   bool run_cg(In r, In c, Accuracy accuracy, double reference, Out x, Out dl);

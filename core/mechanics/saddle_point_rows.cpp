@@ -47,18 +47,20 @@ bool SaddlePoint::project_rows(bool directions) {
 }
 
 void SaddlePoint::set_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
-                             const StepStart* start) {
+                             const StepStart* start, bool keep) {
   if (iterative()) {
     projected_ = project_active(rows, q, t, T, start);
     if (projected_) return;
     for (ActiveRow& row : active_) row.kept = false, row.row = -1;
   }
+  if (!keep)
+    for (ActiveRow& a : active_)
+      a.kept = a.kept && system_->constraints()[at(system_->row_place(a.row).block)]->traits().linear;
   place_rows(rows);
   condensed_.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ActiveRow& a = active_[i];
-    const ConstraintBlock& block = *system_->constraints()[at(system_->row_place(a.row).block)];
-    if (a.kept && block.traits().linear) continue;
+    if (a.kept) continue;
     system_->row_gradient(a.row, q, t, T, a.G, start);
     if (T != nullptr)
       system_->row_gradient(a.row, q, t, nullptr, a.F, start);

@@ -38,6 +38,7 @@ constexpr double creeping_share =
 constexpr double friction_share = 0.1;  // of the tolerance of rows, for the law of contacts on the linearised rows
 // corrections, in lengths and rad: rounding of places; at most, where they shrink no more
 constexpr double settled_correction = 1e-9, stalled_correction = 1e-4;
+constexpr std::size_t many_contacts = 64;  // make a pile
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
   switch (failure) {
@@ -101,7 +102,11 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   if (friction_ && !start.guess.empty()) friction_->guess(start.guess.subspan(n_b_), start.guess_scale);
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
   set_.fix(start.fixed);
-  set_.begin_with(start.first);
+  // a pile drops rows that were only near
+  set_.begin_with(start.first,
+                  !setup_.fixed_places && !saddle_.iterative() && options_.method == NewtonMethod::automatic);
+  guess_ = start.guess;
+  guess_scale_ = start.guess_scale;
   if (start.offsets != nullptr) set_.offset_by(*start.offsets);
   held_ = start.held;
   most_ = start.max_iterations > 0 ? std::min(start.max_iterations, options_.max_iterations) : options_.max_iterations;
@@ -293,12 +298,17 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     const bool stale = transient_ || !saddle.factorised() || factor_h_ != scales.h || saddle.gave_up();
     FailureReason reason = FailureReason::singular_matrix;
     bool found = true;
-    if (stale || (!constant && control_.needs_matrix(sub, saddle.iterative() && !setup_.curved_rows, set_changed))) {
+    const bool many = pile();
+    const bool keep = sub.attempt_iterations() > 0 && (setup_.fixed_places || many);
+    if (stale ||
+        (!constant && (many ? control_.needs_matrix_of_pile(sub, set_changed)
+                            : control_.needs_matrix(sub, saddle.iterative() && !setup_.curved_rows, set_changed)))) {
       found = factorise(problem, scales, sigma_);
       if (found) control_.took_matrix(sub);
     }
     if (found) {
-      set_rows(point, scales);
+      set_rows(point, scales, keep);
+      if (many && sub.attempt_iterations() == 0) drop_idle_rows(point, scales);
       const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor_);
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
                               accuracy, friction_.get()) &&
@@ -321,9 +331,25 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
   }
 }
 
-void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales) {
+// Many contacts of bodies, which factors of their own solve: finding the active set takes most of the iterations.
+bool MixedNewton::pile() const {
+  return set_.begins_with_many() && !friction_ && !transient_ && !saddle_.iterative() && active() >= many_contacts &&
+         options_.method == NewtonMethod::automatic;
+}
+
+// The first set contains whatever may be closed: sweeps tell which contacts carry.
+void MixedNewton::drop_idle_rows(const RowPoint& point, const ProblemScales& scales) {
+  const auto rows = set_.active_rows();
+  for (std::size_t k = 0; k < rows.size(); ++k) ds_A_[k] = guess_.empty() ? 0.0 : guess_scale_ * guess_[at(rows[k])];
+  if (!current().sweep(r_, In(c_).first(n_b_), In(c_A_).first(active()), Out(ds_A_).first(active()))) return;
+  set_.drop_idle(ds_A_);
+  gather_active();
+  set_rows(point, scales, true);
+}
+
+void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales, bool keep) {
   if (!friction_ && point.mean == nullptr) {
-    current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start);
+    current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start, keep);
     return;
   }
   if (friction_) friction_->set_tolerance(friction_share * scales.row_tolerance);

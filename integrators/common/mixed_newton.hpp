@@ -74,8 +74,9 @@ class MixedNewton {
     const std::vector<std::uint8_t>* fixed = nullptr;       ///< those that are equations; null: none
     /// Those that are active at first, if they are many (ContactSet::begin_with); null: none.
     const std::vector<std::uint8_t>* first = nullptr;
-    In guess = {};           ///< multipliers of the step before, rows() entries; contacts with friction start from them
-    double guess_scale = 1;  ///< factor of these
+    /// Multipliers of the step before, rows() entries: where contacts with friction and the sweeps over a pile start.
+    In guess = {};
+    double guess_scale = 1;                                   ///< factor of these
     const std::vector<std::uint8_t>* frictionless = nullptr;  ///< contacts whose friction is left out; null: none
     const Vector* offsets = nullptr;  ///< of multipliers where the active set is evaluated (ContactSet::offset_by)
     int max_iterations = 0;           ///< of this solve, if fewer than the options allow; 0: as these
@@ -143,7 +144,9 @@ class MixedNewton {
   /// The rows that linear systems contain.
   std::span<const int> solved_rows() const { return friction_ ? friction_->working_rows() : set_.active_rows(); }
   std::size_t active() const { return solved_rows().size(); }
-  void set_rows(const RowPoint& point, const ProblemScales& scales);
+  void set_rows(const RowPoint& point, const ProblemScales& scales, bool keep);
+  bool pile() const;
+  void drop_idle_rows(const RowPoint& point, const ProblemScales& scales);
   void gather_active();
   void find_limits(MixedProblem& problem);
   void measure_residual(MixedProblem& problem);
@@ -171,6 +174,8 @@ class MixedNewton {
   std::unique_ptr<FrictionSet> friction_;  // in the place of the set
   std::vector<SparseRow> row_G_, row_F_;   // of the rows of linear systems where F is not G
   SparseRow row_n_;
+  In guess_;  // Start::guess
+  double guess_scale_ = 1;
   const std::vector<std::uint8_t>* held_ = nullptr;
   int most_ = 0;                   // iterations of this solve
   std::size_t n_b_ = 0, n_c_ = 0;  // bilateral rows, conditional rows that take part

@@ -9,9 +9,11 @@ namespace carom {
 
 namespace {
 
-constexpr double matrix_cost = 3;        // of a matrix, in residuals and what surrounds them
-constexpr double poor_gain = 0.5;        // asks for a new matrix
-constexpr double modified_gain = 0.25;   // of the modified method, the least
+constexpr double matrix_cost = 3;       // of a matrix, in residuals and what surrounds them
+constexpr double poor_gain = 0.5;       // asks for a new matrix
+constexpr double modified_gain = 0.25;  // of the modified method, the least
+constexpr double pile_gain = 0.1;       // of one matrix for the contacts of a pile, the least
+constexpr int most_iterations_of_pile = 8;
 constexpr double full_reduction = 1e-5;  // of conjugate gradients; the matrix is single precision
 constexpr double least_reduction = 1e-9, largest_reduction = 1e-2;
 constexpr double reduction_share = 0.5, below_tolerance = 0.5;
@@ -61,6 +63,12 @@ bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative,
   double left = now, iterations_with_new = 0;
   for (double gain = expected_gain(report, true); left > 1; gain *= gain, ++iterations_with_new) left *= gain;
   return std::log(now) / -std::log(kept) > iterations_with_new + matrix_cost;
+}
+
+bool NewtonControl::needs_matrix_of_pile(const SubproblemReport& report, bool set_changed) const {
+  if (report.attempt_iterations() == 0 || matrix_of_ < 0) return true;
+  if (report.iterations - matrix_of_ >= most_iterations_of_pile) return true;
+  return !set_changed && !(last_gain(report) < pile_gain);
 }
 
 Accuracy NewtonControl::accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const {

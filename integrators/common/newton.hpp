@@ -53,6 +53,8 @@ class NewtonControl {
 
   /// A new matrix for the iteration to come; one of an earlier step may be at hand in the first.
   bool needs_matrix(const SubproblemReport& report, bool iterative, bool set_changed) const;
+  /// The same for many contacts of bodies: places hardly move while the active set is found.
+  bool needs_matrix_of_pile(const SubproblemReport& report, bool set_changed) const;
   void took_matrix(const SubproblemReport& report) { matrix_of_ = report.iterations; }
   /// For the conjugate gradients of the iteration to come; `floor` is that of the last test().
   Accuracy accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const;

@@ -1,6 +1,7 @@
 #include "core/linear/delassus.hpp"
 
 #include <Eigen/Dense>
+#include <algorithm>
 
 #include "tests/core/solver_matrices.hpp"
 
@@ -275,4 +276,44 @@ TEST_CASE("delassus: large islands are solved as sparse matrices") {
       CHECK(again.x == fresh.x);
       CHECK(again.l == fresh.l);
     }
+}
+
+TEST_CASE("delassus: sweeps find the rows that carry, in islands and with redundant rows") {
+  Problem p(std::vector<int>(40, 6));
+  for (int k = 0; k < 40; ++k) p.add_row({k});
+  for (int k = 1; k < 40; ++k)
+    if (k != 20) p.add_row({k - 1, k});  // two islands
+  p.repeat_row(3);
+  const auto rows = p.pointers();
+  LinearSolver solver;
+  solver.analyse(p.pattern, {});
+  REQUIRE(solver.factorise(p.values) == FactorStatus::ok);
+  Delassus delassus;
+  delassus.analyse(p.pattern, rows.size());
+  REQUIRE(delassus.find_columns(rows, [&](Vector& x) {
+    solver.solve(x);
+    return true;
+  }));
+  const Eigen::MatrixXd G = p.dense(&CondensedRow::G), D = G * p.B.partialPivLu().solve(G.transpose());
+  Eigen::VectorXd b = random_entries(D.rows(), p.random);
+  b[D.rows() - 1] = b[3];
+  const auto misses = [&](const Vector& found) {
+    const Eigen::VectorXd l = Eigen::VectorXd::Map(found.data(), b.size()).cwiseMax(0), w = D * l - b;
+    // rows that open are told apart from those that touch without a force
+    for (Eigen::Index i = 0; i < b.size(); ++i)
+      CHECK((found[at(static_cast<int>(i))] < 0) == (l[i] == 0 && w[i] > 1e-5 * b.lpNorm<Eigen::Infinity>()));
+    // l and w in one unit
+    return D.diagonal().cwiseProduct(l).cwiseMin(w).lpNorm<Eigen::Infinity>();
+  };
+  Vector l(rows.size(), 0.0);
+  delassus.sweep(rows, Vector(b.data(), b.data() + b.size()), l);
+  CHECK(delassus.islands() == 2);
+  CHECK(misses(l) < 1e-6);
+  long carrying = std::count_if(l.begin(), l.end(), [](double x) { return x > 0; });
+  CHECK(carrying > 10);
+  CHECK(carrying < 70);
+  // the solution is a place to stay, whatever the start
+  Vector other(rows.size(), 5.0);
+  delassus.sweep(rows, Vector(b.data(), b.data() + b.size()), other);
+  CHECK(misses(other) < 1e-6);
 }
