@@ -25,6 +25,7 @@ void JointBuilder::read() {
     kind.build(context_, joint, parts);
     Item item{{}, std::move(parts)};
     item.info.name = joint.name;
+    item.info.type = kind.type;
     item.info.a = joint.a;
     item.info.point = joint.b;
     item.info.angle = item.parts.angle;
