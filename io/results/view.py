@@ -375,6 +375,8 @@ def build(folder, series, size, field=None, direction=None):
         shown[0].SetScalarBarVisibility(view, True)
         bar = pv.GetScalarBar(shown[0].LookupTable, view)
         bar.TitleColor = bar.LabelColor = [0, 0, 0]
+        bar.LabelFormat = bar.RangeLabelFormat = "%.3g"
+        bar.AutomaticLabelFormat = 0
     label = pv.AnnotateTimeFilter(registrationName="time", Input=reader)
     label.Format = "t = {time:.4g}"
     pv.Show(label, view).Color = [0, 0, 0]
