@@ -1,11 +1,11 @@
 """Renders one scene of the gallery with ParaView.
 
-    xvfb-run -a pvpython render.py SERIES.pvd SCENE.json OUT.png
+    xvfb-run -a -s -noreset pvpython render.py SERIES.pvd SCENE.json OUT.png
 
 A scene says which instants of a series are drawn and how; see scenes.json. "overlay": all instants in one picture, the
 earlier ones fainter; "strip", "stack": one beside or below the other, with one camera and one scale of colours.
-"stretch" multiplies coordinates. "obstacle_shift" moves obstacles, where contacts act on the axis of a body and its thickness
-would reach into them.
+"tracks" adds paths and curves of coordinates. "stretch" multiplies coordinates. "obstacle_shift" moves obstacles, where contacts
+act on the axis of a body and its thickness would reach into them.
 """
 
 import json
@@ -184,8 +184,7 @@ def picture(reader, model, scene, shown, bounds, colouring, size, path, bar=True
         if colouring and bar:
             add_bar(colouring[1], view)
     if scene.get("tracks"):
-        times = reader.TimestepValues
-        show_tracks(view, model, Survey(reader, times))
+        show_tracks(view, model, Survey(reader, list(reader.TimestepValues)))
     pv.Render(view)  # the first rendering sets the camera
     place_camera(view, scene, *bounds, bool(colouring and bar))
     pv.SaveScreenshot(path, view, ImageResolution=size)

@@ -1,10 +1,10 @@
 """Opens the series of this folder in ParaView in a good view, or renders it.
 
-    paraview --script=view.py                                       interactively
-    xvfb-run -a pvpython view.py --png picture.png [--time T]       a picture
-    xvfb-run -a pvpython view.py --animation movie.ogv              a film; movie.png: numbered pictures
-    xvfb-run -a pvpython view.py --gltf scene.gltf [--time T]       a scene for web pages
-    xvfb-run -a pvpython view.py --blocks model.pvd                 the series with a named block for every part
+    paraview --script=view.py                                                 interactively
+    xvfb-run -a -s -noreset pvpython view.py --png picture.png [--time T]     a picture
+    xvfb-run -a -s -noreset pvpython view.py --animation movie.ogv            a film; movie.png: numbered pictures
+    xvfb-run -a -s -noreset pvpython view.py --gltf scene.gltf [--time T]     a scene for web pages
+    xvfb-run -a -s -noreset pvpython view.py --blocks model.pvd               the series with a named block for every part
         [--field NAME] [--from X,Y,Z] [--size W,H] [--frames N] [--series NAME.pvd]
 
 Written by carom beside the series. The pipeline has a part for every body, obstacle, spring, joint, stop and contact, by the
