@@ -72,6 +72,7 @@ def survey(reader, instants, field):
             fail(f"no field {field}; there are {data.PointData.keys() + data.CellData.keys()}")
         values = magnitude(data, place, field)
         least, most = min(least, values.min()), max(most, values.max())
+    least = 0.0 if abs(least) < 1e-6 * most else least  # rounding
     return low, high, (place, field, least, most) if field else None
 
 

@@ -116,6 +116,7 @@ def chosen_field(ranges, wanted):
     for name in [wanted] if wanted else PREFERRED:
         for association in ("POINTS", "CELLS"):
             least, most = ranges.get((association, name), (0, 0))
+            least = 0.0 if abs(least) < 1e-6 * most else least  # rounding
             if (association, name) in ranges and (wanted or most > least):
                 return association, name, least, most if most > least else least + 1
     if wanted:
@@ -162,7 +163,8 @@ def show_edges(body, view, opacity=1.0):
 
 
 def floors(model):
-    """Axis and place along it of the fixed planes that face up: against gravity, or along z; only those across an axis."""
+    """Axis, point, side and drawn size (None: large) of fixed planes that face up: against gravity, or along z; only of those
+    across an axis."""
     up = -numpy.array(model.get("gravity", [0, 0, 0]), float)
     up = up / numpy.linalg.norm(up) if up.any() else numpy.array([0.0, 0.0, 1.0])
     for contact in model.get("contacts", []):
@@ -171,15 +173,20 @@ def floors(model):
             normal = numpy.array(obstacle["normal"], float) / numpy.linalg.norm(obstacle["normal"])
             axis = int(numpy.argmax(numpy.abs(normal)))
             if normal @ up > 0.8 and abs(normal[axis]) > 1 - 1e-9:
-                yield axis, obstacle.get("point", [0, 0, 0])[axis], numpy.sign(normal[axis])
+                yield axis, obstacle.get("point", [0, 0, 0]), numpy.sign(normal[axis]), obstacle.get("draw_size")
 
 
 def show_shadows(bodies, view, model, size, opacity=1.0):
     """The shadows of the bodies on floors, straight under them."""
-    for axis, place, side in floors(model):
+    for axis, point, side, drawn in floors(model):
         shadow = pv.Transform(registrationName="shadow", Input=bodies)
         shadow.Transform.Scale = [float(k != axis) for k in range(3)]
-        shadow.Transform.Translate = [(place + 1e-3 * size * side) * (k == axis) for k in range(3)]
+        shadow.Transform.Translate = [(point[k] + 1e-3 * size * side) * (k == axis) for k in range(3)]
+        if drawn:
+            lengths = [2 * size if k == axis else drawn for k in range(3)]
+            shadow = pv.Clip(registrationName="shadow", Input=shadow, ClipType="Box", Invert=1)
+            shadow.ClipType.Position = [point[k] - lengths[k] / 2 for k in range(3)]
+            shadow.ClipType.Length = lengths
         shown = show(shadow, view, None, [0.1, 0.1, 0.12], 0.22 * opacity)
         shown.Ambient, shown.Diffuse, shown.RenderLinesAsTubes = 1, 0, 0
 
