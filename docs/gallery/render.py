@@ -171,7 +171,8 @@ def picture(reader, model, scene, shown, bounds, colouring, size, path, bar=True
             representation.Position = ((len(shown) - 1 - i) * behind).tolist()
         show(part(frame, SPRING), view, None, opacity, 2, DARK)
         if "stretch" not in scene:
-            show_shadows(pv.ExtractSurface(Input=bodies), view, model, float(numpy.linalg.norm(bounds[1] - bounds[0])), opacity)
+            show_shadows(pv.ExtractSurface(Input=bodies), view, model, float(numpy.linalg.norm(bounds[1] - bounds[0])), opacity,
+                         1 + 0.5 * i)
         if i < len(shown) - 1:
             continue
         obstacles = part(frame, OBSTACLE)

@@ -176,12 +176,12 @@ def floors(model):
                 yield axis, obstacle.get("point", [0, 0, 0]), numpy.sign(normal[axis]), obstacle.get("draw_size")
 
 
-def show_shadows(bodies, view, model, size, opacity=1.0):
-    """The shadows of the bodies on floors, straight under them."""
+def show_shadows(bodies, view, model, size, opacity=1.0, layer=1):
+    """The shadows of the bodies on floors, straight under them; several, one over another, need layers."""
     for axis, point, side, drawn in floors(model):
         shadow = pv.Transform(registrationName="shadow", Input=bodies)
         shadow.Transform.Scale = [float(k != axis) for k in range(3)]
-        shadow.Transform.Translate = [(point[k] + 1e-3 * size * side) * (k == axis) for k in range(3)]
+        shadow.Transform.Translate = [(point[k] + 1e-3 * layer * size * side) * (k == axis) for k in range(3)]
         if drawn:
             lengths = [2 * size if k == axis else drawn for k in range(3)]
             shadow = pv.Clip(registrationName="shadow", Input=shadow, ClipType="Box", Invert=1)
