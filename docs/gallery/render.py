@@ -247,7 +247,7 @@ def main():
     else:
         across = scene["as"] == "strip"
         width, height = scene.get("size", [1600, 530])
-        bar_width = 130 if colouring else 0
+        bar_width = 150 if colouring else 0
         size = [(width - bar_width) // len(instants), height] if across else [width - bar_width, height // len(instants)]
         paths = [f"{out}.{i}.png" for i in range(len(instants) + 1)]
         for t, path in zip(instants, paths):
