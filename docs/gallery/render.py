@@ -1,11 +1,11 @@
 """Renders one scene of the gallery with ParaView.
 
-    xvfb-run -a pvpython render.py SERIES.pvd SCENE.json OUT.png
+    xvfb-run -a -s -noreset pvpython render.py SERIES.pvd SCENE.json OUT.png
 
 A scene says which instants of a series are drawn and how; see scenes.json. "overlay": all instants in one picture, the
 earlier ones fainter; "strip", "stack": one beside or below the other, with one camera and one scale of colours.
-"stretch" multiplies coordinates. "obstacle_shift" moves obstacles, where contacts act on the axis of a body and its thickness
-would reach into them.
+"tracks" adds paths and curves of coordinates. "stretch" multiplies coordinates. "obstacle_shift" moves obstacles, where contacts
+act on the axis of a body and its thickness would reach into them.
 """
 
 import json
@@ -23,9 +23,9 @@ from vtkmodules.vtkIOImage import vtkPNGReader, vtkPNGWriter
 import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "io" / "results"))
-from view import show_grid  # noqa: E402
+from view import (BODY, DARK, JOINT, OBSTACLE, RED, SPRING, STEEL, STOP, Survey, model_of, show_grid,  # noqa: E402
+                  show_shadows, show_tracks, smooth)
 
-BODY, OBSTACLE, SPRING = 0, 1, 3
 GREY = [0.62, 0.64, 0.68]
 
 
@@ -72,10 +72,11 @@ def survey(reader, instants, field):
             fail(f"no field {field}; there are {data.PointData.keys() + data.CellData.keys()}")
         values = magnitude(data, place, field)
         least, most = min(least, values.min()), max(most, values.max())
+    least = 0.0 if abs(least) < 1e-6 * most else least  # rounding
     return low, high, (place, field, least, most) if field else None
 
 
-def show(source, view, colouring, opacity, width):
+def show(source, view, colouring, opacity, width, colour=None):
     representation = pv.Show(source, view)
     representation.Representation = "Surface"
     representation.LineWidth = width
@@ -85,7 +86,7 @@ def show(source, view, colouring, opacity, width):
     representation.Opacity = opacity
     if colouring is None:
         representation.ColorArrayName = ["POINTS", ""]
-        representation.DiffuseColor = representation.AmbientColor = GREY
+        representation.DiffuseColor = representation.AmbientColor = colour or GREY
         return representation
     association, name, least, most = colouring
     pv.ColorBy(representation, (association, name))
@@ -110,6 +111,8 @@ def add_bar(field, view):
     bar = pv.GetScalarBar(table, view)
     bar.Title, bar.ComponentTitle = field.replace("_", " "), ""
     bar.TitleColor = bar.LabelColor = [0, 0, 0]
+    bar.LabelFormat = bar.RangeLabelFormat = "%.3g"
+    bar.AutomaticLabelFormat = 0
     bar.TitleFontSize = bar.LabelFontSize = max(10, view.ViewSize[1] // 50)
     bar.Visibility = 1
 
@@ -140,7 +143,7 @@ def place_camera(view, scene, low, high, bar):
     view.CameraParallelScale = scale
 
 
-def picture(reader, scene, shown, bounds, colouring, size, path, bar=True):
+def picture(reader, model, scene, shown, bounds, colouring, size, path, bar=True):
     """One view with the instants `shown`; the last instant is solid. Earlier ones lie a little farther from the viewer, so
     that surfaces in one plane do not mix."""
     behind = -1e-3 * float(numpy.linalg.norm(bounds[1] - bounds[0])) * direction_of(scene)
@@ -159,26 +162,48 @@ def picture(reader, scene, shown, bounds, colouring, size, path, bar=True):
         fraction = 1.0 if len(shown) == 1 else i / (len(shown) - 1)
         opacity = scene.get("faintest", 0.25) + (1 - scene.get("faintest", 0.25)) * fraction**2
         bodies = part(frame, BODY)
-        drawn = [show(bodies, view, colouring, opacity, scene.get("line_width", 5))]
+        drawn = [show(smooth(bodies), view, colouring, opacity, scene.get("line_width", 5))]
+        for kind, colour in ((JOINT, STEEL), (STOP, RED)):
+            drawn.append(show(smooth(part(frame, kind)), view, None, opacity, 3, colour))
         if scene.get("edges", True):
             drawn.append(edges(bodies, view, opacity))
         for representation in drawn:
             representation.Position = ((len(shown) - 1 - i) * behind).tolist()
-        show(part(frame, SPRING), view, None, opacity, 2)
+        show(part(frame, SPRING), view, None, opacity, 2, DARK)
+        if "stretch" not in scene:
+            show_shadows(pv.ExtractSurface(Input=bodies), view, model, float(numpy.linalg.norm(bounds[1] - bounds[0])), opacity,
+                         1 + 0.5 * i)
         if i < len(shown) - 1:
             continue
         obstacles = part(frame, OBSTACLE)
         if "obstacle_shift" in scene:
             obstacles = pv.Transform(Input=obstacles)
             obstacles.Transform.Translate = scene["obstacle_shift"]
-        show(obstacles, view, None, scene.get("obstacle_opacity", 0.5), 2)
+        show(smooth(obstacles), view, None, scene.get("obstacle_opacity", 0.5), 2)
         obstacles.UpdatePipeline(t)
         if servermanager.Fetch(obstacles).GetNumberOfPoints() > 0:
             show_grid(obstacles, view, 0.1 * float(numpy.linalg.norm(bounds[1] - bounds[0])), t)
         if colouring and bar:
             add_bar(colouring[1], view)
+    if scene.get("tracks"):
+        show_tracks(view, model, Survey(reader, list(reader.TimestepValues)))
     pv.Render(view)  # the first rendering sets the camera
     place_camera(view, scene, *bounds, bool(colouring and bar))
+    pv.SaveScreenshot(path, view, ImageResolution=size)
+    pv.Delete(view)
+
+
+def bar_alone(field, size, path):
+    """A picture of the colour bar, beside instants in pictures of their own."""
+    view = pv.CreateRenderView()
+    view.ViewSize = size
+    view.UseColorPaletteForBackground, view.BackgroundColorMode, view.Background = 0, "Single Color", [1, 1, 1]
+    view.OrientationAxesVisibility = 0
+    add_bar(field, view)
+    bar = pv.GetScalarBar(pv.GetColorTransferFunction(field), view)
+    bar.WindowLocation, bar.Position, bar.ScalarBarLength = "Any Location", [0.15, 0.1], 0.8
+    bar.TitleFontSize = bar.LabelFontSize = 16
+    pv.Render(view)
     pv.SaveScreenshot(path, view, ImageResolution=size)
     pv.Delete(view)
 
@@ -215,23 +240,25 @@ def main():
         reader = pv.Transform(Input=reader)
         reader.Transform.Scale = scene["stretch"]
     low, high, colouring = survey(reader, instants, scene.get("field"))
-    # parts above the plane of obstacles need space too
-    bounds = (low, high)
+    model, bounds = model_of(os.path.dirname(series)), (low, high)
     if scene.get("as", "overlay") == "overlay":
-        picture(reader, scene, instants, bounds, colouring, scene.get("size", [1600, 1000]), out)
-        paths = [out]
+        picture(reader, model, scene, instants, bounds, colouring, scene.get("size", [1600, 1000]), out)
+        join([out], 0, out)
     else:
         across = scene["as"] == "strip"
         width, height = scene.get("size", [1600, 530])
-        size = [width // len(instants), height] if across else [width, height // len(instants)]
-        paths = []
-        for i, t in enumerate(instants):
-            paths.append(f"{out}.{i}.png")
-            picture(reader, scene, [t], bounds, colouring, size, paths[-1], bar=False)
-    join(paths, 0 if scene.get("as") == "stack" else 1, out)
-    for path in paths:
-        if path != out:
-            os.remove(path)
+        bar_width = 150 if colouring else 0
+        size = [(width - bar_width) // len(instants), height] if across else [width - bar_width, height // len(instants)]
+        paths = [f"{out}.{i}.png" for i in range(len(instants) + 1)]
+        for t, path in zip(instants, paths):
+            picture(reader, model, scene, [t], bounds, colouring, size, path, bar=False)
+        join(paths[:-1], 1 if across else 0, out)
+        if colouring:
+            bar_alone(colouring[1], [bar_width, height if across else size[1] * len(instants)], paths[-1])
+            join([out, paths[-1]], 1, out)
+        for path in paths:
+            if os.path.exists(path):
+                os.remove(path)
     print(f"{out}: {len(instants)} instants, t = {instants[0]:g} to {instants[-1]:g}", flush=True)
     os._exit(0)
 

@@ -35,6 +35,7 @@ void JointBuilder::read() {
       joints.back().rows = switching_rows(joint, own, parts);
     Item item{{}, switches ? JointParts(pools_) : std::move(parts), switches};
     item.info.name = joint.name;
+    item.info.type = kind.type;
     item.info.a = joint.a;
     item.info.point = joint.b;
     item.info.angle = joints.back().angle;

@@ -48,6 +48,13 @@ struct BodyElements {
   std::size_t cells_per_element = 1;
 };
 
+/// A section between two section frames of a beam: the frame at `share` of the helix that joins them.
+struct HelixSection {
+  int node_a = -1, node_b = -1;                         ///< frame nodes
+  Mat3 R_a = Mat3::Identity(), R_b = Mat3::Identity();  ///< from section axes to node axes
+  double share = 0;                                     ///< of the length, from A
+};
+
 /// Data of a body for pictures and probes.
 struct BodyInfo {
   std::string name, type;
@@ -55,10 +62,13 @@ struct BodyInfo {
   bool is_line = false;                         ///< the body is a line through its nodes and has a length
   std::map<std::string, AttachedPoint> points;  ///< by name
   std::map<std::string, PointSet> sets;         ///< by name
-  std::string shape_points;            ///< the set with which the body touches obstacles; empty: its sphere or centre
-  double radius = 0;                   ///< for spheres and point masses
-  SurfaceMesh mesh;                    ///< the drawn mesh, in axes of the nodes to which its points belong
-  std::vector<int> mesh_nodes;         ///< the node of each point of the mesh; empty: the body has only one node
+  std::string shape_points;     ///< the set with which the body touches obstacles; empty: its sphere or centre
+  double radius = 0;            ///< for spheres and point masses
+  SurfaceMesh mesh;             ///< the drawn mesh, in axes of the nodes to which its points belong
+  std::vector<int> mesh_nodes;  ///< the node of each point of the mesh; empty: the body has only one node
+  /// For each point of the mesh of a beam: the section in whose axes the point is given, or -1 for axes of its node.
+  std::vector<int> mesh_sections;
+  std::vector<HelixSection> sections;
   std::vector<BodyElements> elements;  ///< of a flexible body, numbered through: "element.K"
   /// Faces of the surface by group: 3 or 4 nodes each (-1: no fourth node), counter-clockwise seen from outside.
   std::map<std::string, std::vector<std::array<int, 4>>> faces;
@@ -87,11 +97,17 @@ struct RowGroup {
 
 /// A joint: its constraints, its free coordinates, and the drivers, springs and stops along them.
 struct JointInfo : RowGroup {
+  std::string type;
   AttachedPoint a;                                     ///< the first point
   std::vector<int> stops;                              ///< rows of the stops
   std::vector<int> friction;                           ///< rows of friction, which share a disc
   std::optional<JointCoordinate> angle, displacement;  ///< free coordinates
   int angle_driver = -1, displacement_driver = -1;     ///< rows of the drivers
+};
+
+struct SpringInfo {
+  std::string name;
+  AttachedPoint a, b;
 };
 
 struct ObstacleInfo {
@@ -170,7 +186,7 @@ struct Model {
   std::vector<JointInfo> joints;
   std::vector<RowGroup> stops;        ///< stops of joints: "hinge.upper"
   std::vector<RowGroup> constraints;  ///< constraints of coordinates: "pendulum.rod"; their gaps are contacts
-  std::vector<std::pair<AttachedPoint, AttachedPoint>> springs;
+  std::vector<SpringInfo> springs;
   double total_mass = 0;
   std::vector<ObstacleInfo> obstacles;
   std::vector<std::string> warnings;  ///< remarks about a valid model: initial penetrations, open joints

@@ -127,7 +127,7 @@ class Builder {
                (s.natural_length > 0 || s.damping > 0))
         error(pointer + "/of", "expected two points apart at the start: the direction of the spring is undefined");
       springs.push_back(s);
-      model_->springs.emplace_back(a, b);
+      model_->springs.push_back({text(list[i]["name"]), a, b});
     }
     if (!springs.empty()) model_->system.add(std::make_unique<SpringDamperBlock>("springs", std::move(springs)));
   }

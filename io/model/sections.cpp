@@ -186,7 +186,7 @@ std::vector<std::vector<Vec3>> section_outline(const json& section) {
     return std::vector<Vec3>{{0, -y, -z}, {0, y, -z}, {0, y, z}, {0, -y, z}};
   };
   const auto circle = [](double radius) {
-    constexpr int corners = 16;
+    constexpr int corners = 24;
     std::vector<Vec3> points;
     for (int i = 0; i < corners; ++i) {
       const double phi = 2 * M_PI * i / corners;

@@ -129,6 +129,16 @@ void VtuFile::Arrays::add_value(std::string_view name, double x) {
   append_compressed(data, reinterpret_cast<const char*>(&x), sizeof x);
 }
 
+// VTK stores texts with a zero byte behind each.
+void VtuFile::Arrays::add_texts(std::string_view name, const std::vector<std::string>& texts) {
+  std::string bytes;
+  for (const std::string& text : texts) bytes.append(text).push_back('\0');
+  elements += "        <Array type=\"String\" Name=\"" + xml_escaped(name) + "\" NumberOfTuples=\"" +
+              std::to_string(texts.size()) + "\" format=\"appended\" offset=\"" + std::to_string(data.size()) +
+              "\"/>\n";
+  append_compressed(data, bytes.data(), bytes.size());
+}
+
 void VtuFile::Arrays::add(const char* type, std::string_view name, int components, const void* values,
                           std::size_t bytes) {
   elements += std::string("        <DataArray type=\"") + type + "\" Name=\"" + xml_escaped(name) +
@@ -185,6 +195,7 @@ std::string_view VtuFile::bytes(double t, const VtuPiece& piece) {
       "header_type=\"UInt32\" compressor=\"vtkLZ4DataCompressor\">\n  <UnstructuredGrid>\n    <FieldData>\n";
   arrays.add_value("TimeValue", t);
   for (const auto& [name, x] : piece.numbers) arrays.add_value(name, x);
+  if (!piece.blocks.empty()) arrays.add_texts("blocks", piece.blocks);
   elements += "    </FieldData>\n    <Piece NumberOfPoints=\"" + std::to_string(piece.point_count()) +
               "\" NumberOfCells=\"" + std::to_string(piece.cell_count()) + "\">\n      <Cells>\n" + cells_.elements +
               "      </Cells>\n      <Points>\n";

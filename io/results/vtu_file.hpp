@@ -41,6 +41,8 @@ struct VtuPiece {
 
   /// Numbers of the whole frame, by name: field data beside the time.
   std::vector<std::pair<std::string, double>> numbers;
+  /// Names of blocks, to which a cell field may refer: field data "blocks" if there are any.
+  std::vector<std::string> blocks;
 
   /// Adds a field of zeros for the present points or cells. Returns its index in point_fields or cell_fields.
   std::size_t add_point_field(std::string name, int components);
@@ -61,6 +63,7 @@ class VtuFile {
     std::string elements, data;
     void add(const char* type, std::string_view name, int components, const void* values, std::size_t bytes);
     void add_value(std::string_view name, double x);
+    void add_texts(std::string_view name, const std::vector<std::string>& texts);
     void add_fields(const std::vector<VtuPiece::Field>& fields);
   };
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "contact/gap/prescribed_motion.hpp"
+#include "core/lie/se3.hpp"
 #include "core/mechanics/body_point.hpp"
 #include "elements/joints/switching_joints.hpp"
 #include "integrators/common/constraint_switches.hpp"
@@ -61,56 +64,35 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   given_stride_ = model.output.vtu_every || model.output.vtu_interval;
 
   // topology: every part once
-  const auto add_part = [&](Part part) {
-    part.first_cell = piece_.cell_count();
-    part.first_point = piece_.append(part.mesh);
-    parts_.push_back(std::move(part));
-  };
-  std::vector<double> kinds, numbers;
-  const auto mark_cells = [&](double kind_value, double number) {
-    kinds.resize(piece_.cell_count(), kind_value);
-    numbers.resize(piece_.cell_count(), number);
-  };
+  const JointPictures pictures(model);
   for (std::size_t b = 0; b < model.bodies.size(); ++b) {
     const BodyInfo& body = model.bodies[b];
     if (!body.has_place()) continue;
     Part part;
     part.body = &body;
-    part.mesh = body.mesh;
+    part.mesh = body.type == "coordinate_frame" ? pictures.frame_axes() : body.mesh;
     if (part.mesh.points.empty()) {
       part.mesh.points = {Vec3::Zero()};
       part.mesh.add_cell(CellType::vertex, {0});
     }
     add_arms(body, part.mesh);
-    add_part(std::move(part));
-    mark_cells(0, static_cast<double>(b));
+    add_part(std::move(part), body_kind, "bodies/" + body.name, static_cast<int>(b));
   }
   for (const ObstacleInfo& obstacle : model.obstacles) {
     Part part;
     part.obstacle = &obstacle;
     part.mesh = obstacle.mesh;
-    add_part(std::move(part));
-    mark_cells(1, -1);
+    add_part(std::move(part), obstacle_kind, "obstacles/" + obstacle.contact);
   }
-  for (const auto& spring : model.springs) {
+  for (const SpringInfo& spring : model.springs) {
     Part part;
-    part.spring = &spring;
-    part.mesh.points.assign(2, Vec3::Zero());
+    part.mesh.points = {spring.a.offset, spring.b.offset};
     part.mesh.add_cell(CellType::line, {0, 1});
-    add_part(std::move(part));
-    mark_cells(3, -1);
+    part.attached = {spring.a.node, spring.b.node};
+    add_part(std::move(part), spring_kind, "springs/" + spring.name);
   }
-  first_contact_point_ = piece_.point_count();
-  SurfaceMesh vertex;
-  vertex.points = {Vec3::Zero()};
-  vertex.add_cell(CellType::vertex, {0});
-  for (int i = 0; i < model.system.conditional(); ++i)
-    if (model.system.row_kind(model.system.bilateral() + i) == RowKind::unilateral &&
-        has_place(model, model.system.bilateral() + i)) {
-      contact_rows_.push_back(model.system.bilateral() + i);
-      piece_.append(vertex);
-    }
-  mark_cells(2, -1);
+  add_joints();
+  add_contacts();
 
   piece_.add_point_field("displacement", 3);
   piece_.add_point_field("velocity", 3);
@@ -118,9 +100,67 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   piece_.add_point_field("gap", 1);
   piece_.add_cell_field("kind", 1);
   piece_.add_cell_field("body", 1);
-  piece_.cell_fields[kind].values = kinds;
-  piece_.cell_fields[body_number].values = numbers;
+  piece_.add_cell_field("block", 1);
+  piece_.cell_fields[kind].values = std::move(kinds_);
+  piece_.cell_fields[body_number].values = std::move(bodies_);
+  piece_.cell_fields[block_number].values = std::move(blocks_);
   add_element_fields();
+}
+
+void VtuOutput::add_part(Part part, Kind kind_of_part, const std::string& block, int body) {
+  part.first_cell = piece_.cell_count();
+  part.first_point = piece_.append(part.mesh);
+  parts_.push_back(std::move(part));
+  mark_cells(kind_of_part, block, body);
+}
+
+// Of the cells that were added last.
+void VtuOutput::mark_cells(Kind kind_of_cells, const std::string& block, int body) {
+  if (piece_.blocks.empty() || piece_.blocks.back() != block) piece_.blocks.push_back(block);
+  kinds_.resize(piece_.cell_count(), static_cast<double>(kind_of_cells));
+  bodies_.resize(piece_.cell_count(), body);
+  blocks_.resize(piece_.cell_count(), static_cast<double>(piece_.blocks.size() - 1));
+}
+
+void VtuOutput::add_joints() {
+  // so many joints would hide the bodies and fill the files
+  constexpr std::size_t most_joints = 200;
+  if (model_.joints.size() > most_joints) return;
+  const JointPictures pictures(model_);
+  for (const JointInfo& joint : model_.joints) {
+    AttachedMesh picture = pictures.joint(joint);
+    Part part;
+    part.mesh = std::move(picture.mesh);
+    part.attached = std::move(picture.nodes);
+    add_part(std::move(part), joint_kind, "joints/" + joint.name);
+  }
+  for (const JointInfo& joint : model_.joints)
+    for (StopPicture& stop : pictures.stops(joint)) {
+      const std::string block = "stops/" + stop.name;
+      Part part;
+      part.stop = std::move(stop);
+      part.mesh = StopPicture::block();
+      add_part(std::move(part), stop_kind, block);
+    }
+}
+
+void VtuOutput::add_contacts() {
+  std::map<int, const std::string*> names;
+  for (const auto* groups : {&model_.contacts, &model_.stops, &model_.constraints})
+    for (const RowGroup& group : *groups)
+      for (const int row : group.rows) names[row] = &group.name;
+  first_contact_point_ = piece_.point_count();
+  SurfaceMesh vertex;
+  vertex.points = {Vec3::Zero()};
+  vertex.add_cell(CellType::vertex, {0});
+  for (int i = 0; i < model_.system.conditional(); ++i) {
+    const int row = model_.system.bilateral() + i;
+    if (model_.system.row_kind(row) != RowKind::unilateral || !has_place(model_, row)) continue;
+    contact_rows_.push_back(row);
+    piece_.append(vertex);
+    const auto found = names.find(row);
+    mark_cells(contact_kind, "contacts/" + (found == names.end() ? std::string("others") : *found->second), -1);
+  }
 }
 
 // Fields with one name form one field, whatever their body.
@@ -227,9 +267,11 @@ const VtuPiece& VtuOutput::fill(const StepView& view) {
         fill_moving_obstacle(view, part);
       else if (!filled_)
         piece_.place(part.first_point, part.mesh, Vec3::Zero(), Mat3::Identity());
-    } else if (part.spring != nullptr) {
-      fill_point(part.first_point, material_point(view, part.spring->first.node, part.spring->first.offset));
-      fill_point(part.first_point + 1, material_point(view, part.spring->second.node, part.spring->second.offset));
+    } else if (part.stop) {
+      fill_stop(view, part);
+    } else if (part.body == nullptr) {
+      for (std::size_t i = 0; i < part.attached.size(); ++i)
+        fill_point(part.first_point + i, material_point(view, part.attached[i], part.mesh.points[i]));
     } else {
       fill_body(view, part);
       fill_element_fields(view, part);
@@ -260,8 +302,28 @@ void VtuOutput::fill_moving_obstacle(const StepView& view, const Part& part) {
 
 void VtuOutput::fill_body(const StepView& view, const Part& part) {
   if (!part.body->in_space) return fill_point(part.first_point, coordinate_point(view, *part.body));
-  for (std::size_t i = 0; i < part.mesh.points.size(); ++i)
-    fill_point(part.first_point + i, material_point(view, part.node(i), part.mesh.points[i]));
+  const std::vector<int>& sections = part.body->mesh_sections;
+  int current = -1;
+  SectionMotion section;
+  for (std::size_t i = 0; i < part.mesh.points.size(); ++i) {
+    const Vec3& offset = part.mesh.points[i];
+    if (i >= sections.size() || sections[i] < 0) {
+      fill_point(part.first_point + i, material_point(view, part.node(i), offset));
+      continue;
+    }
+    if (sections[i] != std::exchange(current, sections[i]))
+      section = section_motion(view, part.body->sections[at(current)]);
+    const Vec3 x = section.now.x + section.now.R * offset;
+    fill_point(part.first_point + i, {x, x - (section.start.x + section.start.R * offset),
+                                      section.now.R * (section.v.head<3>() + section.v.tail<3>().cross(offset))});
+  }
+}
+
+// Displacements since the first picture are no matter for a block that only shows a limit.
+void VtuOutput::fill_stop(const StepView& view, const Part& part) {
+  part.stop->place(view, stop_points_);
+  for (std::size_t i = 0; i < stop_points_.size(); ++i)
+    fill_point(part.first_point + i, {stop_points_[i], Vec3::Zero(), Vec3::Zero()});
 }
 
 void VtuOutput::fill_element_fields(const StepView& view, const Part& part) {
@@ -319,6 +381,41 @@ VtuOutput::MaterialPoint VtuOutput::material_point(const StepView& view, int nod
   for (int c = 0; c < 6; ++c)
     if (const int e = system.dofs().equation(node, c); e >= 0) local[at(c)] = view.state.v[at(e)];
   return {now.x, now.x - start.x, point_velocity(now, offset, local.data())};
+}
+
+// A section between two nodes, H(s) = H_A exp(s d) with d = log(H_A^-1 H_B), now and at the start, and its velocity:
+//
+//   v(s) = Ad(exp(s d))^-1 v_A + s T(s d) d',   d' = T^-1(d) v_B - T^-1(-d) v_A
+VtuOutput::SectionMotion VtuOutput::section_motion(const StepView& view, const HelixSection& section) const {
+  using Vec6 = se3::Vector6<double>;
+  const System& system = view.system;
+  const auto end_of = [&](In q, int node, const Mat3& R) {
+    const double* const entries = q.data() + system.dofs().configuration_offset(node);
+    const PointState p = point_state(entries, NodeKind::frame, Vec3::Zero());
+    return se3::Frame<double>{p.R * R, p.x};
+  };
+  const auto rate_of = [&](const se3::Frame<double>& H, int node, const Mat3& R) {
+    Vec6 v = Vec6::Zero();
+    for (int c = 0; c < 6; ++c)
+      if (const int e = system.dofs().equation(node, c); e >= 0) v[c] = view.state.v[at(e)];
+    v.head<3>() = H.R.transpose() * v.head<3>().eval();
+    v.tail<3>() = R.transpose() * v.tail<3>().eval();
+    return v;
+  };
+  const double s = section.share;
+  const se3::Frame<double> A = end_of(view.state.q, section.node_a, section.R_a),
+                           B = end_of(view.state.q, section.node_b, section.R_b);
+  const Vec6 d = se3::log(se3::compose(se3::inverse(A), B));
+  const se3::Frame<double> part = se3::exp(Vec6(s * d));
+  const Vec6 v_a = rate_of(A, section.node_a, section.R_a), v_b = rate_of(B, section.node_b, section.R_b);
+  const Vec6 d_rate = se3::tangent_inverse(d) * v_b - se3::tangent_inverse(Vec6(-d)) * v_a;
+
+  const In q_0 = system.initial_configuration();
+  const se3::Frame<double> A_0 = end_of(q_0, section.node_a, section.R_a),
+                           B_0 = end_of(q_0, section.node_b, section.R_b);
+  const Vec6 d_0 = se3::log(se3::compose(se3::inverse(A_0), B_0));
+  return {se3::compose(A, part), se3::compose(A_0, se3::exp(Vec6(s * d_0))),
+          se3::adjoint_inverse(part) * v_a + s * (se3::tangent(Vec6(s * d)) * d_rate)};
 }
 
 // The point whose coordinates x, y and z are coordinates of a body.

@@ -1,20 +1,23 @@
 // VtuOutput: the VTU series of a run. Bodies appear with their shape and lines to their named points, flexible bodies
-// with their elements; obstacles as surfaces; contact candidates as vertices.
+// with their elements, frames of coordinates with their axes; obstacles as surfaces; joints and stops as
+// joint_pictures.hpp says; contact candidates as vertices.
 //
 // Point fields: displacement since the start; velocity (on contacts: velocity of the body's point); contact_force
 // (vector, zero away from contacts); gap (zero away from contacts); nodal output fields of the elements, averaged over
 // the elements at a node (zero elsewhere).
-// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring); body (number in the model file, -1 otherwise); other
+// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring, 4 joint, 5 stop); body (number in the model file, -1
+// otherwise); block (number of its name in the field data "blocks", such as "bodies/arm" or "stops/hinge.upper"); other
 // output fields of the elements (zero elsewhere).
-// other output fields of the elements (zero elsewhere).
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include "core/lie/se3.hpp"
 #include "integrators/common/observer.hpp"
 #include "io/model/model.hpp"
+#include "io/results/joint_pictures.hpp"
 #include "io/results/vtu_series.hpp"
 
 namespace carom {
@@ -47,8 +50,9 @@ class VtuOutput final : public Observer {
     std::size_t first_point = 0, first_cell = 0;
     const BodyInfo* body = nullptr;
     const ObstacleInfo* obstacle = nullptr;
-    const std::pair<AttachedPoint, AttachedPoint>* spring = nullptr;
-    SurfaceMesh mesh;  // in axes of the body's nodes or of the obstacle
+    std::optional<StopPicture> stop{};
+    std::vector<int> attached{};  // of joints and springs: the node of each point; -1: ground
+    SurfaceMesh mesh{};           // in axes of the nodes or of the obstacle
 
     /// The node to which a point of a body belongs; for arms and bodies with one node the first node.
     int node(std::size_t i) const { return i < body->mesh_nodes.size() ? body->mesh_nodes[i] : body->nodes[0]; }
@@ -56,8 +60,13 @@ class VtuOutput final : public Observer {
   struct MaterialPoint {
     Vec3 x, displacement, velocity;
   };
+  struct SectionMotion {
+    se3::Frame<double> now, start;
+    se3::Vector6<double> v = se3::Vector6<double>::Zero();  ///< of the section, in its axes
+  };
   enum PointField { displacement, velocity, contact_force, gap };
-  enum CellField { kind, body_number };
+  enum CellField { kind, body_number, block_number };
+  enum Kind { body_kind, obstacle_kind, contact_kind, spring_kind, joint_kind, stop_kind };
 
   /// A field of some elements. `place`: index in piece_.cell_fields or, for nodal fields, in piece_.point_fields.
   struct ElementField {
@@ -65,15 +74,21 @@ class VtuOutput final : public Observer {
     std::size_t place = 0;
   };
 
+  void add_part(Part part, Kind kind, const std::string& block, int body = -1);
+  void add_joints();
+  void add_contacts();
+  void mark_cells(Kind kind, const std::string& block, int body);
   void write_regular(const StepView& view);
   void fill_moving_obstacle(const StepView& view, const Part& part);
   void fill_body(const StepView& view, const Part& part);
   void add_element_fields();
   void fill_element_fields(const StepView& view, const Part& part);
   void fill_point(std::size_t point, const MaterialPoint& p);
+  void fill_stop(const StepView& view, const Part& part);
   void fill_contacts(const StepView& view);
   static MaterialPoint coordinate_point(const StepView& view, const BodyInfo& body);
   MaterialPoint material_point(const StepView& view, int node, const Vec3& offset) const;
+  SectionMotion section_motion(const StepView& view, const HelixSection& section) const;
 
   const Model& model_;
   std::filesystem::path directory_;
@@ -81,6 +96,8 @@ class VtuOutput final : public Observer {
   std::optional<VtuSeries> series_;
   VtuPiece piece_;
   std::vector<Part> parts_;
+  std::vector<double> kinds_, bodies_, blocks_;  // of the cells
+  std::vector<Vec3> stop_points_;
   std::vector<ElementField> element_fields_;
   Vector element_values_, velocities_,
       node_sums_;  // sums of one field per node, then the number of contributions

@@ -51,14 +51,21 @@ if grep -E 'ERR\||ERROR:' "$directory/paraview.log" >/dev/null; then
   exit 1
 fi
 
-# The script beside the series renders a picture, too, with parts by name.
-rm -f "$directory/view.png"
+# The script beside the series renders a picture, too, with parts by name, and writes a scene and named blocks.
+rm -rf "$directory/view.png" "$directory/scene.gltf" "$directory/blocks"
+mkdir "$directory/blocks"
 timeout 300 xvfb-run -a -s "-screen 0 1280x1024x24 -noreset" "$pvpython" "$directory/results/view.py" --png "$directory/view.png" \
-  --time 0.4 --size 640,400 >"$directory/view.log" 2>&1
+  --time 0.4 --size 640,400 --gltf "$directory/scene.gltf" --blocks "$directory/blocks/b.pvd" >"$directory/view.log" 2>&1
 code=$?
 cat "$directory/view.log"
 [ $code -eq 0 ] || { echo "error: view.py ended with exit code $code"; exit 1; }
 [ -s "$directory/view.png" ] || { echo "error: no picture by view.py"; exit 1; }
+grep -q '"meshes"' "$directory/scene.gltf" || { echo "error: no scene with meshes by view.py"; exit 1; }
+grep -q 'name="bodies/' "$directory/blocks/b_000000.vtm" || { echo "error: no named blocks by view.py"; exit 1; }
+[ "$(grep -c '<DataSet' "$directory/blocks/b.pvd")" = "$(grep -c '<DataSet' "$series")" ] || {
+  echo "error: the series of blocks has another number of frames"
+  exit 1
+}
 if grep -E 'ERR\||ERROR:|error:' "$directory/view.log" >/dev/null; then
   echo "error: view.py reported errors"
   exit 1

@@ -1,6 +1,6 @@
 """Opens a series in ParaView, checks it and renders a frame.
 
-    xvfb-run -a pvpython paraview_render.py SERIES.pvd OUT.png [--frame N] [--field NAME] [--view iso|x|y|z] [--size W H]
+    xvfb-run -a -s -noreset pvpython paraview_render.py SERIES.pvd OUT.png [--frame N] [--field NAME] [--view iso|x|y|z] [--size W H]
 
 Checks that the time steps are those of the PVD file, finite and increasing; that the frame has points with finite
 coordinates, and finite fields; that the picture shows something. Prints the time range and the fields. Exit code 1 and a

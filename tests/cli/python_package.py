@@ -508,11 +508,24 @@ class FramesOfSeries(unittest.TestCase):
             np.testing.assert_array_equal(frame.connectivity, vtk_to_numpy(grid.GetCells().GetConnectivityArray()))
             np.testing.assert_array_equal(frame.offsets, vtk_to_numpy(grid.GetCells().GetOffsetsArray())[1:])
             np.testing.assert_array_equal(frame.types, vtk_to_numpy(grid.GetCellTypesArray()))
+            texts = grid.GetFieldData().GetAbstractArray("blocks")
+            self.assertEqual(frame.blocks, [texts.GetValue(i) for i in range(texts.GetNumberOfValues())])
             for ours, theirs in ((frame.point_data, grid.GetPointData()), (frame.cell_data, grid.GetCellData())):
                 names = [theirs.GetArrayName(i) for i in range(theirs.GetNumberOfArrays())]
                 self.assertEqual(sorted(ours), sorted(names))
                 for name in names:
                     np.testing.assert_array_equal(ours[name], vtk_to_numpy(theirs.GetArray(name)))
+
+    def test_parts_have_blocks_with_their_names(self):
+        frame = self.mixed.frames[0]
+        names = ["bodies/" + body["name"] for body in self.mixed.model["bodies"]]
+        names += ["joints/" + joint["name"] for joint in self.mixed.model["joints"]]
+        self.assertLessEqual(set(names), set(frame.blocks))
+        self.assertEqual(sum(len(frame.cells_of(name)) for name in frame.blocks), len(frame.types))
+        for number, body in enumerate(self.mixed.model["bodies"]):
+            self.assertEqual(set(frame.cell_data["body"][frame.cells_of("bodies/" + body["name"])]), {number})
+        with self.assertRaisesRegex(carom.ResultsError, "no block 'bodies/nobody'; there are bodies/"):
+            frame.cells_of("bodies/nobody")
 
     @unittest.skipUnless(has("lz4"), "lz4 for Python is not installed")
     def test_blocks_are_the_same_without_the_package_lz4(self):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
@@ -44,6 +44,15 @@ class Frame:
     types: Array  #: VTK's type of each cell
     point_data: dict[str, Array]  #: fields of points; a vector has one row per point
     cell_data: dict[str, Array]  #: fields of cells
+    blocks: list[str] = field(default_factory=list)  #: names of the values of the cell field ``block``: "bodies/arm"
+
+    def cells_of(self, block: str) -> Array:
+        """Numbers of the cells of a block: "bodies/arm", "obstacles/floor", "joints/hinge", "stops/hinge.upper"."""
+        np = need("numpy", "an array")
+        if block not in self.blocks:
+            raise ResultsError(f"no block {block!r}; there are {', '.join(self.blocks)}")
+        numbers: Array = np.flatnonzero(self.cell_data["block"] == self.blocks.index(block))
+        return numbers
 
     def to_meshio(self) -> meshio.Mesh:
         """The frame as a mesh of meshio, with the cells in the same order."""
@@ -142,6 +151,7 @@ def read_frame(file: Path, time: float) -> Frame:
             cells["types"],
             arrays("PointData"),
             arrays("CellData"),
+            _texts(grid.find(".//FieldData/Array[@Name='blocks']"), data),
         )
     except (ElementTree.ParseError, KeyError, ValueError, IndexError, RuntimeError) as error:
         raise ResultsError(f"{file} is not a file of carom's series, or is damaged: {error}") from error
@@ -150,9 +160,22 @@ def read_frame(file: Path, time: float) -> Frame:
 _TYPES = {"Float64": "<f8", "Float32": "<f4", "Int64": "<i8", "Int32": "<i4", "UInt8": "u1"}
 
 
+def _texts(element: ElementTree.Element | None, data: memoryview) -> list[str]:
+    """Texts with a zero byte behind each; none without the element."""
+    if element is None:
+        return []
+    return _bytes(int(element.attrib["offset"]), data).decode().split("\0")[:-1]
+
+
 def _array(attributes: dict[str, str], data: memoryview) -> Array:
     np = need("numpy", "an array")
-    offset, components = int(attributes["offset"]), int(attributes.get("NumberOfComponents", "1"))
+    values: Array = np.frombuffer(_bytes(int(attributes["offset"]), data), _TYPES[attributes["type"]])
+    components = int(attributes.get("NumberOfComponents", "1"))
+    return values.reshape(-1, components) if components > 1 else values
+
+
+def _bytes(offset: int, data: memoryview) -> bytes:
+    np = need("numpy", "an array")
     # number of blocks, bytes of a block, bytes of a last, shorter block or 0, compressed bytes of each block
     count, size, last = (int(n) for n in np.frombuffer(data, "<u4", 3, offset))
     lengths = np.frombuffer(data, "<u4", count, offset + 12).tolist()
@@ -163,10 +186,7 @@ def _array(attributes: dict[str, str], data: memoryview) -> Array:
             raise ValueError("the compressed data end too early")
         parts.append(_decompress(data[begin : begin + length], last if last and i == count - 1 else size))
         begin += length
-    values: Array = np.frombuffer(b"".join(parts), _TYPES[attributes["type"]])
-    if components > 1:
-        values = values.reshape(-1, components)
-    return values
+    return b"".join(parts)
 
 
 def _decompress(block: memoryview, size: int) -> bytes:

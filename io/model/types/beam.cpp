@@ -50,6 +50,16 @@ int add_ring(BodyInfo& info, const std::vector<std::vector<Vec3>>& outline, int 
   return first;
 }
 
+// The outline between the ends of an element, in axes of a section on the helix.
+int add_ring_between(BodyInfo& info, const std::vector<std::vector<Vec3>>& outline, const Beam& beam, double share,
+                     const Vec3& center) {
+  const int first = add_ring(info, outline, share < 0.5 ? beam.node_a : beam.node_b, Mat3::Identity(), center);
+  info.mesh_sections.resize(at(first), -1);
+  info.mesh_sections.resize(info.mesh.points.size(), static_cast<int>(info.sections.size()));
+  info.sections.push_back({beam.node_a, beam.node_b, beam.R_a, beam.R_b, share});
+  return first;
+}
+
 // The walls between two outlines, with outward orientation.
 void add_walls(SurfaceMesh& mesh, const std::vector<std::vector<Vec3>>& outline, int ring_a, int ring_b) {
   int first = 0;
@@ -92,11 +102,15 @@ void add_cap(SurfaceMesh& mesh, const std::vector<std::vector<Vec3>>& outline, i
   }
 }
 
+// Elements of few are drawn in several pieces along their helix, so that a bent beam looks bent.
+constexpr int most_pieces = 8, pieces_of_beam = 32;
+
 // Cells element after element; the first and the last element include the end faces.
 void draw(BodyInfo& info, const BeamBlock& block, const std::vector<Beam>& beams, const json& section,
           const Vec3& center) {
   const auto outline = section_outline(section);
   const int last = static_cast<int>(beams.size()) - 1;
+  const int pieces = std::clamp(pieces_of_beam / (last + 1), 1, most_pieces);
   int ring = -1;
   std::size_t cells = 0;
   const auto close_group = [&](int first_element, int end_element) {
@@ -111,13 +125,17 @@ void draw(BodyInfo& info, const BeamBlock& block, const std::vector<Beam>& beams
     if (e == 0 || beam.R_a != Mat3::Identity()) ring = add_ring(info, outline, beam.node_a, beam.R_a, center);
     if (e == 0) add_cap(info.mesh, outline, ring, false);
     if (e == last && last > 0) close_group(1, last);
-    const int next = add_ring(info, outline, beam.node_b, beam.R_b, center);
-    add_walls(info.mesh, outline, ring, next);
-    ring = next;
+    for (int k = 1; k <= pieces; ++k) {
+      const int next = k < pieces ? add_ring_between(info, outline, beam, static_cast<double>(k) / pieces, center)
+                                  : add_ring(info, outline, beam.node_b, beam.R_b, center);
+      add_walls(info.mesh, outline, ring, next);
+      ring = next;
+    }
     if (e == last) add_cap(info.mesh, outline, ring, true);
     if (e == 0) close_group(0, 1);
   }
   if (last > 0) close_group(last, last + 1);
+  if (!info.sections.empty()) info.mesh_sections.resize(info.mesh.points.size(), -1);
 }
 
 // ---- the body
