@@ -311,7 +311,10 @@ bool SwitchingRowBlock::measure_alone(const Point& x, const Matrix& G_old, const
   masses_.mass_matrix(x.data(), M.data());
   const Eigen::LLT<Matrix> factor(M);
   if (factor.info() != Eigen::Success) return false;
-  const auto whiten = [&](const Matrix& G) -> Matrix { return factor.matrixL().solve(G.transpose()); };
+  const auto whiten = [&](const Matrix& G) -> Matrix {
+    if (G.rows() == 0) return Matrix(n, 0);
+    return factor.matrixL().solve(G.transpose());
+  };
   Matrix p_old = whiten(G_old), p_new = whiten(G_new), p_z = whiten(Z);
   const auto lengths = [](const Matrix& w) -> Column { return w.colwise().norm().transpose(); };
   rows.old_rows.length = lengths(p_old);
