@@ -39,6 +39,7 @@ constexpr double friction_share = 0.1;  // of the tolerance of rows, for the law
 // corrections, in lengths and rad: rounding of places; at most, where they shrink no more
 constexpr double settled_correction = 1e-9, stalled_correction = 1e-4;
 constexpr std::size_t many_contacts = 64;  // make a pile
+constexpr int patience_with_pile = 16;     // iterations; then new matrices
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
   switch (failure) {
@@ -298,7 +299,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     const bool stale = transient_ || !saddle.factorised() || factor_h_ != scales.h || saddle.gave_up();
     FailureReason reason = FailureReason::singular_matrix;
     bool found = true;
-    const bool many = pile();
+    const bool many = pile() && sub.attempt_iterations() < patience_with_pile;
     const bool keep = sub.attempt_iterations() > 0 && (setup_.fixed_places || many);
     if (stale ||
         (!constant && (many ? control_.needs_matrix_of_pile(sub, set_changed)
