@@ -23,6 +23,12 @@ constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
 constexpr int proximal_steps = 60, proximal_iterations = 25, final_iterations = 8;
 constexpr int most_proximal_iterations = 600;  // in all steps; solvable problems took 351 at most
+constexpr int few_rows = 48;                   // beyond, iterations are costly
+constexpr int few_proximal_iterations = 60;
+constexpr int few_iterations = 6, interior_iterations = 60, polishing_iterations = 8;
+constexpr double interior_share = 0.99;   // of the way to the boundary of the cones
+constexpr double interior_balance = 0.3;  // eps over what y misses, both relative, at least
+constexpr double first_polish = 1e-9, polish_gain = 1e-2, last_polish = 1e-13, search_polish = 1e-10;
 constexpr double proximal_fall = 0.25, proximal_growth = 5, smallest_proximal = 1e-6, try_without = 1e-3;
 
 double length(const double* x, int rows) {
@@ -69,6 +75,42 @@ double find_slip(const ContactCurve& curve) {
   return high;
 }
 
+// ---- second-order cones x_0 >= |(x_1, x_2)|
+
+using ConeVector = std::array<double, 3>;
+
+double cone_product(const ConeVector& x, const ConeVector& y) { return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]; }
+
+double cone_determinant(const ConeVector& x) {
+  const double a = std::hypot(x[1], x[2]);
+  return (x[0] - a) * (x[0] + a);
+}
+
+// The symmetric matrix Theta that leaves the cone as it is and has Theta x = y, row by row.
+std::array<double, 9> nesterov_todd(const ConeVector& x, const ConeVector& y) {
+  const double d_x = std::sqrt(cone_determinant(x)), d_y = std::sqrt(cone_determinant(y));
+  const double g = 2 * std::sqrt(0.5 * (1 + cone_product(x, y) / (d_x * d_y)));
+  ConeVector w;
+  for (std::size_t k = 0; k < 3; ++k) w[k] = (y[k] / d_y + (k == 0 ? x[k] : -x[k]) / d_x) / g;
+  std::array<double, 9> theta;
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t l = 0; l < 3; ++l)
+      theta[3 * k + l] = (2 * w[k] * w[l] + (k != l ? 0.0 : k == 0 ? -1.0 : 1.0)) * d_y / d_x;
+  return theta;
+}
+
+// The largest a with x + a d in the cone.
+double way_to_boundary(const ConeVector& x, const ConeVector& d) {
+  const double a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2], b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2],
+               c = cone_determinant(x);
+  double way = std::numeric_limits<double>::max();
+  if (const double square = b * b - a * c; a != 0 && square >= 0)
+    for (const double sign : {-1.0, 1.0})
+      if (const double root = (-b + sign * std::sqrt(square)) / a; root > 0) way = std::min(way, root);
+  if (d[0] < 0) way = std::min(way, -x[0] / d[0]);
+  return way;
+}
+
 }  // namespace
 
 void ConeProblem::reserve(int rows) {
@@ -82,8 +124,49 @@ void ConeProblem::reserve(int rows) {
   lu_.reserve(rows);
 }
 
-void ConeProblem::set(int rows, std::span<const Disc> discs) {
+std::size_t ConeProblem::first(std::size_t row) const {
+  return pattern_ != nullptr ? at(pattern_->row_start[row]) : row * at(n_);
+}
+
+std::size_t ConeProblem::entries(std::size_t row) const {
+  return pattern_ != nullptr ? at(pattern_->row_start[row + 1] - pattern_->row_start[row]) : at(n_);
+}
+
+std::size_t ConeProblem::place(std::size_t i, std::size_t j) const {
+  return pattern_ != nullptr ? at(pattern_->find(static_cast<int>(i), static_cast<int>(j))) : i * at(n_) + j;
+}
+
+double ConeProblem::times(In W, std::size_t row, In s, double sum) const {
+  const std::size_t f = first(row), count = entries(row);
+  if (pattern_ == nullptr)
+    for (std::size_t j = 0; j < count; ++j) sum += W[f + j] * s[j];
+  else
+    for (std::size_t k = f; k < f + count; ++k) sum += W[k] * s[at(pattern_->column[k])];
+  return sum;
+}
+
+// J_
+bool ConeProblem::factorise() {
+  if (pattern_ == nullptr) return lu_.factorise(J_, n_) > 0;
+  if (pattern_->row_start != analysed_.row_start || pattern_->column != analysed_.column) {
+    analysed_ = *pattern_;
+    sparse_lu_.set_method(LinearMethod::umfpack);
+    sparse_lu_.analyse(analysed_, {});
+  }
+  sparse_lu_.renew();
+  return sparse_lu_.factorise(J_) == FactorStatus::ok;
+}
+
+void ConeProblem::solve_factorised(Out b) {
+  if (pattern_ == nullptr)
+    lu_.solve(b);
+  else
+    sparse_lu_.solve(b);
+}
+
+void ConeProblem::set(int rows, std::span<const Disc> discs, const SparsePattern* pattern) {
   n_ = rows;
+  pattern_ = pattern;
   const std::size_t n = at(rows);
   discs_.assign(discs.begin(), discs.end());
   disc_of_.assign(n, -1);
@@ -111,28 +194,24 @@ void ConeProblem::prepare(In W) {
   const std::size_t n = at(n_);
   double sum = 0, largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    sum += W[i * n + i];
-    largest = std::max(largest, W[i * n + i]);
+    const double d = W[place(i, i)];
+    sum += d;
+    largest = std::max(largest, d);
   }
   const double least = std::max(least_diagonal * largest, std::numeric_limits<double>::min());
   for (std::size_t i = 0; i < n; ++i)
-    if (disc_of_[i] < 0) p_[i] = 1 / std::max(W[i * n + i], least);
+    if (disc_of_[i] < 0) p_[i] = 1 / std::max(W[place(i, i)], least);
   for (const Disc& disc : discs_) {
     const std::size_t f = at(disc.first);
     double mean = 0;
-    for (std::size_t k = f; k < f + at(disc.rows); ++k) mean += W[k * n + k] / disc.rows;
+    for (std::size_t k = f; k < f + at(disc.rows); ++k) mean += W[place(k, k)] / disc.rows;
     for (int k = 0; k < disc.rows; ++k) p_[f + at(k)] = 1 / std::max(mean, least);
   }
   shift_ = proximal_share * sum / static_cast<double>(std::max<std::size_t>(1, n));
 }
 
 void ConeProblem::rates(In W, In q, In s, Out u) const {
-  const std::size_t n = at(n_);
-  for (std::size_t i = 0; i < n; ++i) {
-    double sum = 0;
-    for (std::size_t j = 0; j < n; ++j) sum += W[i * n + j] * s[j];
-    u[i] = q[i] + sum;
-  }
+  for (std::size_t i = 0; i < at(n_); ++i) u[i] = q[i] + times(W, i, s);
 }
 
 double ConeProblem::natural_defect(In s, In u) {
@@ -178,22 +257,21 @@ double ConeProblem::defect(In W, In q, In s) {
 
 // rho, and with the matrix J_ = A + B W_r.
 void ConeProblem::evaluate(In s, In u, Out rho, In W, bool with_matrix) {
-  const std::size_t n = at(n_);
   const auto set_rate_row = [&](std::size_t row) {
-    std::copy_n(W.begin() + static_cast<std::ptrdiff_t>(row * n), n, J_.begin() + static_cast<std::ptrdiff_t>(row * n));
-    J_[row * n + row] += shift_;
+    std::copy_n(W.data() + first(row), entries(row), J_.data() + first(row));
+    J_[place(row, row)] += shift_;
   };
   const auto set_open = [&](std::size_t row) {
     rho[row] = s[row] / p_[row];
     if (!with_matrix) return;
-    std::fill_n(J_.begin() + static_cast<std::ptrdiff_t>(row * n), n, 0.0);
-    J_[row * n + row] = 1 / p_[row];
+    std::fill_n(J_.data() + first(row), entries(row), 0.0);
+    J_[place(row, row)] = 1 / p_[row];
   };
   const auto set_closed = [&](std::size_t row) {
     rho[row] = u[row];
     if (with_matrix) set_rate_row(row);
   };
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < at(n_); ++i) {
     if (disc_of_[i] >= 0) continue;
     if (s[i] - p_[i] * u[i] > 0)
       set_closed(i);
@@ -223,24 +301,24 @@ void ConeProblem::evaluate(In s, In u, Out rho, In W, bool with_matrix) {
     const bool follows = disc.source >= 0 && sigma_N > 0;
     const std::size_t N = follows ? at(disc.source) : 0;
     for (std::size_t k = 0; k < m; ++k) {
-      double* const row = J_.data() + (f + k) * n;
+      // in the pattern that these rows and those of the source share
+      const std::size_t row = first(f + k), n = entries(f + k);
       const double along = follows ? disc.friction * tau[k] * p_[N] / p : 0;
-      for (std::size_t j = 0; j < n; ++j) row[j] = follows ? along * W[N * n + j] : 0.0;
-      if (follows) row[N] += along * shift_ - disc.friction * tau[k] / p;
-      row[f + k] += 1 / p;
+      for (std::size_t j = 0; j < n; ++j) J_[row + j] = follows ? along * W[first(N) + j] : 0.0;
+      if (follows) J_[place(f + k, N)] += along * shift_ - disc.friction * tau[k] / p;
+      J_[place(f + k, f + k)] += 1 / p;
       for (std::size_t l = 0; l < m; ++l) {
         const double part = kappa * ((k == l ? 1.0 : 0.0) - tau[k] * tau[l]);
         if (m == 1) continue;  // a disc of one row has no other direction
-        for (std::size_t j = 0; j < n; ++j) row[j] += part * W[(f + l) * n + j];
-        row[f + l] += part * (shift_ - 1 / p);
+        for (std::size_t j = 0; j < n; ++j) J_[row + j] += part * W[first(f + l) + j];
+        J_[place(f + k, f + l)] += part * (shift_ - 1 / p);
       }
     }
   }
 }
 
 bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iterations, Out s) {
-  const std::size_t n = at(n_);
-  J_.resize(n * n);
+  J_.resize(W.size());
   rates(W, q, s, u_);
   for (int k = 0;; ++k) {
     const double defect = natural_defect(s, u_);
@@ -251,9 +329,9 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
     if (k == iterations) return false;
     ++iterations_;
     evaluate(s, u_, rho_, W, true);
-    if (!(lu_.factorise(J_, n_) > 0)) return false;
+    if (!factorise()) return false;
     scale_into(-1.0, rho_, ds_);
-    lu_.solve(ds_);
+    solve_factorised(ds_);
     if (!all_finite(ds_)) return false;
     double share = 1;
     if (search) {
@@ -275,7 +353,7 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
 void ConeProblem::refine(In W, In q, double defect, Out s) {
   evaluate(s, u_, rho_, W, false);
   scale_into(-1.0, rho_, ds_);
-  lu_.solve(ds_);
+  solve_factorised(ds_);
   combine(1.0, s, 1.0, ds_, trial_);
   rates(W, q, trial_, trial_u_);
   const int worst = worst_;
@@ -285,13 +363,14 @@ void ConeProblem::refine(In W, In q, double defect, Out s) {
 
 // The exact solution of the rows of a unit, the other multipliers given.
 void ConeProblem::solve_unit(const Unit& unit, In W, In q, Out s) const {
-  const std::size_t n = at(n_);
   const auto rate_of_others = [&](std::size_t row, const Disc* disc) {
-    double sum = q[row];
-    for (std::size_t j = 0; j < n; ++j) sum += W[row * n + j] * s[j];
-    if (unit.normal >= 0) sum -= W[row * n + at(unit.normal)] * s[at(unit.normal)];
+    double sum = times(W, row, s, q[row]);
+    if (unit.normal >= 0) sum -= W[place(row, at(unit.normal))] * s[at(unit.normal)];
     if (disc != nullptr)
-      for (int k = 0; k < disc->rows; ++k) sum -= W[row * n + at(disc->first + k)] * s[at(disc->first + k)];
+      for (int k = 0; k < disc->rows; ++k) {
+        const std::size_t column = at(disc->first + k);
+        sum -= W[place(row, column)] * s[column];
+      }
     return sum;
   };
   const double shift = sweep_share / proximal_share * shift_;
@@ -301,7 +380,7 @@ void ConeProblem::solve_unit(const Unit& unit, In W, In q, Out s) const {
   if (unit.normal >= 0) {
     N = at(unit.normal);
     curve.q_N = rate_of_others(N, disc);
-    curve.W_NN = W[N * n + N] + shift;
+    curve.W_NN = W[place(N, N)] + shift;
     if (curve.q_N >= 0 || disc == nullptr) {
       s[N] = curve.q_N < 0 ? -curve.q_N / curve.W_NN : 0.0;
       if (disc == nullptr) return;
@@ -316,14 +395,14 @@ void ConeProblem::solve_unit(const Unit& unit, In W, In q, Out s) const {
   for (std::size_t k = 0; k < m; ++k) {
     q_T[k] = rate_of_others(f + k, disc);
     if (curve.with_source) {
-      W_TN[k] = W[(f + k) * n + N];
-      W_NT[k] = W[N * n + f + k];
+      W_TN[k] = W[place(f + k, N)];
+      W_NT[k] = W[place(N, f + k)];
       q_T[k] -= W_TN[k] * curve.q_N / curve.W_NN;
     }
   }
   for (std::size_t k = 0; k < m; ++k)
     for (std::size_t l = 0; l < m; ++l)
-      S[k][l] = W[(f + k) * n + f + l] + (k == l ? shift : 0.0) - W_TN[k] * W_NT[l] / curve.W_NN;
+      S[k][l] = W[place(f + k, f + l)] + (k == l ? shift : 0.0) - W_TN[k] * W_NT[l] / curve.W_NN;
   // axes of S
   double axis[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   curve.eigenvalue[0] = curve.eigenvalue[1] = S[0][0];
@@ -358,6 +437,140 @@ void ConeProblem::solve_unit(const Unit& unit, In W, In q, Out s) const {
   if (unit.normal >= 0) s[N] = curve.with_source ? (k >= 0 ? curve.s_N(k) : -curve.q_N / curve.W_NN) : 0.0;
 }
 
+bool ConeProblem::has_interior() const {
+  // units_ holds every disc once: with its source, or alone
+  return std::all_of(units_.begin(), units_.end(), [&](const Unit& unit) {
+    return unit.normal >= 0 &&
+           (unit.disc < 0 || (discs_[at(unit.disc)].rows <= 2 && discs_[at(unit.disc)].radius == 0 &&
+                              discs_[at(unit.disc)].friction > 0));
+  });
+}
+
+bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
+  const std::size_t count = units_.size();
+  points_.resize(count);
+  directions_.resize(count);
+  scalings_.resize(count);
+  J_.resize(W.size());
+  const auto friction = [&](const Unit& unit) { return unit.disc >= 0 ? discs_[at(unit.disc)].friction : 1.0; };
+  const auto rows = [&](const Unit& unit) { return unit.disc >= 0 ? at(discs_[at(unit.disc)].rows) : std::size_t{0}; };
+  const auto row = [&](const Unit& unit, std::size_t k) {
+    return k == 0 ? at(unit.normal) : at(discs_[at(unit.disc)].first) + k - 1;
+  };
+
+  // starts in the middle of the cones
+  double scale_y = 0, scale_p = 0;
+  for (const Unit& unit : units_) {
+    for (std::size_t k = 0; k <= rows(unit); ++k)
+      scale_y = std::max(scale_y, std::abs(q[row(unit, k)]) / (k == 0 ? friction(unit) : 1));
+    scale_p += 1 / p_[at(unit.normal)] / static_cast<double>(count);
+  }
+  if (!(scale_y > 0)) return false;
+  const double scale_x = scale_y / scale_p;
+  for (ConePoint& point : points_) point = {{scale_x, 0, 0}, {scale_y, 0, 0}};
+
+  double polish = first_polish;
+  for (int iteration = 0; iteration < interior_iterations; ++iteration) {
+    // the point, and what y misses: c(s) - y, in shifted_q_
+    double gap = 0, missing = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Unit& unit = units_[i];
+      const ConePoint& point = points_[i];
+      for (std::size_t k = 0; k <= rows(unit); ++k) s[row(unit, k)] = k == 0 ? point.x[0] / friction(unit) : point.x[k];
+      gap += cone_product(point.x, point.y) / static_cast<double>(count);
+    }
+    if (!all_finite(s)) return false;
+    rates(W, q, s, u_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Unit& unit = units_[i];
+      const ConePoint& point = points_[i];
+      const double slip = std::hypot(point.y[1], point.y[2]);
+      for (std::size_t k = 0; k <= rows(unit); ++k) {
+        const std::size_t r = row(unit, k);
+        shifted_q_[r] = (k == 0 ? u_[r] / friction(unit) + slip : u_[r]) - point.y[k];
+        missing = std::max(missing, std::abs(shifted_q_[r]) / scale_y);
+      }
+    }
+    const double rest = gap / (scale_x * scale_y);
+    if (std::max(missing, rest) < polish) {
+      copy(s, previous_);
+      if (newton(W, q, tolerance, false, polishing_iterations, s)) return true;
+      if (polish < search_polish) {
+        copy(previous_, s);
+        if (newton(W, q, tolerance, true, restarted_iterations, s)) return true;
+      }
+      copy(previous_, s);
+      while (std::max(missing, rest) < polish) polish *= polish_gain;
+      if (polish < last_polish) return false;
+    }
+
+    ++iterations_;
+    // rows of the matrix: W + F^-1 Theta F^-1, F = diag(1/friction, 1, 1); the normal row with |c_T|
+    for (std::size_t i = 0; i < count; ++i) {
+      const Unit& unit = units_[i];
+      const ConePoint& point = points_[i];
+      const double mu = friction(unit), slip = std::hypot(point.y[1], point.y[2]);
+      scalings_[i] = nesterov_todd(point.x, point.y);
+      for (std::size_t k = 0; k <= rows(unit); ++k) {
+        const std::size_t r = row(unit, k);
+        std::copy_n(W.data() + first(r), entries(r), J_.data() + first(r));
+        for (std::size_t l = 1; k == 0 && l <= rows(unit) && slip > 0; ++l) {
+          const double tau = point.y[l] / slip;
+          for (std::size_t j = 0; j < entries(r); ++j) J_[first(r) + j] += mu * tau * W[first(row(unit, l)) + j];
+          shifted_q_[r] += tau * shifted_q_[row(unit, l)];
+        }
+        for (std::size_t l = 0; l <= rows(unit); ++l)
+          J_[place(r, row(unit, l))] += (k == 0 ? mu : 1) * (l == 0 ? mu : 1) * scalings_[i][3 * k + l];
+      }
+    }
+    if (!factorise()) return false;
+    // directions for x o y = eps 1, and the way to the boundary
+    const auto find_directions = [&](double eps) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const Unit& unit = units_[i];
+        const ConePoint& point = points_[i];
+        const double share = eps / cone_determinant(point.x);
+        for (std::size_t k = 0; k <= rows(unit); ++k) {
+          directions_[i].y[k] = -point.y[k] + (k == 0 ? share : -share) * point.x[k];
+          ds_[row(unit, k)] = (k == 0 ? friction(unit) : 1) * (directions_[i].y[k] - shifted_q_[row(unit, k)]);
+        }
+      }
+      solve_factorised(ds_);
+      double way = std::numeric_limits<double>::max();
+      for (std::size_t i = 0; i < count; ++i) {
+        const Unit& unit = units_[i];
+        ConePoint& d = directions_[i];
+        const std::size_t size = rows(unit) + 1;
+        d.x = {0, 0, 0};
+        for (std::size_t k = 0; k < size; ++k) d.x[k] = (k == 0 ? friction(unit) : 1) * ds_[row(unit, k)];
+        for (std::size_t k = size; k < 3; ++k) d.y[k] = 0;
+        for (std::size_t k = 0; k < size; ++k)
+          for (std::size_t l = 0; l < size; ++l) d.y[k] -= scalings_[i][3 * k + l] * d.x[l];
+        way = std::min({way, way_to_boundary(points_[i].x, d.x), way_to_boundary(points_[i].y, d.y)});
+      }
+      return way;
+    };
+    double way = std::min(1.0, find_directions(0));
+    double predicted = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t k = 0; k < 3; ++k)
+        predicted += (points_[i].x[k] + way * directions_[i].x[k]) * (points_[i].y[k] + way * directions_[i].y[k]) /
+                     static_cast<double>(count);
+    const double ratio = std::max(0.0, predicted / gap);
+    double centre = std::clamp(ratio * ratio * ratio, 1e-4, 1.0);
+    if (way < 0.1) centre = std::max(centre, 0.3);
+    if (rest < interior_balance * missing) centre = 1;
+    way = std::min(1.0, interior_share * find_directions(centre * gap));
+    if (!(way > 0)) return false;
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t k = 0; k < 3; ++k) {
+        points_[i].x[k] += way * directions_[i].x[k];
+        points_[i].y[k] += way * directions_[i].y[k];
+      }
+  }
+  return false;
+}
+
 bool ConeProblem::sweep(In W, In q, double tolerance, int sweeps, Out s) {
   for (int k = 1; k <= sweeps; ++k) {
     for (const Unit& unit : units_) solve_unit(unit, W, q, s);
@@ -370,7 +583,7 @@ bool ConeProblem::sweep(In W, In q, double tolerance, int sweeps, Out s) {
 
 bool ConeProblem::proximal_point(In W, In q, double tolerance, Out s) {
   const std::size_t n = at(n_);
-  shifted_.resize(n * n);
+  shifted_.resize(W.size());
   const double shift = shift_;
   const auto restore = [&] {
     prepare(W);
@@ -378,13 +591,13 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, Out s) {
   };
   copy(s, start_);
   double a = 1;
-  const int most = iterations_ + most_proximal_iterations;
+  const int most = iterations_ + (pattern_ != nullptr ? few_proximal_iterations : most_proximal_iterations);
   for (int k = 0; k < proximal_steps && iterations_ < most; ++k) {
     restore();
     copy(W, shifted_);
     for (std::size_t i = 0; i < n; ++i) {
       const double add = a / p_[i];
-      shifted_[i * n + i] += add;
+      shifted_[place(i, i)] += add;
       shifted_q_[i] = q[i] - add * start_[i];
     }
     copy(start_, s);
@@ -431,10 +644,12 @@ ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s) {
   };
   const auto solved = [&] {
     result.stage = 1;
-    if (newton(W, q, tolerance, false, plain_iterations, s)) return true;
+    if (newton(W, q, tolerance, false, n_ > few_rows ? few_iterations : plain_iterations, s)) return true;
     result.stage = 2;
-    if (newton(W, q, tolerance, true, searched_iterations, from(previous_))) return true;
+    if (n_ <= few_rows && newton(W, q, tolerance, true, searched_iterations, from(previous_))) return true;
     result.stage = 3;
+    if (n_ > few_rows && has_interior() && interior_point(W, q, tolerance, s)) return true;
+    result.stage = 4;
     set_zero(previous_);
     for (const int sweeps : {first_sweeps, more_sweeps}) {
       if (sweep(W, q, tolerance, sweeps, from(previous_))) return true;
@@ -442,7 +657,7 @@ ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s) {
       if (newton(W, q, tolerance, false, restarted_iterations, s)) return true;
       if (newton(W, q, tolerance, true, restarted_iterations, from(previous_))) return true;
     }
-    result.stage = 4;
+    result.stage = 5;
     return proximal_point(W, q, tolerance, from(previous_));
   };
   result.solved = solved();
@@ -456,7 +671,7 @@ ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s) {
 
 void ConeProblem::linearise(In W, In q, In s, Out rho, Out J) {
   prepare(W);
-  J_.resize(at(n_) * at(n_));
+  J_.resize(W.size());
   rates(W, q, s, u_);
   evaluate(s, u_, rho, W, true);
   copy(J_, J);

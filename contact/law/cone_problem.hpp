@@ -21,20 +21,34 @@
 //
 //   1  Newton's method, 12 iterations (nearly all problems of time stepping)
 //   2  the same with a line search on |rho|^2, 30 iterations
-//   3  10 and then 40 more sweeps of a Gauss-Seidel method with exact solutions of each contact, which give starts
-//   4  proximal point: W + a D, q - a D s_k with D = diag W; a falls on success and grows on failure
+//   3  an interior-point method (below), from whose ever better points stage 1 begins again
+//   4  10 and then 40 more sweeps of a Gauss-Seidel method with exact solutions of each contact, which give starts
+//   5  proximal point: W + a D, q - a D s_k with D = diag W; a falls on success and grows on failure
+//
+// Stage 3 is for piles, in which many contacts share what a few would carry: Newton's method then wanders among the
+// sets of contacts that slip and stick. With de Saxce's form of the law, x = (friction s_N, s_T) and
+// y = (c_N/friction + |c_T|, c_T) lie in the same second-order cone and are orthogonal. Newton's method with the
+// scaling of Nesterov and Todd follows x o y = eps 1 for eps -> 0, the derivative of |c_T| included; eps does not run
+// ahead of what y still misses. [Acary, Armand, Nguyen, Shpakovych, Second-order cone programming for frictional
+// contact mechanics using interior point algorithm, Optim. Methods Softw. 39 (2024) 634]. Stage 2 is for problems of
+// up to 48 rows, stage 3 for larger ones, unless discs have no source or share one.
+//
+// Problems of many rows, most of whose entries are zero, may be given as sparse matrices. The rows of a normal row and
+// of its discs must have the same pattern.
 //
 // The problem of a single contact is solved with certainty if W is positive definite: with S the Schur complement,
 // s_T(k) = -(S + k)^-1 q~ and |s_T(k)| = R(s_N(k)) has a root k >= 0 unless the contact sticks. Several contacts with
 // large friction may have no solution, or several (Painleve).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/base/types.hpp"
 #include "core/linear/dense_lu.hpp"
+#include "core/linear/linear_solver.hpp"
 
 namespace carom {
 
@@ -42,6 +56,7 @@ enum class SlipState : std::uint8_t { open, stick, slip };
 
 class ConeProblem {
  public:
+  static constexpr int stages = 5;
   struct Disc {
     int first = 0;        ///< its first row
     int rows = 2;         ///< 1 or 2; without source also 3 (a ball)
@@ -51,7 +66,7 @@ class ConeProblem {
   };
   struct Result {
     bool solved = false;
-    int stage = 0;       ///< of the ladder, from 1
+    int stage = 0;       ///< of the ladder, from 1 to `stages`
     int iterations = 0;  ///< of Newton's method, in all stages
     int worst = -1;      ///< row of the largest defect, if the problem is not solved
   };
@@ -59,16 +74,17 @@ class ConeProblem {
   /// Memory for problems of so many rows.
   void reserve(int rows);
   /// The rows of the problem: those of the discs, and normal rows, which are all others.
-  void set(int rows, std::span<const Disc> discs);
-  /// W: rows x rows, row-major; q: one value per row; s: multipliers, the start and the solution. `tolerance`: of the
-  /// defects of all rows, in the unit of q. In a solution the multipliers of open contacts are zero to the bit, and
-  /// those of discs do not leave them.
+  /// `pattern`: that of W if it is sparse; it lives until the next set().
+  void set(int rows, std::span<const Disc> discs, const SparsePattern* pattern = nullptr);
+  /// W: rows x rows, row-major, or the values of the pattern; q: one value per row; s: multipliers, the start and the
+  /// solution. `tolerance`: of the defects of all rows, in the unit of q. In a solution the multipliers of open
+  /// contacts are zero to the bit, and those of discs do not leave them.
   Result solve(In W, In q, double tolerance, Out s);
   /// p of a row in the last problem.
   double penalty(int row) const { return p_[static_cast<std::size_t>(row)]; }
   /// The largest defect of a row in the unit of q: |s - projection of (s - p c)|/p.
   double defect(In W, In q, In s);
-  /// rho and A + B W_r at s (rows and rows x rows entries).
+  /// rho and A + B W_r at s (rows entries and as many as W has).
   void linearise(In W, In q, In s, Out rho, Out J);
 
  private:
@@ -76,6 +92,17 @@ class ConeProblem {
     int normal, disc;
   };
 
+  // a normal row with its disc, or without: x and y as above
+  struct ConePoint {
+    std::array<double, 3> x, y;
+  };
+
+  std::size_t first(std::size_t row) const;                         // of a row in the values of a matrix
+  std::size_t entries(std::size_t row) const;                       // of a row in the values of a matrix
+  std::size_t place(std::size_t i, std::size_t j) const;            // of an entry, which the pattern has
+  double times(In W, std::size_t row, In s, double sum = 0) const;  // sum + W s
+  bool factorise();
+  void solve_factorised(Out b);
   void prepare(In W);
   void rates(In W, In q, In s, Out u) const;
   double radius(const Disc& disc, double source) const {
@@ -85,6 +112,8 @@ class ConeProblem {
   void evaluate(In s, In u, Out rho, In W, bool with_matrix);
   bool newton(In W, In q, double tolerance, bool search, int iterations, Out s);
   void refine(In W, In q, double defect, Out s);
+  bool has_interior() const;
+  bool interior_point(In W, In q, double tolerance, Out s);
   bool sweep(In W, In q, double tolerance, int sweeps, Out s);
   bool proximal_point(In W, In q, double tolerance, Out s);
   void solve_unit(const Unit& unit, In W, In q, Out s) const;
@@ -97,6 +126,11 @@ class ConeProblem {
   double shift_ = 0;  // of the diagonal of W_r
   Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, previous_;
   DenseLu lu_;
+  const SparsePattern* pattern_ = nullptr;  // null: dense
+  SparsePattern analysed_;                  // by sparse_lu_
+  LinearSolver sparse_lu_;
+  std::vector<ConePoint> points_, directions_;
+  std::vector<std::array<double, 9>> scalings_;
 };
 
 }  // namespace carom

@@ -209,14 +209,23 @@ bool FrictionSet::creeps(In defects, double tolerance) {
   return refined_;
 }
 
-bool FrictionSet::solve(std::span<const std::size_t> rows, In D, In b, Out l) {
+bool FrictionSet::follows(std::size_t row) const {
+  const int i = working_rows_[row] - first_;
+  return contact_of(i).row != i;
+}
+
+bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) {
   const std::size_t n = rows.size();
   for (Vector* x : {&q_, &s_}) x->resize(n);
   for (std::size_t k = 0; k < n; ++k) s_[k] = multipliers_[at(working_rows_[rows[k]] - first_)];
   double largest = 0;
   for (std::size_t k = 0; k < n; ++k) {
     double sum = 0;
-    for (std::size_t j = 0; j < n; ++j) sum += D[k * n + j] * s_[j];
+    if (pattern == nullptr)
+      for (std::size_t j = 0; j < n; ++j) sum += D[k * n + j] * s_[j];
+    else
+      for (std::size_t j = at(pattern->row_start[k]); j < at(pattern->row_start[k + 1]); ++j)
+        sum += D[j] * s_[at(pattern->column[j])];
     q_[k] = -b[k] - sum;
     largest = std::max(largest, std::abs(q_[k]));
   }
@@ -243,7 +252,7 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, In b, Out l) {
     if (contact->joint >= 0) disc.radius = used_.x()[at(contact->joint)];
     discs_.push_back(disc);
   }
-  cone_.set(static_cast<int>(n), discs_);
+  cone_.set(static_cast<int>(n), discs_, pattern);
   for (std::size_t k = 0; k < n && guessed_; ++k) s_[k] = guess_[at(working_rows_[rows[k]] - first_)];
   const ConeProblem::Result result = cone_.solve(D, q_, std::max(tolerance_, rounding * largest), s_);
   if (result.solved)

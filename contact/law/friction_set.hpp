@@ -61,7 +61,9 @@ class FrictionSet final : public CondensedLaw {
   bool limits_move();
   /// Of the next solve(), in the unit of c.
   void set_tolerance(double tolerance) { tolerance_ = tolerance; }
-  bool solve(std::span<const std::size_t> rows, In D, In b, Out l) override;
+  bool solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) override;
+  bool follows(std::size_t row) const override;
+  bool takes_sparse() const override { return true; }
   /// The normal row of a contact for which the last solve() found no solution; -1: none.
   int failed_row() const { return failed_row_; }
 
@@ -77,7 +79,7 @@ class FrictionSet final : public CondensedLaw {
   /// The projections of s - p c, which estimate the multipliers to come.
   void augmented(In c, Out s) const;
   /// Problems solved by each stage of the ladder (ConeProblem), from 1.
-  const std::array<long, 5>& stages() const { return stages_; }
+  const std::array<long, ConeProblem::stages + 1>& stages() const { return stages_; }
 
  private:
   struct Disc {
@@ -121,7 +123,7 @@ class FrictionSet final : public CondensedLaw {
   ConeProblem cone_;
   std::vector<ConeProblem::Disc> discs_;
   Vector q_, s_;
-  std::array<long, 5> stages_{};
+  std::array<long, ConeProblem::stages + 1> stages_{};
   int moves_ = 0;         // limits_move() was true
   bool refined_ = false;  // creeps() was true
   bool guessed_ = false;  // the next solve() starts from guess_

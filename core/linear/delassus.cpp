@@ -275,15 +275,7 @@ bool Delassus::factorise(Rows rows) {
   regularised_ = false;
   for (int i = 0; i < island_count_; ++i) {
     Island& island = islands_[at(i)];
-    island.sparse = false;
-    if (island.size() > most_dense_rows) {
-      list_rows_of_components(island);
-      double pairs = 0;  // at least the nonzero entries
-      for (std::size_t k = island.first; k < island.last; ++k)
-        for (const int c : touched(order_[k])) pairs += static_cast<double>(rows_of_component_[at(c)].size());
-      const double size = static_cast<double>(island.size());
-      island.sparse = 3 * pairs < size * size;
-    }
+    island.sparse = is_sparse(island);
     scale_rows(island, rows);
     if (!(island.sparse ? factorise_sparse(island, rows) : factorise_dense(island, rows))) return false;
     regularised_ = regularised_ || island.regularised;
@@ -298,6 +290,17 @@ void Delassus::scale_rows(const Island& island, Rows rows) {
     const double d = std::abs(entry(row, row));
     scale_[k] = d > 0 ? 1 / std::sqrt(d) : 1.0;
   }
+}
+
+// And lists the rows of the components of an island of many rows.
+bool Delassus::is_sparse(const Island& island) {
+  if (island.size() <= most_dense_rows) return false;
+  list_rows_of_components(island);
+  double pairs = 0;  // at least the nonzero entries
+  for (std::size_t k = island.first; k < island.last; ++k)
+    for (const int c : touched(order_[k])) pairs += static_cast<double>(rows_of_component_[at(c)].size());
+  const double size = static_cast<double>(island.size());
+  return 3 * pairs < size * size;
 }
 
 bool Delassus::factorise_dense(Island& island, Rows rows) {
@@ -342,6 +345,35 @@ void Delassus::find_values(const Island& island, Rows rows, const SparsePattern&
       const std::size_t a = island.first + at(i), b = island.first + at(pattern.column[at(k)]);
       values[at(k)] = entry(*rows[order_[a]], *rows[order_[b]]) * (scale_[a] * scale_[b]);
     }
+}
+
+// The pattern of D, in which all rows of a contact have the columns of any of them.
+void Delassus::find_law_pattern(const Island& island, const CondensedLaw& law) {
+  find_pattern(island, law_pattern_);
+  const SparsePattern single = law_pattern_;
+  const int n = single.rows;
+  std::vector<int> first(at(n)), last(at(n));  // of the contact of a row
+  for (int i = 0; i < n; ++i) {
+    const bool follows = i > 0 && law.follows(order_[island.first + at(i)]);
+    first[at(i)] = follows ? first[at(i - 1)] : i;
+  }
+  for (int i = n - 1; i >= 0; --i)
+    last[at(i)] = i + 1 < n && first[at(i + 1)] == first[at(i)] ? last[at(i + 1)] : i + 1;
+  law_pattern_.row_start.assign(1, 0);
+  law_pattern_.column.clear();
+  std::vector<int> columns;
+  for (int i = 0; i < n; ++i) {
+    if (first[at(i)] == i) {
+      columns.clear();
+      for (int k = single.row_start[at(i)]; k < single.row_start[at(last[at(i)])]; ++k)
+        columns.push_back(first[at(single.column[at(k)])]);
+      std::sort(columns.begin(), columns.end());
+      columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    }
+    for (const int f : columns)
+      for (int j = f; j < last[at(f)]; ++j) law_pattern_.column.push_back(j);
+    law_pattern_.row_start.push_back(law_pattern_.nonzeros());
+  }
 }
 
 bool Delassus::factorise_sparse(Island& island, Rows rows) {
@@ -395,14 +427,24 @@ bool Delassus::solve(Rows rows, CondensedLaw& law, Out b) {
   for (int i = 0; i < island_count_; ++i) {
     const Island& island = islands_[at(i)];
     const std::size_t n = island.size();
-    values_.resize(n * n);
     const std::span<const std::size_t> places = std::span<const std::size_t>(order_).subspan(island.first, n);
-    for (std::size_t j = 0; j < n; ++j) {
-      b_[j] = b[places[j]];
-      for (std::size_t k = 0; k < n; ++k) values_[j * n + k] = entry(*rows[places[j]], *rows[places[k]]);
-    }
+    for (std::size_t j = 0; j < n; ++j) b_[j] = b[places[j]];
     const Out l = Out(correction_).first(n);
-    solved = law.solve(places, In(values_).first(n * n), In(b_).first(n), l) && solved;
+    const bool sparse = law.takes_sparse() && is_sparse(island);
+    if (sparse) {
+      find_law_pattern(island, law);
+      values_.resize(law_pattern_.column.size());
+      for (std::size_t j = 0; j < n; ++j)
+        for (int k = law_pattern_.row_start[j]; k < law_pattern_.row_start[j + 1]; ++k)
+          values_[at(k)] = entry(*rows[places[j]], *rows[places[at(law_pattern_.column[at(k)])]]);
+    } else {
+      values_.resize(n * n);
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t k = 0; k < n; ++k) values_[j * n + k] = entry(*rows[places[j]], *rows[places[k]]);
+    }
+    solved = law.solve(places, In(values_).first(sparse ? values_.size() : n * n), sparse ? &law_pattern_ : nullptr,
+                       In(b_).first(n), l) &&
+             solved;
     for (std::size_t j = 0; j < n; ++j) b[places[j]] = l[j];
   }
   return solved;

@@ -68,10 +68,14 @@ class CondensedLaw {
   virtual ~CondensedLaw() = default;
   CondensedLaw(const CondensedLaw&) = delete;
   CondensedLaw& operator=(const CondensedLaw&) = delete;
-  /// rows: places of the island's rows in Delassus::Rows, ascending. D: their operator, row-major; b: -c - G B^-1 b of
-  /// the rows, so that the values of the rows become D l - b. l: the increments of their multipliers. False without
-  /// solution.
-  virtual bool solve(std::span<const std::size_t> rows, In D, In b, Out l) = 0;
+  /// rows: places of the island's rows in Delassus::Rows, ascending. D: their operator, row-major, or the values of
+  /// `pattern` if this is not null; b: -c - G B^-1 b of the rows, so that the values of the rows become D l - b. l: the
+  /// increments of their multipliers. False without solution.
+  virtual bool solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) = 0;
+  /// Whether a row belongs to the contact of the row before it: such rows then have one pattern. Without an answer
+  /// operators are dense.
+  virtual bool follows(std::size_t row) const { return (void)row, false; }
+  virtual bool takes_sparse() const { return false; }
 };
 
 class Delassus {
@@ -133,7 +137,9 @@ class Delassus {
     return std::span(touched_).subspan(touched_first_[row], touched_first_[row + 1] - touched_first_[row]);
   }
   void list_rows_of_components(const Island& island);
+  bool is_sparse(const Island& island);
   bool factorise_dense(Island& island, Rows rows);
+  void find_law_pattern(const Island& island, const CondensedLaw& law);
   bool factorise_sparse(Island& island, Rows rows);
   void find_pattern(const Island& island, SparsePattern& pattern) const;
   void scale_rows(const Island& island, Rows rows);
@@ -153,12 +159,13 @@ class Delassus {
 
   // islands
   int island_count_ = 0;
-  std::vector<Island> islands_;             // the first island_count_ are in use
-  std::vector<int> parent_, number_;        // per component, of the union-find, and its island; reset between calls
-  std::vector<int> touched_;                // components of all rows, row after row
-  std::vector<std::size_t> touched_first_;  // of a row
-  std::vector<int> island_of_;              // per row
-  std::vector<std::size_t> order_;          // rows, island after island
+  std::vector<Island> islands_;       // the first island_count_ are in use
+  std::vector<int> parent_, number_;  // per component, of the union-find, and its island; reset between calls
+  SparsePattern law_pattern_;
+  std::vector<int> touched_;                         // components of all rows, row after row
+  std::vector<std::size_t> touched_first_;           // of a row
+  std::vector<int> island_of_;                       // per row
+  std::vector<std::size_t> order_;                   // rows, island after island
   std::vector<std::vector<int>> rows_of_component_;  // their numbers in the island at hand
   Vector values_, scale_;                            // scale_: in the order of order_
   Vector b_, residual_, correction_, product_;

@@ -52,7 +52,7 @@ void CoupledFriction::add_rows(std::span<const int> rows, In start) {
   ++parts_;
 }
 
-bool CoupledFriction::solve(std::span<const std::size_t> places, In D, In b, Out l) {
+bool CoupledFriction::solve(std::span<const std::size_t> places, In D, const SparsePattern*, In b, Out l) {
   const std::size_t n = places.size();
   W_.resize(n * n);
   for (Vector* x : {&q_, &s_}) x->resize(n);

@@ -31,7 +31,7 @@ class CoupledFriction final : public CondensedLaw {
   void add_part(std::span<const int> rows, In multipliers, double scale);
   /// The same of a part whose multipliers are zero, with a start for every row; bilateral rows are allowed.
   void add_rows(std::span<const int> rows, In start);
-  bool solve(std::span<const std::size_t> places, In D, In b, Out l) override;
+  bool solve(std::span<const std::size_t> places, In D, const SparsePattern*, In b, Out l) override;
   /// The place, among all rows, of the normal row for which the last solve() found no solution; -1: none.
   int failed_place() const { return failed_; }
 

@@ -248,7 +248,7 @@ void RowImpulses::solve_contact(std::size_t first, In c_0, double roundoff, Out 
       if (W[a * n + a] > 0 && W[b * n + b] > 0) W_.push_back(W[a * n + b]);
   friction_.begin(roundoff);
   friction_.add_rows(friction_rows_, start_);
-  if (!friction_.solve(places_, W_, q_, s_)) failed_row_ = listed_[first];
+  if (!friction_.solve(places_, W_, nullptr, q_, s_)) failed_row_ = listed_[first];
   for (std::size_t k = 0, next = 0; k < n; ++k)
     if (W[k * n + k] > 0) r[first + k] = s_[next++];
 }

@@ -408,15 +408,43 @@ void NsgaDecoupled::find_anchors(const State& start) {
   }
 }
 
-// Where the anchors contradict each other: without friction of the contacts that close in this step, then of all.
+namespace {
+
+// friction |s*| <= gap at t_n: with q = q_n every contact then has friction |c_T| <= c_N, the condition under which a
+// cone problem has a solution [Acary, Cadoux, Lemarechal, Malick, A formulation of the linear discrete Coulomb friction
+// problem via convex optimization, ZAMM 91 (2011) 155]. A contact that slides has the same friction with any anchor.
+void shorten_anchors(const System& system, const State& start, const StepStart& step, Out anchors) {
+  for (int row = system.bilateral(); row + 1 < system.rows(); ++row) {
+    if (system.row_kind(row) != RowKind::unilateral || system.row_kind(row + 1) != RowKind::tangential) continue;
+    const double slip = std::hypot(
+        anchors[at(row + 1)],
+        row + 2 < system.rows() && system.row_kind(row + 2) == RowKind::tangential ? anchors[at(row + 2)] : 0.0);
+    const double gap = std::max(0.0, system.row_gap(row, start.q, start.t, &step));
+    const double longest = gap / system.contact_parameters(row + 1).friction;
+    for (int k = row + 1; slip > longest && k < system.rows() && system.row_kind(k) == RowKind::tangential; ++k)
+      anchors[at(k)] *= longest / slip;
+  }
+}
+
+}  // namespace
+
+// Where the anchors contradict each other: with shorter ones, then without friction of the contacts that close in this
+// step, then of all.
 bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State& start, StepReport& report) {
   if (report.reason != FailureReason::no_friction_solution || frictionless_.empty()) return false;
-  for (const bool all : {false, true}) {
-    for (std::size_t i = 0; i < frictionless_.size(); ++i) frictionless_[i] = all || start.active[i] == 0 ? 1 : 0;
+  enum Way { shorter, closing, all };
+  for (const Way way : {shorter, closing, all}) {
+    if (way == shorter) {
+      shorten_anchors(system(), start, step_, anchors_);
+    } else {
+      for (std::size_t i = 0; i < frictionless_.size(); ++i)
+        frictionless_[i] = way == all || start.active[i] == 0 ? 1 : 0;
+    }
     forget_failure(report);
     ++report.friction_fallbacks;
     begin_position();
-    position_.begin(report, {.held = &start.active, .frictionless = &frictionless_, .moved = impacts()});
+    position_.begin(
+        report, {.held = &start.active, .frictionless = way == shorter ? nullptr : &frictionless_, .moved = impacts()});
     if (position_.solve(*U_, scales.positions(options_.penalty), report)) return true;
     if (report.reason != FailureReason::no_friction_solution) return false;
   }

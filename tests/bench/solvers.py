@@ -89,7 +89,7 @@ def boxes(count):
             "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.3}}
 
 
-def spheres(count, duration):
+def spheres(count, duration, friction=0):
     """Spheres in layers, a little out of line, fall into a square can."""
     r = 0.05
     side = round(count ** (1 / 3))
@@ -103,9 +103,10 @@ def spheres(count, duration):
     names = [b["name"] for b in bodies]
     walls = {"floor": ([0, 0, 1], [0, 0, 0]), "left": ([1, 0, 0], [0, 0, 0]), "right": ([-1, 0, 0], [width, 0, 0]),
              "front": ([0, 1, 0], [0, 0, 0]), "back": ([0, -1, 0], [0, width, 0])}
-    contacts = [{"name": name, "on": names, "restitution": 0,
-                 "obstacle": {"type": "plane", "normal": n, "point": p}} for name, (n, p) in walls.items()]
-    contacts.append({"name": "spheres", "between": names, "restitution": 0})
+    law = {"restitution": 0, "friction": friction}
+    contacts = [{"name": name, "on": names, **law, "obstacle": {"type": "plane", "normal": n, "point": p}}
+                for name, (n, p) in walls.items()]
+    contacts.append({"name": "spheres", "between": names, **law})
     return {"format": 1, "gravity": [0, 0, -9.81], "bodies": bodies, "contacts": contacts,
             "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": duration}}
 
@@ -124,6 +125,9 @@ MODELS = {
     "spheres_100": lambda: spheres(100, 1.0),
     "spheres_1000": lambda: spheres(1000, 0.3),
     "spheres_rest": lambda: spheres(1000, 1.5),
+    "rough_27": lambda: spheres(27, 1.5, 0.5),
+    "rough_100": lambda: spheres(100, 1.5, 0.5),
+    "rough_1000": lambda: spheres(1000, 0.3, 0.5),
     "cube_20": lambda: cube(20, 50),
     "cube_40": lambda: cube(40, 20),
 }

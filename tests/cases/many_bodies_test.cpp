@@ -1,6 +1,8 @@
 // Many rigid bodies in contact: islands, near pairs, weight and distances.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "tests/cases/case_runner.hpp"
@@ -39,6 +41,42 @@ TEST_CASE("many bodies: spheres with rows for near pairs move as spheres with a 
     // rounding grows from impact to impact
     CHECK((near.position(name) - all.position(name)).norm() < 1e-9);
   }
+}
+
+// Spheres may roll on, but little.
+TEST_CASE("many bodies: spheres with friction fall into a can, and each step only dissipates") {
+  const int count = 12;
+  nlohmann::json model = test::spheres_in_box(count, 2e-3, 1.2);
+  for (nlohmann::json& contact : model["contacts"]) {
+    contact["friction"] = 0.5;
+    if (contact.contains("obstacle")) contact["obstacle"].erase("motion");
+  }
+  Case c = Case::from_text(model.dump());
+  const System& system = c.system();
+  const double first = c.energy();
+  double before = first, growth = 0, outside = 0, least = 0, deepest = 0;
+  REQUIRE(c.run([&](const StepView&) {
+    growth = std::max(growth, c.energy() - before);
+    before = c.energy();
+    for (int row = system.bilateral(); row < system.rows(); ++row) {
+      if (system.row_kind(row) != RowKind::unilateral) continue;
+      least = std::min(least, c.impulse(row));
+      outside = std::max(outside, std::hypot(c.impulse(row + 1), c.impulse(row + 2)) - 0.5 * c.impulse(row));
+    }
+    deepest = std::max(deepest, deepest_overlap(c, count));
+  }) == RunStatus::completed);
+  CHECK(least >= 0);
+  CHECK(outside < 1e-12);
+  CHECK(deepest < 1e-11);
+  // reactions act in the directions of the end of a step: O(h^2)
+  CHECK(growth < 1e-5 * first);
+  CHECK(c.statistics().friction_fallbacks == 0);
+  double speed = 0, weight = 0;
+  for (int k = 0; k < count; ++k) speed = std::max(speed, c.velocity("s" + std::to_string(k)).norm());
+  CHECK(speed < 0.1);
+  for (const int row : c.rows("floor"))
+    if (system.row_kind(row) == RowKind::unilateral) weight += c.force(row);
+  CHECK(weight == doctest::Approx(count * 9.81).epsilon(0.1));  // walls carry the rest
 }
 
 TEST_CASE("many bodies: a sphere that an impact pushes far within a step passes no sphere that was not near") {

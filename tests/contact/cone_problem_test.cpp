@@ -165,7 +165,7 @@ TEST_CASE("cone problem: one contact sticks, slips or is open as the closed form
 TEST_CASE("cone problem: all random problems of 1 to 30 contacts are solved, most of them singular") {
   Random random(7);
   ConeProblem cone;
-  int solved = 0, stages[5] = {};
+  int solved = 0, stages[ConeProblem::stages + 1] = {};
   const int count = 1500;
   for (int trial = 0; trial < count; ++trial) {
     const Problem p = random_contacts(random);
@@ -178,14 +178,14 @@ TEST_CASE("cone problem: all random problems of 1 to 30 contacts are solved, mos
     ++stages[result.stage];
     check_law(p, s, 1e-7 * scale);
   }
-  MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4]);
+  MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4] << ", " << stages[5]);
   CHECK(solved == count);
 }
 
 TEST_CASE("cone problem: all random boxes and stacks are solved") {
   Random random(11);
   ConeProblem cone;
-  int solved = 0, stages[5] = {};
+  int solved = 0, stages[ConeProblem::stages + 1] = {};
   const int count = 1000;
   for (int trial = 0; trial < count; ++trial) {
     const Problem p = boxes(random);
@@ -198,7 +198,7 @@ TEST_CASE("cone problem: all random boxes and stacks are solved") {
     ++stages[result.stage];
     check_law(p, s, 1e-7 * scale);
   }
-  MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4]);
+  MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4] << ", " << stages[5]);
   CHECK(solved == count);
 }
 

@@ -29,8 +29,10 @@ Node coupled_spec() {
 
 Node pva_spec() {
   std::vector<Key> keys = generalized_alpha_keys();
-  keys.push_back(preset("strategy", integer().at_least(1).at_most(3), 3,
-                        "constraints of the smooth motion: 1 none, 2 joints, 3 joints and closed contacts"));
+  keys.push_back(
+      optional("strategy", integer().at_least(1).at_most(3),
+               "constraints of the smooth motion: 1 none, 2 joints, 3 joints and closed contacts; default: 3, "
+               "with friction 2"));
   keys.push_back(activation_key());
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
@@ -64,9 +66,15 @@ Model::MakeIntegrator build_monolithic(const json& in, const Model& model) {
 Model::MakeIntegrator build_pva(const json& in, const Model& model) {
   NsgaCoupledOptions options = read(in, model);
   options.setup.acceleration_level = true;
-  if (in["strategy"] == 3) options.setup.smooth_rows = bilateral_rows | unilateral_rows;
-  options.setup.free_motion = in["strategy"] == 1;
-  return make(options, "nsga_pva");
+  const int strategy = in.contains("strategy") ? in["strategy"].get<int>() : 0;
+  options.setup.free_motion = strategy == 1;
+  return [options, strategy](const System& system) {
+    NsgaCoupledOptions chosen = options;
+    const bool friction = system.row_kinds().has(RowKind::tangential);
+    if (strategy == 3 || (strategy == 0 && !friction)) chosen.setup.smooth_rows = bilateral_rows | unilateral_rows;
+    const char* const name = strategy == 0 && friction ? "nsga_pva (strategy 2)" : "nsga_pva";
+    return std::make_unique<NsgaCoupled>(system, NsgaCoupled::method_info(name), chosen);
+  };
 }
 
 }  // namespace
