@@ -51,7 +51,7 @@ ConstraintTraits traits_of(const std::vector<SwitchingJoint>& joints, std::size_
   for (const SwitchingJoint& joint : joints)
     for (const auto& block : joint.rows->constraints()) t.moving = t.moving || block->traits().moving;
   for (const JointMode& mode : modes)
-    for (const NamedFormula& g : mode.constraints) t.moving = t.moving || g.formula.depends_on(measures);
+    for (const JointFormula& g : mode.constraints) t.moving = t.moving || g.formula.depends_on(measures);
   return t;
 }
 
@@ -147,7 +147,7 @@ double SwitchingJointBlock::condition(int mode, const ConstraintInput& in) const
   return value(modes_[at(mode)].condition, measures(place).x);
 }
 
-Vector SwitchingJointBlock::formula_gradient(const NamedFormula& f, const ConstraintInput& in) const {
+Vector SwitchingJointBlock::formula_gradient(const JointFormula& f, const ConstraintInput& in) const {
   const std::size_t n = measures_.size() + 1;
   ConstraintInput place = in;
   place.v = nullptr;
@@ -174,7 +174,7 @@ double SwitchingJointBlock::crossing_rate(int from, const ConstraintInput& in) c
 // ---- rows
 
 // A row of a formula; `values` are those of the row.
-void SwitchingJointBlock::add_row(const NamedFormula& f, const ConstraintInput& in, int row,
+void SwitchingJointBlock::add_row(const JointFormula& f, const ConstraintInput& in, int row,
                                   const ConstraintValues& values) const {
   const std::size_t n = measures_.size() + 1, m = at(topology().local_size);
   const Point p = measures(in);
@@ -388,7 +388,7 @@ std::string SwitchingJointBlock::undefined_formula(const ConstraintInput&, const
   for (const JointMode& mode : modes_)
     if (!std::isfinite(value(mode.condition, x))) return mode.condition.name;
   if (mode_ < 0) return {};
-  for (const NamedFormula& f : modes_[at(mode_)].constraints)
+  for (const JointFormula& f : modes_[at(mode_)].constraints)
     if (!std::isfinite(f.formula.gradient(x, slope)) ||
         !std::ranges::all_of(slope, [](double y) { return std::isfinite(y); }))
       return f.name;

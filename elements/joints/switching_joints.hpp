@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
+#include "core/formula/formula.hpp"
 #include "core/mechanics/switching_block.hpp"
 #include "core/mechanics/system.hpp"
-#include "elements/bodies/coordinates.hpp"
 #include "elements/joints/joint_coordinate.hpp"
 
 namespace carom {
@@ -34,12 +34,18 @@ struct SwitchingJoint {
   std::shared_ptr<System> rows;
 };
 
-/// z and g: formulas of all measures and of t.
+/// A formula of all measures and of t, and its name for messages about values that it does not have.
+struct JointFormula {
+  Formula formula;
+  std::string name;
+};
+
+/// z and g of a mode.
 struct JointMode {
   std::string name;
-  NamedFormula condition;
+  JointFormula condition;
   std::vector<int> joints;
-  std::vector<NamedFormula> constraints;
+  std::vector<JointFormula> constraints;
   int next = -1;  ///< the mode behind the surface; -1: the one whose z is positive there
 };
 
@@ -102,10 +108,10 @@ class SwitchingJointBlock final : public SwitchingBlock {
   int mode_behind(int from, const Vector& x, std::string& fault) const;
   const CoordinateState& state(int measure, const ConstraintInput& in, CoordinateOrder order) const;
   Point measures(const ConstraintInput& in) const;
-  double value(const NamedFormula& f, const Vector& x) const { return f.formula.value(x); }
+  double value(const JointFormula& f, const Vector& x) const { return f.formula.value(x); }
   int local(int measure, int component) const;
-  void add_row(const NamedFormula& f, const ConstraintInput& in, int row, const ConstraintValues& values) const;
-  Vector formula_gradient(const NamedFormula& f, const ConstraintInput& in) const;
+  void add_row(const JointFormula& f, const ConstraintInput& in, int row, const ConstraintValues& values) const;
+  Vector formula_gradient(const JointFormula& f, const ConstraintInput& in) const;
   void fill(int mode, const ConstraintInput& in, const ConstraintValues& values) const;
   Matrix gradients(int mode, const ConstraintInput& in) const;
   void add_reactions(int mode, const ConstraintInput& in, const double* s, double* f) const;

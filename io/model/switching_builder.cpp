@@ -128,9 +128,9 @@ void SwitchingBuilder::read_group(const json& group, const std::string& pointer,
     if (const auto found = read_measure(group["measures"][i], pointer + "/measures/" + std::to_string(i), joints))
       measures.push_back(*found);
   const auto parameters = context_.document.parameters();
-  const auto formula_of = [&](const json& value, const std::string& at) -> std::optional<NamedFormula> {
+  const auto formula_of = [&](const json& value, const std::string& at) -> std::optional<JointFormula> {
     try {
-      return NamedFormula{{value.is_string() ? text(value) : value.dump(), variables, parameters},
+      return JointFormula{{value.is_string() ? text(value) : value.dump(), variables, parameters},
                           at + " " + brief(value)};
     } catch (const FormulaError& error) {
       context_.error(at, error.what());

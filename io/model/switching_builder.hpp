@@ -39,7 +39,7 @@ class SwitchingBuilder {
   struct Group {
     SwitchingJointBlock* block;
     std::vector<std::string> joints;
-    std::vector<NamedFormula> conditions;
+    std::vector<JointFormula> conditions;
     std::string pointer;
     int start_mode;
   };

@@ -40,7 +40,7 @@ struct Pair {
       c->offset_a = pin.offset_a;
     }
     const std::vector<std::string> names = {"phi", "d", "t"};
-    const auto formula = [&](const std::string& text) { return NamedFormula{Formula(text, names), text}; };
+    const auto formula = [&](const std::string& text) { return JointFormula{Formula(text, names), text}; };
     std::vector<JointMode> modes;
     modes.push_back({"held", formula("d - phi"), {0}, {}});
     modes.push_back({"free", formula("phi - d"), {}, {formula("phi*d^2 + sin(phi + t)*d")}});
