@@ -429,7 +429,9 @@ class References {
       return;
     const std::vector<std::string> groups = names_of(list_of(model_, "switching"));
     if (std::ranges::find(groups, of) != groups.end() || is_broken("/switching")) return;
-    complain(pointer, in_quotes(quantity.name) + " needs a body whose constraints switch, got " + in_quotes(of));
+    complain(pointer, in_quotes(quantity.name) +
+                          " needs a body whose constraints switch or a group of joints that switches, got " +
+                          in_quotes(of));
   }
   /// "body.name" of a body with formulas.
   void check_formula_name(const Quantity& quantity, const std::string& pointer, const std::string& of,

@@ -683,7 +683,7 @@ std::vector<Quantity> make_table() {
       of_constraint("constraint_correction", "multiplier nu of the position correction of a step",
                     constraint_correction),
       of_constraint("constraint_impulse", "multiplier of the velocity jump of a step", constraint_impulse),
-      of_modes("mode", "", "number of the mode of a body whose constraints switch, counted from 0", false),
+      of_modes("mode", "", "number of the mode of a body or a group of joints that switches, counted from 0", false),
       of_modes("mode_start", "s", "time at which this mode has begun, interpolated within the step", true),
       of_model("load_factor", 1, "", "factor of gravity and loads in a static run",
                [](const StepView& v) { return v.integrator.load_factor(v.state); }),

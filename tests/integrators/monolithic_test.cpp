@@ -219,7 +219,7 @@ class StabilisedEuler final : public CoupledProblem {
       {system_, options_, {.name = "velocity", .rows = bilateral_rows | unilateral_rows}, model_, 0, nullptr},
       {system_, options_, {.name = "position", .rows = bilateral_rows | unilateral_rows}, model_, 1, nullptr}};
   MixedNewton* pointers_[2] = {&solvers_[0], &solvers_[1]};
-  MonolithicNewton newton_{system_, pointers_};
+  MonolithicNewton newton_{system_, pointers_, 1.0};
 };
 
 }  // namespace
