@@ -264,7 +264,8 @@ bool CoupledMotion::settles(const State& start) const {
   for (const int row : velocity_.active_rows()) {
     if (start.closed[at(row - system_->bilateral())] != 0) continue;
     const double reflected = reflected_rate(*system_, row, start.q, start);
-    if (reflected != 0 && reflected >= -slow * system_->contact_parameters(row).restitution) return true;
+    const double least = -slow * velocity_.weight(row) * system_->contact_parameters(row).restitution;
+    if (reflected != 0 && reflected >= least) return true;
   }
   return false;
 }

@@ -89,6 +89,8 @@ class MixedNewton {
   void begin(StepReport& report, const Start& start);
   /// What a bilateral row measures from now on (row_weights), for rows that change during the run.
   void measure_row(int row, double weight);
+  /// By which a row is divided to be a length or a speed: other than 1 for angles.
+  double weight(int row) const { return weights_.empty() ? 1.0 : weights_[static_cast<std::size_t>(row)]; }
   /// Solves fail before their next correction while *flag is not zero; null: never.
   void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
   /// Iterates to the end; false if that fails, and the report says why.

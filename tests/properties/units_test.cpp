@@ -75,9 +75,11 @@ TEST_CASE("units: models in mm and t, and in km, g and ms, give the same answer 
 }
 
 TEST_CASE("units: bodies in joints strike an obstacle alike in mm and km by all methods of this family") {
-  for (const std::string method : {"nsga_coupled", "nsga_monolithic", "nsga_pva"}) {
+  for (const std::string method : {"nsga_coupled", "nsga_monolithic", "nsga_pva", "event_driven"}) {
     CAPTURE(method);
-    check_units({{"brick_tied", 1e-3, 0.6}, {"cradle", 1e-3, 0.7}}, {1, 4}, two_units, 1, method);
+    // impacts of mechanisms accumulate, which ends an event-driven run
+    const Seeds seeds = method == "event_driven" ? Seeds{1, 0} : Seeds{1, 4};
+    check_units({{"brick_tied", 1e-3, 0.6}, {"cradle", 1e-3, 0.7}}, seeds, two_units, 1, method);
   }
 }
 
