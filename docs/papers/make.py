@@ -5,7 +5,7 @@
 
 The results of each "carom compare" go to OUTPUT_DIR/<study>. The pictures, docs/papers/ds20_*.svg and
 docs/methods/choosing_*.svg, consist of probes.svg, errors.svg and work.svg of these results, which gnuplot draws; curves are without
-the points that lie within a fifth of a pixel of the others. ds20_iterations.svg needs a run of all examples. About five minutes
+the points that lie within a fifth of a pixel of the others. ds20_iterations.svg needs a run of all examples. Two to five minutes
 on one core.
 """
 
