@@ -21,7 +21,9 @@ class HeldNodes {
   void build(const NodeMatrix& matrix, const NodeRows& rows);
 
   std::size_t count() const { return matrix_->nodes().size(); }
-  int rows() const { return matrix_->rows(); }  // of the matrix
+  int rows() const { return matrix_->rows(); }         // of the matrix
+  double scale() const { return matrix_->scale(); }    // of its values, now
+  bool holds() const { return !projection_.empty(); }  // any node, at build()
   const NodeMatrix::Node& node(std::size_t g) const { return matrix_->nodes()[g]; }
   // block k of node g, row-major, couples it with node column[k]; start[g] <= k < start[g + 1]
   const std::vector<int>& start() const { return start_; }

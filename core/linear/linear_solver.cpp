@@ -21,11 +21,11 @@ constexpr int patience = 3;  // fallbacks in a row after which the replacement s
 }  // namespace
 
 LinearCounters& LinearCounters::operator+=(const LinearCounters& other) {
-  for (const auto count :
-       {&LinearCounters::analyses, &LinearCounters::factorisations, &LinearCounters::refactorisations,
-        &LinearCounters::solves, &LinearCounters::fallbacks, &LinearCounters::cg_solves, &LinearCounters::cg_iterations,
-        &LinearCounters::cg_matrices, &LinearCounters::gmres_solves, &LinearCounters::multigrid,
-        &LinearCounters::factor_matrices, &LinearCounters::cg_slow, &LinearCounters::cg_failed})
+  for (const auto count : {&LinearCounters::analyses, &LinearCounters::factorisations,
+                           &LinearCounters::refactorisations, &LinearCounters::solves, &LinearCounters::fallbacks,
+                           &LinearCounters::cg_solves, &LinearCounters::cg_iterations, &LinearCounters::cg_matrices,
+                           &LinearCounters::gmres_solves, &LinearCounters::multigrid, &LinearCounters::factor_matrices,
+                           &LinearCounters::factors_built, &LinearCounters::cg_slow, &LinearCounters::cg_failed})
     this->*count += other.*count;
   return *this;
 }

@@ -1,5 +1,6 @@
 #include "core/linear/node_factors.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -8,8 +9,11 @@
 
 namespace carom {
 
-bool NodeFactors::build(const NodeMatrix& matrix, const NodeRows& rows) {
+bool NodeFactors::build(const NodeMatrix& matrix, const NodeRows& rows, const Vector& motions) {
   held_.build(matrix, rows);
+  scale_ = matrix.scale();
+  factor_ = 1;
+  turned_ = false;
   const int nodes = static_cast<int>(held_.count());
   const auto each_entry = [&](const auto& visit) {  // of the upper triangle, row by row
     for (int g = 0; g < nodes; ++g)
@@ -33,19 +37,106 @@ bool NodeFactors::build(const NodeMatrix& matrix, const NodeRows& rows) {
     });
     pattern_ = std::make_shared<SparsePattern>(std::move(pattern));
     solver_ = detail::make_cholmod(pattern_);
+    find_solids();
   }
+  find_places(motions, places_);
   values_.clear();
   each_entry([&](int, int, double value) { values_.push_back(value); });
   LinearCounters not_reported;  // `factor_matrices` counts the matrices
-  return solver_->factorise(values_, not_reported) == detail::Outcome::ok;
+  return built_ = solver_->factorise(values_, not_reported) == detail::Outcome::ok;
+}
+
+// Nodes that couple, directly or through others, are one solid.
+void NodeFactors::find_solids() {
+  const std::size_t nodes = held_.count();
+  solid_of_.assign(nodes, -1);
+  turns_.clear();
+  std::vector<std::size_t> open;
+  for (std::size_t first = 0; first < nodes; ++first) {
+    if (solid_of_[first] >= 0) continue;
+    const int solid = static_cast<int>(turns_.size());
+    turns_.push_back(1);
+    solid_of_[first] = solid;
+    open.assign(1, first);
+    while (!open.empty()) {
+      const std::size_t g = open.back();
+      open.pop_back();
+      if (held_.node(g).size != 3) turns_.back() = 0;
+      for (int k = start_[g]; k < start_[g + 1]; ++k)
+        if (const std::size_t other = at(column_[at(k)]); solid_of_[other] < 0) {
+          solid_of_[other] = solid;
+          open.push_back(other);
+        }
+    }
+  }
+  rotation_.assign(turns_.size(), Mat3::Identity());
+}
+
+void NodeFactors::find_places(const Vector& motions, std::vector<Vec3>& places) const {
+  places.assign(held_.count(), Vec3::Zero());
+  for (std::size_t g = 0; g < places.size(); ++g) {
+    const NodeMatrix::Node& node = held_.node(g);
+    if (node.size != 3) continue;
+    const double* const x = &motions[6 * at(node.first)];
+    places[g] = {x[6 + 5], -x[5], x[4]};
+  }
+}
+
+bool NodeFactors::follow(const Vector& motions) {
+  if (!can_follow()) return false;
+  factor_ = scale_ / held_.scale();
+  find_places(motions, now_);
+  const std::size_t solids = turns_.size();
+  std::vector<Vec3> middle(solids, Vec3::Zero()), middle_now(middle);
+  std::vector<double> nodes(solids, 0.0);
+  for (std::size_t g = 0; g < now_.size(); ++g) {
+    const std::size_t solid = at(solid_of_[g]);
+    middle[solid] += places_[g];
+    middle_now[solid] += now_[g];
+    nodes[solid] += 1;
+  }
+  for (std::size_t solid = 0; solid < solids; ++solid) {
+    middle[solid] /= nodes[solid];
+    middle_now[solid] /= nodes[solid];
+  }
+  std::vector<Mat3> moments(solids, Mat3::Zero());
+  for (std::size_t g = 0; g < now_.size(); ++g) {
+    const std::size_t solid = at(solid_of_[g]);
+    moments[solid] += (now_[g] - middle_now[solid]) * (places_[g] - middle[solid]).transpose();
+  }
+  for (std::size_t solid = 0; solid < solids; ++solid) {
+    if (turns_[solid] == 0) continue;
+    const Eigen::JacobiSVD<Mat3> svd(moments[solid], Eigen::ComputeFullU | Eigen::ComputeFullV);
+    Mat3 U = svd.matrixU();
+    if (U.determinant() * svd.matrixV().determinant() < 0) U.col(2) *= -1;
+    rotation_[solid] = U * svd.matrixV().transpose();
+  }
+  return turned_ = true;
+}
+
+void NodeFactors::turn(bool back, double* by_node) const {
+  for (std::size_t g = 0; g < solid_of_.size(); ++g) {
+    const std::size_t solid = at(solid_of_[g]);
+    if (turns_[solid] == 0) continue;
+    Eigen::Map<Vec3> x(by_node + 3 * g);
+    x = back ? (rotation_[solid].transpose() * x).eval() : (rotation_[solid] * x).eval();
+  }
 }
 
 void NodeFactors::apply(const double* r, double* z, int vectors) {
   const std::size_t n = 3 * held_.count(), rows = at(held_.rows());
   x_.resize(n * at(vectors));
-  for (int c = 0; c < vectors; ++c) held_.gather(r + at(c) * rows, x_.data() + at(c) * n);
+  for (int c = 0; c < vectors; ++c) {
+    held_.gather(r + at(c) * rows, x_.data() + at(c) * n);
+    if (turned_) turn(true, x_.data() + at(c) * n);
+  }
   solver_->solve(x_.data(), vectors);
-  for (int c = 0; c < vectors; ++c) held_.scatter(x_.data() + at(c) * n, z + at(c) * rows);
+  if (turned_)
+    for (double& x : x_) x *= factor_;
+  for (int c = 0; c < vectors; ++c) {
+    if (turned_) turn(false, x_.data() + at(c) * n);
+    held_.scatter(x_.data() + at(c) * n, z + at(c) * rows);
+  }
 }
 
 }  // namespace carom

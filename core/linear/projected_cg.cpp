@@ -12,7 +12,8 @@ namespace carom {
 namespace {
 
 constexpr double gmres_reduction = 1e-3;  // beyond the target: Newton's method is not to lose its way here
-constexpr int most_columns = 96;          // of the rest, beside node blocks: each costs a cycle or a solve
+constexpr int most_with_old_factors = 40;
+constexpr int most_columns = 96;  // of the rest, beside node blocks: each costs a cycle or a solve
 
 // Appends all numbers of a row.
 void append(const SparseRow& row, Vector& image) {
@@ -53,10 +54,11 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
 }
 
 bool ProjectedCg::prepare(std::span<const double> values, Preconditioner preconditioner,
-                          std::span<const double> motions) {
+                          std::span<const double> motions, bool old_factors) {
   if (!condensation_.empty() && !condensation_.reduce(values)) return false;
   const std::span<const double> kept_values = condensation_.empty() ? values : condensation_.values();
   preconditioner_ = preconditioner;
+  may_keep_factors_ = old_factors;
   motions_.clear();
   if (!by_blocks())
     for (int i = 0; i < A_.rows(); ++i) {
@@ -169,10 +171,20 @@ ProjectedCg::Status ProjectedCg::solve(In r, In c, double relative, double refer
 ProjectedCg::Status ProjectedCg::solve_kept(In r, In c, double relative, double reference, double enough, int limit,
                                             Out dx, Out dl) {
   iterations_ = 0;
-  used_gmres_ = false;
-  if (const Status status = prepare_preconditioner(); status != Status::converged) return status;
-  start(r, c);
-  if (const Status status = iterate(relative, reference, enough, limit); status != Status::converged) return status;
+  used_gmres_ = new_factors_ = old_factors_failed_ = false;
+  const auto attempt = [&](int most) {
+    if (const Status status = prepare_preconditioner(); status != Status::converged) return status;
+    start(r, c);
+    return iterate(relative, reference, enough, most);
+  };
+  Status status = attempt(std::min(limit, old_factors_known() ? most_with_old_factors : limit));
+  if (status != Status::converged && old_factors_) {
+    old_factors_failed_ = true;
+    may_keep_factors_ = false;
+    whole_stale_ = true;
+    status = attempt(limit);
+  }
+  if (status != Status::converged) return status;
 
   const std::span<const int> rest = rest_.matrix_rows();
   copy(x_, dx);
@@ -185,12 +197,24 @@ ProjectedCg::Status ProjectedCg::solve_kept(In r, In c, double relative, double 
   return Status::converged;
 }
 
+void ProjectedCg::build_factors() {
+  if (factors_.build(A_, rows_, motions_)) whole_stale_ = false;
+}
+
+// Rows of single nodes do not turn with a solid.
+bool ProjectedCg::old_factors_known() const {
+  return may_keep_factors_ && preconditioner_ == Preconditioner::factors && node_row_numbers_.empty() &&
+         factors_.can_follow();
+}
+
 ProjectedCg::Status ProjectedCg::prepare_preconditioner() {
   if (blocks_stale_) rows_.restrict_blocks();
   blocks_stale_ = false;
   if (!by_blocks() && whole_stale_) {
-    if (preconditioner_ == Preconditioner::factors && !factors_.build(A_, rows_))
-      preconditioner_ = Preconditioner::multigrid;
+    const bool factors = preconditioner_ == Preconditioner::factors;
+    old_factors_ = old_factors_known() && factors_.follow(motions_);
+    new_factors_ = factors && !old_factors_ && factors_.build(A_, rows_, motions_);
+    if (factors && !old_factors_ && !new_factors_) preconditioner_ = Preconditioner::multigrid;
     if (preconditioner_ == Preconditioner::multigrid && !multigrid_.build(A_, rows_, motions_))
       return Status::indefinite;
     whole_stale_ = false;
@@ -345,13 +369,14 @@ ProjectedCg::Status ProjectedCg::iterate(double relative, double reference, doub
   };
 
   A_.for_chunks(precondition_chunk);
-  double rz = complete();
   double square = NodeMatrix::sum(square_), beta = 0;
   const double start = std::sqrt(square), scale = A_.scale();
   const double target = std::max(relative * std::max(start, scale * reference), scale * enough);
   if (!std::isfinite(start)) return Status::not_finite;
-  bool indefinite = start > target && !(rz > 0);
-  while (square > target * target && !indefinite) {
+  if (square <= target * target) return Status::converged;
+  double rz = complete();
+  bool indefinite = !(rz > 0);
+  while (!indefinite) {
     if (iterations_ == limit) return Status::slow;
     ++iterations_;
     A_.for_chunks([&](int, int first, int last) {
@@ -381,15 +406,18 @@ ProjectedCg::Status ProjectedCg::iterate(double relative, double reference, doub
       precondition_chunk(chunk, first, last);
     });
     axpy(alpha, rest_p_, rest_x_);
-    const double next = complete();
     square = NodeMatrix::sum(square_);
-    if (!std::isfinite(next) || !std::isfinite(square)) return Status::not_finite;
-    indefinite = square > target * target && !(next > 0);
+    if (!std::isfinite(square)) return Status::not_finite;
+    if (square <= target * target) return Status::converged;
+    const double next = complete();
+    if (!std::isfinite(next)) return Status::not_finite;
+    indefinite = !(next > 0);
     // Polak and Ribiere: z . (r - r_old) = -alpha z . Sp
     beta = (has_rest || !by_blocks() ? -alpha * A_.dot(z_, Sp_) : next) / rz;
     rz = next;
   }
-  return indefinite ? solve_by_gmres(std::max(gmres_reduction * target, scale * enough), limit) : Status::converged;
+  if (old_factors_) return Status::indefinite;
+  return solve_by_gmres(std::max(gmres_reduction * target, scale * enough), limit);
 }
 
 // Goes on from x_, rest_x_ and their residual r_.

@@ -50,8 +50,10 @@ class ProjectedCg {
   /// Copies the matrix and inverts its node blocks; false if a diagonal entry is not positive. Beside `blocks` the
   /// matrix is kept in double precision, and `motions` are the six rigid motions of every matrix row (those of the rest
   /// are not read). Multigrid replaces the factors of a matrix that is not positive definite.
+  /// With `old_factors`, factors of an earlier matrix serve this one if they can; where they take more than 40
+  /// iterations or fail, this one gets its own.
   bool prepare(std::span<const double> values, Preconditioner preconditioner = Preconditioner::blocks,
-               std::span<const double> motions = {});
+               std::span<const double> motions = {}, bool old_factors = false);
   /// The rows of G for the next solves, with the directions F of their reactions where these are others (null: none);
   /// `factor` scales rows of several nodes to the size of the matrix. False if a node has more than eight rows.
   bool set_rows(std::span<const SparseRow* const> G, std::span<const SparseRow* const> F = {}, double factor = 1);
@@ -61,6 +63,15 @@ class ProjectedCg {
   Status solve(In r, In c, double relative, double reference, double enough, int limit, Out x, Out dl);
   int iterations() const { return iterations_; }   ///< of the last solve
   bool used_gmres() const { return used_gmres_; }  ///< in the last solve
+  /// The last solve had factors of an earlier matrix; it has built those of its own.
+  bool has_old_factors() const { return old_factors_; }
+  bool has_new_factors() const { return new_factors_; }
+  /// In the last solve factors of an earlier matrix failed or took too long.
+  bool old_factors_failed() const { return old_factors_failed_; }
+  /// The factors may serve later matrices.
+  bool factors_last() const { return preconditioner_ == Preconditioner::factors && factors_.can_follow(); }
+  /// Builds the factors of the matrix of prepare(), without rows of single nodes, at once.
+  void build_factors();
   /// Some rows depend on each other.
   bool redundant() const { return rows_.redundant() || rest_.redundant(); }
   RestSystem& rest() { return rest_; }
@@ -75,6 +86,7 @@ class ProjectedCg {
   // the same without the nodes that joints hold
   bool set_kept_rows(std::span<const SparseRow* const> G, std::span<const SparseRow* const> F, double factor);
   Status solve_kept(In r, In c, double relative, double reference, double enough, int limit, Out x, Out dl);
+  bool old_factors_known() const;
   Status prepare_preconditioner();
   void start(In r, In c);
   Status iterate(double relative, double reference, double enough, int limit);
@@ -94,6 +106,7 @@ class ProjectedCg {
   int iterations_ = 0;
   bool used_gmres_ = false;
   Preconditioner preconditioner_ = Preconditioner::blocks;
+  bool may_keep_factors_ = false, old_factors_ = false, new_factors_ = false, old_factors_failed_ = false;
   bool blocks_stale_ = true, whole_stale_ = true, rest_stale_ = true;  // whole: multigrid or factors
   Vector motions_;                                                     // six of every matrix row
   Vector x_, r_, z_, p_, Sp_;

@@ -17,6 +17,7 @@ constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operati
 constexpr double direct_operations_per_entry = 3000;
 constexpr int block_iterations = 150;                 // of node blocks: more are slower than multigrid or factors
 constexpr double factor_operations_per_entry = 6000;  // more are slower than multigrid
+constexpr long factor_price = 20;                     // of factors, in iterations
 constexpr double small_share = 0.04;        // of the residual asked for, where impacts or joints may do work with it
 constexpr double careful_reduction = 1e-6;  // of the residual, at least
 constexpr double contradiction_tolerance = 1e-6;
@@ -150,11 +151,13 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   // conjugate gradients are tried anew when the step changes
   const Linearisation& last = kept_.numbers;
   if (request.c_M != last.c_M || request.c_C != last.c_C || request.c_K != last.c_K || request.c_s != last.c_s)
-    cg_failures_ = 0, whole_ = careful_;
+    cg_failures_ = 0, whole_ = careful_, account_ = {};
+  const bool old_factors = keep_factors();
+  account_.present = false;
   kept_.keep(*system_, request);
   direct_ = direct_next_ || cg_failures_ >= cg_patience;
   gave_up_ = direct_next_ = false;
-  if (!direct_ && !prepare_iteration()) {
+  if (!direct_ && !prepare_iteration(old_factors)) {
     if (!direct_affordable_) return factorised_ = false;
     direct_ = true;
   }
@@ -168,12 +171,43 @@ bool SaddlePoint::factorise(const Linearisation& request) {
   return factorise_directly();
 }
 
-bool SaddlePoint::prepare_iteration() {
+bool SaddlePoint::prepare_iteration(bool old_factors) {
   if (!whole_) return cg_->prepare(values());
   const double* const q = kept_.q.empty() ? kept_.q_M.data() : kept_.q.data();
   rigid_motions({q, system_->initial_configuration().size()}, motions_);
   using Preconditioner = ProjectedCg::Preconditioner;
-  return cg_->prepare(values(), factors_affordable_ ? Preconditioner::factors : Preconditioner::multigrid, motions_);
+  return cg_->prepare(values(), factors_affordable_ ? Preconditioner::factors : Preconditioner::multigrid, motions_,
+                      old_factors);
+}
+
+// Whether the factors serve the next matrix: as long as their last matrix took no more iterations than the average one
+// since they were built, the price of new factors included. Where the very next matrix took more than that price,
+// factors of earlier matrices are not tried again until the coefficients change.
+bool SaddlePoint::keep_factors() {
+  FactorAccount& a = account_;
+  if (!a.kept || a.unfit) return false;
+  const long last = a.last;
+  a.last = 0;
+  a.iterations += last;
+  ++a.matrices;
+  if (a.matrices == 2 && last > factor_price) a.unfit = true;
+  return !a.unfit && last * a.matrices <= factor_price + a.iterations;
+}
+
+// After a solution by conjugate gradients.
+void SaddlePoint::note_factors() {
+  if (!whole_ || !factors_affordable_) return;
+  if (cg_->has_new_factors()) {
+    account_.unfit = account_.unfit || (cg_->old_factors_failed() && account_.matrices == 1);
+    account_.kept = true;
+    account_.matrices = 0;
+    account_.iterations = account_.last = 0;
+    account_.present = true;
+    if (cg_->factors_last()) factored_ = kept_;
+    ++cg_counters_.factors_built;
+  }
+  account_.kept = account_.kept && cg_->factors_last();
+  account_.last += cg_->iterations();
 }
 
 void SaddlePoint::assemble(const Linearisation& request) {
@@ -212,6 +246,7 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
   using Status = ProjectedCg::Status;
   const Status status = cg_->solve(r, c, accuracy.relative, reference, accuracy.enough, cg_limit_, x, dl);
   ++cg_counters_.cg_solves;
+  note_factors();
   cg_counters_.cg_iterations += cg_->iterations();
   failure_ = status == Status::indefinite ? Failure::indefinite
              : status == Status::singular ? Failure::singular

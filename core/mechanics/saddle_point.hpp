@@ -139,10 +139,20 @@ class SaddlePoint {
     TangentOperators T;
 
     void keep(const System& system, const Linearisation& request);
-    void bind_start();
-    Linearisation request() const;
+    /// Valid as long as this is neither changed nor copied to.
+    Linearisation request();
     void save(NamedArrays& record, const std::string& prefix, bool arrays) const;
     void restore(const System& system, const NamedArrays& record, const std::string& prefix, bool arrays);
+  };
+
+  // What factors of solids have cost since they were built, in iterations of conjugate gradients.
+  struct FactorAccount {
+    bool kept = false;     // they may serve later matrices
+    bool present = false;  // they are those of the present matrix
+    bool unfit = false;    // factors of earlier matrices are not worth their iterations
+    int matrices = 0;      // served, before the present one
+    long iterations = 0;   // with them
+    long last = 0;         // with the present one
   };
 
   void resize(int parts);
@@ -166,7 +176,10 @@ class SaddlePoint {
   void place_rows(std::span<const int> rows);
   void find_columns();
   bool run_cg(In r, In c, Accuracy accuracy, double reference, Out x, Out dl);
-  bool prepare_iteration();
+  bool prepare_iteration(bool old_factors);
+  bool keep_factors();
+  void note_factors();
+  void restore_factors(const NamedArrays& record, const std::string& prefix);
   void rigid_motions(In q, Vector& motions) const;
   bool solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy);
 
@@ -205,6 +218,8 @@ class SaddlePoint {
   Vector motions_;
   bool careful_ = false;
   bool whole_ = false;  // multigrid or factors in the place of node blocks, which were slow or are not careful
+  FactorAccount account_;
+  KeptRequest factored_;  // where the factors come from, if account_.kept
   std::unique_ptr<ProjectedCg> cg_;
   LinearCounters cg_counters_;
   std::vector<const SparseRow*> cg_G_, cg_F_;

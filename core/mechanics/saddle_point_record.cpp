@@ -16,11 +16,13 @@ namespace {
 const char* const array_names[] = {"request q_M",     "request q",      "request v",
                                    "request a",       "request s",      "request frame blocks",
                                    "request start q", "request start v"};
-constexpr long LinearCounters::*counted[] = {
-    &LinearCounters::fallbacks,   &LinearCounters::cg_solves,    &LinearCounters::cg_iterations,
-    &LinearCounters::cg_matrices, &LinearCounters::gmres_solves, &LinearCounters::multigrid,
-    &LinearCounters::cg_slow,     &LinearCounters::cg_failed,    &LinearCounters::factor_matrices};
-constexpr std::size_t cg_numbers = 5;  // before them
+constexpr long LinearCounters::*counted[] = {&LinearCounters::fallbacks,       &LinearCounters::cg_solves,
+                                             &LinearCounters::cg_iterations,   &LinearCounters::cg_matrices,
+                                             &LinearCounters::gmres_solves,    &LinearCounters::multigrid,
+                                             &LinearCounters::cg_slow,         &LinearCounters::cg_failed,
+                                             &LinearCounters::factor_matrices, &LinearCounters::factors_built};
+constexpr std::size_t cg_numbers = 11;  // before them
+const char* const of_factors = "factors ";
 
 }  // namespace
 
@@ -46,17 +48,11 @@ void SaddlePoint::KeptRequest::keep(const System& system, const Linearisation& r
   if (from != nullptr) start.t = from->t;
   copy_of(from != nullptr ? from->q : nullptr, places, start_q);
   copy_of(from != nullptr ? from->v : nullptr, n, start_v);
-  bind_start();
   numbers.start = nullptr;
   numbers.frame_blocks = {};
 }
 
-void SaddlePoint::KeptRequest::bind_start() {
-  start.q = start_q.empty() ? nullptr : start_q.data();
-  start.v = start_v.empty() ? nullptr : start_v.data();
-}
-
-Linearisation SaddlePoint::KeptRequest::request() const {
+Linearisation SaddlePoint::KeptRequest::request() {
   Linearisation request = numbers;
   const auto pointer = [](const Vector& x) { return x.empty() ? nullptr : x.data(); };
   request.q_M = pointer(q_M);
@@ -66,6 +62,8 @@ Linearisation SaddlePoint::KeptRequest::request() const {
   request.s = pointer(s);
   request.T = T.frames.empty() ? nullptr : &T;
   request.frame_blocks = frame_blocks;
+  start.q = pointer(start_q);
+  start.v = pointer(start_v);
   request.start = start.q != nullptr ? &start : nullptr;
   return request;
 }
@@ -109,7 +107,6 @@ void SaddlePoint::KeptRequest::restore(const System& system, const NamedArrays& 
   const std::size_t sizes[] = {places, places, n, n, at(system.rows()), 9 * frames, places, n};
   Vector* const all[] = {&q_M, &q, &v, &a, &s, &frame_blocks, &start_q, &start_v};
   for (std::size_t i = 0; i < std::size(all); ++i) *all[i] = entry(array_names[i], {0, sizes[i]});
-  bind_start();
   const Vector& t = entry("request T", {0, 9 * frames});
   T.frames.resize(t.size() / 9);
   for (std::size_t i = 0; i < T.frames.size(); ++i) std::copy_n(t.data() + 9 * i, 9, T.frames[i].data());
@@ -126,12 +123,32 @@ void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool fact
     return;
   }
   const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
-  Vector state_of_cg{flag(direct_), flag(direct_known_), flag(whole_), flag(cg_->rest().expects_redundant()),
-                     static_cast<double>(cg_failures_)};
+  Vector state_of_cg{flag(direct_),
+                     flag(direct_known_),
+                     flag(whole_),
+                     flag(cg_->rest().expects_redundant()),
+                     static_cast<double>(cg_failures_),
+                     flag(account_.kept),
+                     flag(account_.present),
+                     flag(account_.unfit),
+                     static_cast<double>(account_.matrices),
+                     static_cast<double>(account_.iterations),
+                     static_cast<double>(account_.last)};
   for (const auto count : counted) state_of_cg.push_back(static_cast<double>(cg_counters_.*count));
   record.set(prefix + "conjugate gradients", std::move(state_of_cg));
   kept_.save(record, prefix, kept);
+  if (account_.kept) factored_.save(record, prefix + of_factors, true);
   if (direct_known_) solver_.save(record, prefix);
+}
+
+// Factors that may serve later matrices are built again from the matrix that they belong to.
+void SaddlePoint::restore_factors(const NamedArrays& record, const std::string& prefix) {
+  if (!account_.kept) return;
+  factored_.restore(*system_, record, prefix + of_factors, true);
+  kept_ = factored_;
+  assemble(kept_.request());
+  if (!prepare_iteration(false)) throw std::invalid_argument("SaddlePoint: the record does not fit");
+  cg_->build_factors();
 }
 
 void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) {
@@ -153,9 +170,13 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
     cg_failures_ = static_cast<int>(x[4]);
     for (std::size_t i = 0; i < std::size(counted); ++i)
       cg_counters_.*counted[i] = static_cast<long>(x[cg_numbers + i]);
+    account_ = {
+        x[5] != 0, x[6] != 0, x[7] != 0, static_cast<int>(x[8]), static_cast<long>(x[9]), static_cast<long>(x[10])};
+    restore_factors(record, prefix);
     kept_.restore(*system_, record, prefix, factorised_);
-    if (factorised_) assemble(kept_.request());
-    if (factorised_ && !direct_) factorised_ = prepare_iteration();
+    const bool built = account_.kept && account_.present;
+    if (factorised_ && (direct_ || !built)) assemble(kept_.request());
+    if (factorised_ && !direct_ && !built) factorised_ = prepare_iteration(account_.kept);
     if (x[1] == 0) return;
     analyse_direct();
   } else if (factorised_) {

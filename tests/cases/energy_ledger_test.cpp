@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "case_runner.hpp"
 #include "integrators/common/energy_ledger.hpp"
@@ -79,6 +81,13 @@ std::vector<std::string> all_models() {
   return names;
 }
 
+// Gaps of coordinates are contacts, too, but belong to their body.
+bool has_contact_list(const std::string& name) {
+  std::ifstream file(std::string(CAROM_SOURCE_DIR) + "/data/models/" + name + ".json");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return text.find("\"contacts\"") < text.size();
+}
+
 // A point, a spinning body, tied points, springs on a curved obstacle, a driven joint, beams in contact.
 std::vector<std::string> representative_models() {
   return {"bouncing_ball", "brick", "brick_tied", "bead_chain", "four_bar", "pendulum_beam"};
@@ -112,7 +121,7 @@ void check_closure(const std::vector<std::string>& names, const std::string& ste
     if (small)
       variants.insert(variants.end(),
                       {{"/integrator/step=2.5e-3"}, {"/integrator/step=1e-2"}, {"/integrator/step=1e-2", dsn}});
-    if (small && !Case(name).model().contacts.empty())
+    if (small && has_contact_list(name))
       for (const char* e : {"0", "0.5", "1"}) variants.push_back({restitution + e});
     for (std::vector<std::string>& variant : variants) {
       CAPTURE(name);

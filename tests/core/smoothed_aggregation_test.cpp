@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "core/lie/so3.hpp"
 #include "core/linear/linear_solver.hpp"
 #include "core/linear/projected_cg.hpp"
 #include "core/mechanics/system.hpp"
@@ -23,7 +24,8 @@ struct SteelBlock {
   Vector values, motions;
   std::vector<int> node;
 
-  SteelBlock(int nx, int ny, int nz, Vec3 size, double h) {
+  // `turn`: of the whole block, clamped or not.
+  SteelBlock(int nx, int ny, int nz, Vec3 size, double h, const Mat3& turn = Mat3::Identity(), bool clamped = true) {
     const auto number = [&](int x, int y, int z) { return x + (nx + 1) * (y + (ny + 1) * z); };
     SolidMesh mesh;
     std::vector<Vec3> places;
@@ -32,7 +34,7 @@ struct SteelBlock {
         for (int x = 0; x <= nx; ++x) {
           places.emplace_back(size.x() * x / nx, size.y() * y / ny, size.z() * z / nz);
           const int i = system.add_node(NodeKind::point, std::span(places.back().data(), 3), "node");
-          for (int c = 0; c < 3 && x == 0; ++c) system.fix(i, c);
+          for (int c = 0; c < 3 && x == 0 && clamped; ++c) system.fix(i, c);
         }
     const int corner[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
     for (int z = 0; z < nz; ++z)
@@ -44,7 +46,12 @@ struct SteelBlock {
           }
     system.add(saint_venant_kirchhoff(2.1e11, 0.3)("block", mesh, 7850, {}));
     system.finalize();
-    const Vector q = system.initial_configuration(), v(at(system.size()), 0.0);
+    Vector q = system.initial_configuration();
+    const Vector v(at(system.size()), 0.0);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      places[i] = turn * places[i];
+      std::copy_n(places[i].data(), 3, q.data() + 3 * i);
+    }
     Linearisation request;
     request.c_M = 1;
     request.c_K = h * h;
@@ -55,11 +62,11 @@ struct SteelBlock {
     for (int i = 0; i < system.size(); ++i) {
       node.push_back(system.equation_node(i));
       const Vec3 a = places[at(node.back())] / size.norm();
-      const Mat3 turn{{0, a.z(), -a.y()}, {-a.z(), 0, a.x()}, {a.y(), -a.x(), 0}};
+      const Mat3 about{{0, a.z(), -a.y()}, {-a.z(), 0, a.x()}, {a.y(), -a.x(), 0}};
       int c = 0;
       while (system.dofs().equation(node.back(), c) != i) ++c;
       for (int k = 0; k < 3; ++k) motions.push_back(k == c ? 1 : 0);
-      for (int k = 0; k < 3; ++k) motions.push_back(turn(c, k));
+      for (int k = 0; k < 3; ++k) motions.push_back(about(c, k));
     }
   }
 
@@ -179,4 +186,50 @@ TEST_CASE("multigrid and factors: active rows are held and cost no iterations") 
       }
       CHECK(std::abs(gap) <= 1e-12 * size);
     }
+}
+
+TEST_CASE("factors: those of a solid serve it after any turn, and make way where they do not fit") {
+  const Vec3 size(0.3, 0.06, 0.03);
+  const SteelBlock at_first(20, 4, 3, size, 1e-3, Mat3::Identity(), false);
+  const Vector b = random_vector(at_first.system.size());
+  Vector r(b.size()), x(b.size()), exact(b.size()), none;
+  for (std::size_t i = 0; i < b.size(); ++i) r[i] = -b[i];
+  for (const double angle : {0.02, 1.0, 3.0}) {
+    const SteelBlock turned(20, 4, 3, size, 1e-3, so3::exp(angle * Vec3(0.3, -0.5, 0.8).normalized()), false);
+    turned.iterations(Preconditioner::factors, b, exact);
+    for (const bool old : {true, false}) {
+      CAPTURE(angle);
+      CAPTURE(old);
+      ProjectedCg cg;
+      cg.analyse(at_first.system.saddle_pattern(), at_first.node, at_first.system.size(), 1);
+      REQUIRE(cg.prepare(at_first.values, Preconditioner::factors, at_first.motions));
+      REQUIRE(cg.solve(r, none, 1e-8, 0, 0, 2000, x, none) == ProjectedCg::Status::converged);
+      CHECK(cg.has_new_factors());
+      CHECK(cg.factors_last());
+      REQUIRE(cg.prepare(turned.values, Preconditioner::factors, turned.motions, old));
+      REQUIRE(cg.solve(r, none, 1e-8, 0, 0, 2000, x, none) == ProjectedCg::Status::converged);
+      CHECK(cg.has_old_factors() == old);
+      CHECK(cg.iterations() <= 2);
+      double error = 0, largest = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        error = std::max(error, std::abs(x[i] - exact[i]));
+        largest = std::max(largest, std::abs(exact[i]));
+      }
+      CHECK(error < 1e-7 * largest);
+    }
+  }
+
+  // motions that tell nothing of the turn
+  const SteelBlock turned(20, 4, 3, size, 1e-3, so3::exp(Vec3(0, 0, 1)), false);
+  ProjectedCg cg;
+  cg.analyse(at_first.system.saddle_pattern(), at_first.node, at_first.system.size(), 1);
+  REQUIRE(cg.prepare(at_first.values, Preconditioner::factors, at_first.motions));
+  REQUIRE(cg.solve(r, none, 1e-8, 0, 0, 2000, x, none) == ProjectedCg::Status::converged);
+  REQUIRE(cg.prepare(turned.values, Preconditioner::factors, at_first.motions, true));
+  REQUIRE(cg.solve(r, none, 1e-8, 0, 0, 2000, x, none) == ProjectedCg::Status::converged);
+  CHECK(cg.old_factors_failed());
+  CHECK(cg.has_new_factors());
+  CHECK_FALSE(cg.has_old_factors());
+  turned.iterations(Preconditioner::factors, b, exact);
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(exact[i]).epsilon(1e-6));
 }
