@@ -18,6 +18,7 @@ constexpr double direct_operations_per_entry = 3000;
 constexpr int block_iterations = 150;                 // of node blocks: more are slower than multigrid or factors
 constexpr double factor_operations_per_entry = 6000;  // more are slower than multigrid
 constexpr long factor_price = 20;                     // of factors, in iterations
+constexpr int longest_pause = 64;
 constexpr double small_share = 0.04;        // of the residual asked for, where impacts or joints may do work with it
 constexpr double careful_reduction = 1e-6;  // of the residual, at least
 constexpr double contradiction_tolerance = 1e-6;
@@ -182,23 +183,30 @@ bool SaddlePoint::prepare_iteration(bool old_factors) {
 
 // Whether the factors serve the next matrix: as long as their last matrix took no more iterations than the average one
 // since they were built, the price of new factors included. Where the very next matrix took more than that price,
-// factors of earlier matrices are not tried again until the coefficients change.
+// the next matrices get their own, twice as many each time.
 bool SaddlePoint::keep_factors() {
   FactorAccount& a = account_;
-  if (!a.kept || a.unfit) return false;
+  if (!a.kept) return false;
+  if (a.pause > 0 && --a.pause > 0) return false;
   const long last = a.last;
   a.last = 0;
   a.iterations += last;
   ++a.matrices;
-  if (a.matrices == 2 && last > factor_price) a.unfit = true;
-  return !a.unfit && last * a.matrices <= factor_price + a.iterations;
+  if (a.matrices == 2 && last > factor_price) a.fail();
+  if (a.matrices == 3) a.next_pause = 2;
+  return a.pause == 0 && last * a.matrices <= factor_price + a.iterations;
+}
+
+void SaddlePoint::FactorAccount::fail() {
+  pause = next_pause;
+  next_pause = std::min(2 * next_pause, longest_pause);
 }
 
 // After a solution by conjugate gradients.
 void SaddlePoint::note_factors() {
   if (!whole_ || !factors_affordable_) return;
   if (cg_->has_new_factors()) {
-    account_.unfit = account_.unfit || (cg_->old_factors_failed() && account_.matrices == 1);
+    if (cg_->old_factors_failed() && account_.matrices == 1) account_.fail();
     account_.kept = true;
     account_.matrices = 0;
     account_.iterations = account_.last = 0;

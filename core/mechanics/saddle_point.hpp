@@ -149,10 +149,13 @@ class SaddlePoint {
   struct FactorAccount {
     bool kept = false;     // they may serve later matrices
     bool present = false;  // they are those of the present matrix
-    bool unfit = false;    // factors of earlier matrices are not worth their iterations
     int matrices = 0;      // served, before the present one
     long iterations = 0;   // with them
     long last = 0;         // with the present one
+    int pause = 0;         // matrices that get factors of their own, since old ones were not worth their iterations
+    int next_pause = 2;
+
+    void fail();
   };
 
   void resize(int parts);

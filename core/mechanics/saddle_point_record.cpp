@@ -21,7 +21,7 @@ constexpr long LinearCounters::*counted[] = {&LinearCounters::fallbacks,       &
                                              &LinearCounters::gmres_solves,    &LinearCounters::multigrid,
                                              &LinearCounters::cg_slow,         &LinearCounters::cg_failed,
                                              &LinearCounters::factor_matrices, &LinearCounters::factors_built};
-constexpr std::size_t cg_numbers = 11;  // before them
+constexpr std::size_t cg_numbers = 12;  // before them
 const char* const of_factors = "factors ";
 
 }  // namespace
@@ -123,17 +123,11 @@ void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool fact
     return;
   }
   const auto flag = [](bool on) { return on ? 1.0 : 0.0; };
-  Vector state_of_cg{flag(direct_),
-                     flag(direct_known_),
-                     flag(whole_),
-                     flag(cg_->rest().expects_redundant()),
-                     static_cast<double>(cg_failures_),
-                     flag(account_.kept),
-                     flag(account_.present),
-                     flag(account_.unfit),
-                     static_cast<double>(account_.matrices),
-                     static_cast<double>(account_.iterations),
-                     static_cast<double>(account_.last)};
+  Vector state_of_cg{flag(direct_),       flag(direct_known_),   flag(whole_), flag(cg_->rest().expects_redundant()),
+                     flag(account_.kept), flag(account_.present)};
+  for (const long count : {long{cg_failures_}, long{account_.matrices}, account_.iterations, account_.last,
+                           long{account_.pause}, long{account_.next_pause}})
+    state_of_cg.push_back(static_cast<double>(count));
   for (const auto count : counted) state_of_cg.push_back(static_cast<double>(cg_counters_.*count));
   record.set(prefix + "conjugate gradients", std::move(state_of_cg));
   kept_.save(record, prefix, kept);
@@ -167,11 +161,11 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
     direct_ = x[0] != 0;
     whole_ = x[2] != 0;
     if (x[3] != 0) cg_->rest().expect_redundant();
-    cg_failures_ = static_cast<int>(x[4]);
+    const auto count = [&](std::size_t k) { return static_cast<int>(x[k]); };
+    cg_failures_ = count(6);
+    account_ = {x[4] != 0, x[5] != 0, count(7), count(8), count(9), count(10), count(11)};
     for (std::size_t i = 0; i < std::size(counted); ++i)
       cg_counters_.*counted[i] = static_cast<long>(x[cg_numbers + i]);
-    account_ = {
-        x[5] != 0, x[6] != 0, x[7] != 0, static_cast<int>(x[8]), static_cast<long>(x[9]), static_cast<long>(x[10])};
     restore_factors(record, prefix);
     kept_.restore(*system_, record, prefix, factorised_);
     const bool built = account_.kept && account_.present;

@@ -71,6 +71,50 @@ TEST_CASE("restart: spheres whose rows are bound to near pairs go on to the same
   check_same_results(directory / "whole", directory / "r");
 }
 
+TEST_CASE("restart: solids whose factors come from earlier steps go on to the same bytes") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "crank.json") << R"({"format": 1,
+    "materials": [{"name": "steel", "type": "linear_elastic", "young": 2.1e11, "poisson": 0.3, "density": 7850}],
+    "bodies": [
+      {"name": "crank", "type": "solid", "material": "steel", "law": "neo_hookean",
+       "mesh": {"type": "box", "size": [0.15, 0.02, 0.04], "divisions": [16, 3, 3]}, "position": [0, 0, 0.075],
+       "orientation": {"axis": [0, 1, 0], "angle": -1.5707963267948966}, "velocity": [1.5, 0, 0],
+       "angular_velocity": [0, 20, 0]},
+      {"name": "rod", "type": "solid", "material": "steel", "law": "neo_hookean",
+       "mesh": {"type": "box", "size": [0.4, 0.02, 0.025], "divisions": [16, 3, 3]},
+       "position": [0.1854049621773916, 0, 0.075], "orientation": {"axis": [0, 1, 0], "angle": 0.384396774495639},
+       "velocity": [3, 0, 0]},
+      {"name": "slider", "type": "rigid", "mass": 0.3, "inertia": [1e-4, 1e-4, 1e-4],
+       "position": [0.3708099243547832, 0, 0], "velocity": [3, 0, 0]}],
+    "ground": [{"name": "bearing", "at": [0, 0, 0]}],
+    "joints": [
+      {"name": "main", "type": "revolute", "of": ["ground.bearing", "crank.left"], "axis": [0, 1, 0]},
+      {"name": "pin", "type": "revolute", "of": ["crank.right", "rod.left"], "axis": [0, 1, 0]},
+      {"name": "knee", "type": "revolute", "of": ["rod.right", "slider"], "axis": [0, 1, 0]},
+      {"name": "rail", "type": "prismatic", "of": ["ground.bearing", "slider"], "axis": [1, 0, 0],
+       "stops": {"upper": 0.4, "restitution": 0}}],
+    "output": {"energy": {"every": 1}},
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.02, "rho_infinity": 0.8}})";
+  // the stop is not met, or met, after which the bars oscillate and old factors are of no use for a while
+  for (const char* stop : {"0.5", "0.4"}) {
+    CAPTURE(stop);
+    const auto run = [&](const std::string& results, const Words& more) {
+      const Words words = {
+          "run", "crank.json", "-q", "-o", results, "--set", std::string("/joints/3/stops/upper=") + stop};
+      return run_carom(directory, joined(words, more)).code;
+    };
+    for (const char* results : {"whole", "r"}) fs::remove_all(directory / results);
+    REQUIRE(run("whole", {}) == 0);
+    REQUIRE(run("r", {"--until", "0.004"}) == 0);
+    for (const char* until : {"0.005", "0.011", "0.02"})
+      REQUIRE(run("r", {"--until", until, "--restart", "last"}) == 0);
+    check_same_results(directory / "whole", directory / "r");
+    const auto linear = read_json(directory / "whole/summary.json")["linear"];
+    CHECK(linear["factors_built"] > 0);
+    if (std::string(stop) == "0.5") CHECK(linear["factor_matrices"] > 4 * linear["factors_built"].get<int>());
+  }
+}
+
 // With contacts that bounce, rest, are carried and are redundant.
 TEST_CASE("restart: methods that keep multipliers of earlier steps go on to the same bytes, whatever the contacts do") {
   const TemporaryDirectory directory;
