@@ -206,9 +206,11 @@ class Compare final : public StudyCommand {
     std::vector<Step> listed = listed_steps(choices);
     const ModelDocument document = load_model(model_, overrides_);
     std::vector<StudyQuantity> quantities;
+    bool units = true;
     {
       const PreparedRun run = prepare({});
       if (!run.ok()) return refuse(run.issues);
+      units = run.model->output.units;
       quantities = study_quantities(run, probes_);
     }
     // values of other sections must be possible before the long computations begin
@@ -225,6 +227,7 @@ class Compare final : public StudyCommand {
     comparison.model = model_name();
     comparison.file = model_;
     comparison.quantities = quantities;
+    comparison.units = units;
     comparison.window = window();
     double smallest = HUGE_VAL;
     std::size_t count = 0;

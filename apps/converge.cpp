@@ -243,6 +243,7 @@ class Converge final : public StudyCommand {
     study.file = model_;
     study.label = varied.label;
     study.pointer = varied.pointer;
+    study.unit = unit_of_key(varied.pointer, document);
     study.numbers = varied.numbers();
     study.finer_is_smaller = !varied.numbers() || varied.values.back() < varied.values.front();
     study.window = window();

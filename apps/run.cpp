@@ -220,7 +220,7 @@ class Run final : public Command {
                                           directory / "iterations.csv"));
     if (output.events && moves) own(std::make_unique<EventLog>(model, directory / "events.csv"));
     if (!task.run.probes.empty())
-      own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.run.probes)));
+      own(std::make_unique<ProbeWriter>(model, directory / "probes.csv", std::move(task.run.probes)));
     VtuOutput* const picture = output.vtu ? own(std::make_unique<VtuOutput>(model, directory, task.name)) : nullptr;
     observers.push_back(task.run.expectations.get());
     observers.push_back(task.run.until.get());

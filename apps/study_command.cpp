@@ -110,10 +110,16 @@ void StudyCommand::add_errors(std::vector<StudyRun>& runs, const Samples& refere
 Samples StudyCommand::read_reference(const std::string& file, const std::vector<StudyQuantity>& quantities) {
   Samples reference = read_samples(file);
   for (const StudyQuantity& q : quantities)
-    for (const std::string& column : q.columns)
-      if (!reference.find(column))
+    for (const std::string& column : q.columns) {
+      const auto found = reference.find(column);
+      if (!found)
         throw StudyError(fmt::format("--reference: {} has no column {}{}", file, in_quotes(column),
                                      spec::suggestion(column, reference.names)));
+      const std::string& unit = reference.units[*found];
+      if (!unit.empty() && !q.unit.empty() && unit != q.unit)
+        throw StudyError(
+            fmt::format("--reference: {} has {} in {}, the model in {}", file, in_quotes(column), unit, q.unit));
+    }
   return reference;
 }
 

@@ -24,7 +24,7 @@ import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "io" / "results"))
 from view import (BODY, DARK, JOINT, OBSTACLE, RED, SPRING, STEEL, STOP, Survey, model_of, show_grid,  # noqa: E402
-                  show_shadows, show_tracks, smooth)
+                  show_shadows, show_tracks, smooth, titles_of)
 
 GREY = [0.62, 0.64, 0.68]
 
@@ -59,6 +59,7 @@ def magnitude(data, association, name):
 def survey(reader, instants, field):
     """Bounds of the bodies over all instants, and the range and association of the field."""
     low, high, least, most, place = numpy.full(3, numpy.inf), numpy.full(3, -numpy.inf), numpy.inf, -numpy.inf, None
+    title = field
     bodies = part(reader, BODY)
     for t in instants:
         bodies.UpdatePipeline(t)
@@ -70,10 +71,11 @@ def survey(reader, instants, field):
         place = "POINTS" if field in data.PointData.keys() else "CELLS" if field in data.CellData.keys() else None
         if place is None:
             fail(f"no field {field}; there are {data.PointData.keys() + data.CellData.keys()}")
+        title = titles_of(data).get(field, field)
         values = magnitude(data, place, field)
         least, most = min(least, values.min()), max(most, values.max())
     least = 0.0 if abs(least) < 1e-6 * most else least  # rounding
-    return low, high, (place, field, least, most) if field else None
+    return low, high, (place, field, least, most, title.replace("_", " ")) if field else None
 
 
 def show(source, view, colouring, opacity, width, colour=None):
@@ -88,7 +90,7 @@ def show(source, view, colouring, opacity, width, colour=None):
         representation.ColorArrayName = ["POINTS", ""]
         representation.DiffuseColor = representation.AmbientColor = colour or GREY
         return representation
-    association, name, least, most = colouring
+    association, name, least, most, _ = colouring
     pv.ColorBy(representation, (association, name))
     table = pv.GetColorTransferFunction(name)
     table.ApplyPreset("Viridis (matplotlib)", True)
@@ -106,10 +108,10 @@ def edges(source, view, opacity):
     return lines
 
 
-def add_bar(field, view):
-    table = pv.GetColorTransferFunction(field)
+def add_bar(colouring, view):
+    table = pv.GetColorTransferFunction(colouring[1])
     bar = pv.GetScalarBar(table, view)
-    bar.Title, bar.ComponentTitle = field.replace("_", " "), ""
+    bar.Title, bar.ComponentTitle = colouring[4], ""
     bar.TitleColor = bar.LabelColor = [0, 0, 0]
     bar.LabelFormat = bar.RangeLabelFormat = "%.3g"
     bar.AutomaticLabelFormat = 0
@@ -184,7 +186,7 @@ def picture(reader, model, scene, shown, bounds, colouring, size, path, bar=True
         if servermanager.Fetch(obstacles).GetNumberOfPoints() > 0:
             show_grid(obstacles, view, 0.1 * float(numpy.linalg.norm(bounds[1] - bounds[0])), t)
         if colouring and bar:
-            add_bar(colouring[1], view)
+            add_bar(colouring, view)
     if scene.get("tracks"):
         show_tracks(view, model, Survey(reader, list(reader.TimestepValues)))
     pv.Render(view)  # the first rendering sets the camera
@@ -193,14 +195,14 @@ def picture(reader, model, scene, shown, bounds, colouring, size, path, bar=True
     pv.Delete(view)
 
 
-def bar_alone(field, size, path):
+def bar_alone(colouring, size, path):
     """A picture of the colour bar, beside instants in pictures of their own."""
     view = pv.CreateRenderView()
     view.ViewSize = size
     view.UseColorPaletteForBackground, view.BackgroundColorMode, view.Background = 0, "Single Color", [1, 1, 1]
     view.OrientationAxesVisibility = 0
-    add_bar(field, view)
-    bar = pv.GetScalarBar(pv.GetColorTransferFunction(field), view)
+    add_bar(colouring, view)
+    bar = pv.GetScalarBar(pv.GetColorTransferFunction(colouring[1]), view)
     bar.WindowLocation, bar.Position, bar.ScalarBarLength = "Any Location", [0.15, 0.1], 0.8
     bar.TitleFontSize = bar.LabelFontSize = 16
     pv.Render(view)
@@ -254,7 +256,7 @@ def main():
             picture(reader, model, scene, [t], bounds, colouring, size, path, bar=False)
         join(paths[:-1], 1 if across else 0, out)
         if colouring:
-            bar_alone(colouring[1], [bar_width, height if across else size[1] * len(instants)], paths[-1])
+            bar_alone(colouring, [bar_width, height if across else size[1] * len(instants)], paths[-1])
             join([out, paths[-1]], 1, out)
         for path in paths:
             if os.path.exists(path):

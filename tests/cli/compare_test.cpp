@@ -168,7 +168,7 @@ TEST_CASE("compare: with several steps a study of a smooth motion shows order tw
   CHECK(missed.err.starts_with("carom compare: expected the order 2 within 0.1 for x@MJ, found 1.0"));
 
   const std::string csv = read(results / "comparison.csv");
-  CHECK(csv.starts_with("method,type,step,x.mean_error,x.mean_order,"));
+  CHECK(csv.starts_with("method,type,step [s],x.mean_error,x.mean_order,"));
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 7);
   std::istringstream lines(csv);
   std::string line;

@@ -93,8 +93,9 @@ TEST_CASE("converge: steps may come in any order, and the reference is a run wit
   CHECK(probe(study, "still")["fitted_order"]["mean"].is_null());
 
   const std::string csv = read(directory / "study/convergence.csv");
-  CHECK(csv.starts_with("step,x.mean_error,x.mean_order,"));
+  CHECK(csv.starts_with("step [s],x.mean_error,x.mean_order,x.max_error,x.max_order,x.end_error [m],"));
   CHECK(csv.find(",smooth.iterations_mean,smooth.iterations_max,") != std::string::npos);
+  CHECK(csv.find(",still.mean_error [") != std::string::npos);  // absolute, since the reference is zero
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
   CHECK(csv.find("\n0.01,") != std::string::npos);
   CHECK(csv.ends_with(",completed\n"));

@@ -247,6 +247,24 @@ TEST_CASE("report: one page that loads nothing, with account, pictures, events a
     CHECK(ids.count(page.substr(i + 7, page.find('\'', i + 7) - i - 7)) == 1);
 }
 
+TEST_CASE("report: a picture of the model stands in the page, from picture.png or from another file") {
+  const TemporaryDirectory directory;
+  solve(directory, "r", ball());
+  const std::string png("\x89PNG\r\n\x1a\n\0\xff~", 11);
+  write(directory / "r/picture.png", png);
+  REQUIRE(run_carom(directory, {"report", "r"}).code == 0);
+  // the text of coreutils' base64
+  CHECK(count(read(directory / "r/report.html"), "src=\"data:image/png;base64,iVBORw0KGgoA/34=\"") == 1);
+  write(directory / "other.png", png + "ab");
+  REQUIRE(run_carom(directory, {"report", "r", "--picture", "other.png"}).code == 0);
+  CHECK(count(read(directory / "r/report.html"), "base64,iVBORw0KGgoA/35hYg==\"") == 1);
+  write(directory / "r/picture.png", "GIF89a");
+  const Outcome wrong = run_carom(directory, {"report", "r"});
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "is no PNG picture"));
+  CHECK(run_carom(directory, {"report", "r", "--picture", "none.png"}).code == 5);
+}
+
 TEST_CASE("report: a failed run shows why; without gnuplot the page has notes instead of pictures") {
   const TemporaryDirectory directory;
   const Outcome run =
