@@ -187,7 +187,7 @@ TEST_CASE("compare: with several steps a study of a smooth motion shows order tw
     CHECK(fs::exists(results / (std::string(picture) + ".dat")));
   }
   const std::string probes = read(results / "probes.svg");
-  for (const char* name : {"reference<", "DS, step 2e-3<", "MJ, step 2e-3<", "x.z<"})
+  for (const char* name : {"reference<", "DS, step 2e-3<", "MJ, step 2e-3<", "x.z [m]<"})
     CHECK(probes.find(name) != std::string::npos);
   CHECK(read(results / "errors.svg").find("DS, order 2.0") != std::string::npos);
 }
