@@ -27,7 +27,7 @@ enum class Target {
 
 inline spec::Node reference(std::string what, Target target) {
   const char* const example = target == Target::material      ? "steel"
-                              : target == Target::section     ? "tube"
+                              : target == Target::section     ? "profile"
                               : target == Target::sphere      ? "ball"
                               : target == Target::own_point   ? "end"
                               : target == Target::own_points  ? "start"

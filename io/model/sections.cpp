@@ -108,7 +108,7 @@ Node sections_spec() {
     }
     return rows;
   };
-  const Key section_name = required("name", name().like("tube"), "name of the section");
+  const Key section_name = required("name", name().like("profile"), "name of the section");
   // these values replace the values from the formulas of the shape
   const std::vector<Key> overrides = {
       optional("shear_factor", number().above(0),

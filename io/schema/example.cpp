@@ -2,7 +2,9 @@
 // alternatives, and values within the range. A declaration names a better value by Node::like().
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <string_view>
 
@@ -98,6 +100,11 @@ void append(std::string& out, const json& value, std::size_t indent, std::size_t
     line += value.is_object() ? "}" : "]";
   } else {
     line = value.dump();
+    if (value.is_number_float()) {
+      std::array<char, 32> text{};
+      std::snprintf(text.data(), text.size(), "%.6g", value.get<double>());
+      line = text.data();
+    }
   }
   if (!value.is_structured() || used == width || used + line.size() <= width) {
     out += line;

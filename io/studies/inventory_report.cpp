@@ -213,7 +213,8 @@ const char* resolution(double steps) { return steps >= 20 ? "resolved" : steps >
 
 std::string natural_text(const Inventory& s) {
   const NaturalModes& n = s.natural;
-  std::string out = heading("natural frequencies of small motions about the start");
+  std::string out = heading(std::string("natural frequencies of small motions about the ") +
+                            (s.projection.equilibrium ? "equilibrium" : "start"));
   if (!n.left_out.empty()) return out + "  left out: " + n.left_out + "\n";
   out +=
       line("motions with mass",

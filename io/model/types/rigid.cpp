@@ -51,22 +51,23 @@ namespace {
 
 Node shape_spec() {
   const Node length = number("length").above(0);
-  return tagged("shape",
-                {
-                    {"box",
-                     "a box along the body's axes",
-                     {required("size", list("lengths", length).of_length({3}), "edge lengths")}},
-                    {"sphere", "a ball", {required("radius", length, "radius")}},
-                    {"cylinder",
-                     "a cylinder about one of the body's axes",
-                     {required("radius", length, "radius"), required("length", length, "length along its axis"),
-                      preset("axis", choice({{"x", "the body's first axis"}, {"y", "the second"}, {"z", "the third"}}),
-                             "z", "its axis")}},
-                    {"mesh",
-                     "a closed surface from an STL file",
-                     {required("file", string("path").with(check_path), "the file, relative to the model"),
-                      preset("scale", number().above(0), 1, "factor of its coordinates")}},
-                });
+  return tagged(
+      "shape",
+      {
+          {"box",
+           "a box along the body's axes",
+           {required("size", list("lengths", length).of_length({3}), "edge lengths")}},
+          {"sphere", "a ball", {required("radius", length, "radius")}},
+          {"cylinder",
+           "a cylinder about one of the body's axes",
+           {required("radius", length, "radius"), required("length", length, "length along its axis"),
+            preset("axis", choice({{"x", "the body's first axis"}, {"y", "the second"}, {"z", "the third"}}), "z",
+                   "its axis")}},
+          {"mesh",
+           "a closed surface from an STL file",
+           {required("file", string("path").with(check_path).like("part.stl"), "the file, relative to the model"),
+            preset("scale", number().above(0), 1, "factor of its coordinates")}},
+      });
 }
 
 /// Checks that a homogeneous body can have this inertia: moments >= 0 that satisfy the triangle inequality.
