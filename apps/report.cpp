@@ -20,18 +20,23 @@ namespace fs = std::filesystem;
 class Report final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("results", results_, "Directory of the results of a run")->required()->check(reject_empty);
-    app.add_option("-o,--output", page_, "The page: NAME.html (default: report.html in the directory)")
+    app.add_option("results", results_, "Directory of the results of a run")
+        ->option_text("DIR")
+        ->required()
         ->check(reject_empty);
-    app.add_option(
-           "--picture", picture_,
-           "A picture of the model for the page: NAME.png (default: picture.png in the directory, if it exists)")
+    app.add_option("-o,--output", page_, "The page (default: report.html in the directory)")
+        ->option_text("NAME.html")
+        ->check(reject_empty);
+    app.add_option("--picture", picture_,
+                   "A picture of the model for the page (default: picture.png in the directory, if it exists)")
+        ->option_text("NAME.png")
         ->check(reject_empty);
     app.add_flag("-q,--quiet", quiet_, "Only errors");
     app.footer(
         "Examples:\n"
         "    carom report results/brick -o brick.html\n"
-        "    xvfb-run -a -s -noreset pvpython results/brick/view.py --png results/brick/picture.png\n"
+        "    xvfb-run -a -s -noreset pvpython results/brick/view.py \\\n"
+        "        --png results/brick/picture.png\n"
         "    carom report results/brick");
   }
 

@@ -67,7 +67,7 @@ Node springs_spec() {
 
 Node joints_spec() {
   const std::vector<Key> shared = {
-      required("name", name().like("hinge"), "name of the joint"),
+      required("name", name().like("joint"), "name of the joint"),
       required("of", two_points(),
                "the points it connects; \"ground\" is the ground where the other point starts, \"ground.NAME\" one of "
                "its points; a group of a solid's nodes, \"block.top\", is held as one rigid frame at its centre"),

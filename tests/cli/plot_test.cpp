@@ -137,6 +137,24 @@ TEST_CASE("plot: several runs lie over one another, in a window of time, with en
         doctest::Approx(std::sqrt(2 / 9.81)).epsilon(1e-6));
 }
 
+TEST_CASE("plot: a panel is as tall as its legend, of which gnuplot leaves out what has no room") {
+  const TemporaryDirectory directory;
+  std::vector<std::string> words = {"plot"};
+  for (const char* name : {"a", "b", "c"}) {
+    solve(directory, name, ball());
+    words.emplace_back(name);
+  }
+  for (const char* word : {"--energy", "-o", "runs.svg", "-q"}) words.emplace_back(word);
+  REQUIRE(run_carom(directory, words).code == 0);
+  const std::string script = read(directory / "runs.svg.gp"), picture = read(directory / "runs.svg");
+  int curves = 0;
+  for (std::size_t i = script.find(" title '"); i != std::string::npos; i = script.find(" title '", i + 1), ++curves) {
+    const std::string title = script.substr(i + 8, script.find('\'', i + 8) - i - 8);
+    CHECK_MESSAGE(contains(picture, ">" + title + "<"), title);
+  }
+  CHECK(curves > 20);
+}
+
 TEST_CASE("plot: what does not exist is an error with the nearest name, and leaves no picture") {
   const TemporaryDirectory directory;
   solve(directory, "r", ball());
