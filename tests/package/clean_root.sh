@@ -9,7 +9,7 @@ source "$(dirname "$0")/root.sh"
 
 package=$(readlink -f "$1")
 root=${2:-$(mktemp -d)}
-trap 'rm -rf --one-file-system "$root"' EXIT
+trap 'remove_root "$root"' EXIT
 
 new_root "$root"
 cp "$package" "$root/carom.deb"

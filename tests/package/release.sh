@@ -12,7 +12,7 @@ source "$(dirname "$0")/root.sh"
 archive=$(readlink -f "$1")
 folder=${2:-$(mktemp -d)}
 build=$folder/build final=$folder/final
-trap 'rm -rf --one-file-system "$folder"' EXIT
+trap 'remove_root "$build" "$final" "$folder"' EXIT
 
 # runs_of N DOCKERFILE: the commands of the N-th stage, a line each.
 runs_of() { awk -v wanted="$1" '/^FROM/ {stage++} stage == wanted && sub(/^RUN +/, "")' "$2"; }
