@@ -222,7 +222,8 @@ std::string natural_text(const Inventory& s) {
                        n.free_motions > 0 ? fmt::format(", {} free of stiffness (frequency 0)", n.free_motions) : ""));
   if (s.candidates > 0) out += line("", "contacts and stops are left out");
   if (n.imbalance > balanced)
-    out += line("", fmt::format("the start is not an equilibrium: {:.3g} of the sum of the forces is not balanced;", n.imbalance)) +
+    out += line("", fmt::format("the start is not an equilibrium: {:.3g} of the sum of the forces is not balanced;",
+                                n.imbalance)) +
            line("", "the frequencies are those of the tangent there");
   else if (n.asymmetry > balanced)
     out += line("", fmt::format("the tangent is not symmetric ({:.3g} of its size), as with follower forces:",
