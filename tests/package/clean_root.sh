@@ -20,7 +20,7 @@ inside "$root" sh -ec 'cd /tmp
 carom --version
 for model in brick four_bar elastic_bar mixed; do carom run -q /usr/share/carom/models/$model.json -o $model; done
 carom check /usr/share/carom/models/cube_gmsh.json >/dev/null
-carom run -v /usr/share/carom/models/landing_plate.json -o plate --until 2e-3 | grep -i blas
+carom run -v /usr/share/carom/models/landing_plate.json -o plate --until 2e-3 2>&1 | grep -i blas
 carom sweep /usr/share/carom/models/bouncing_ball.json --vary /contacts/0/restitution=0.5,0.7 -o sweep
 grep -h status */summary.json'
 # what the package recommends and suggests: plots, and the Python package
