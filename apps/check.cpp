@@ -18,20 +18,24 @@ namespace {
 class Check final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("model", model_, "Model file (JSON)")->required();
+    app.add_option("model", model_, "Model file (JSON)")->required()->option_text("FILE");
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
+        ->option_text("/KEY=VALUE")
         ->allow_extra_args(false)
         ->check(reject_malformed_override);
     app.add_flag("--json", json_, "Print the stock as JSON");
     modes_option_ = app.add_option("--modes", modes_,
                                    "Print so many natural frequencies (default: 6) and write their modes as VTU series")
+                        ->option_text("N")
                         ->check(CLI::Range(1, NaturalModes::most_equations));
     app.add_option("-o,--output", directory_, "Directory of the modes (default: results/<model>-modes)")
+        ->option_text("DIR")
         ->needs(modes_option_);
     app.footer(
         "Examples:\n"
         "    carom check four_bar.json\n"
-        "    carom check whip.json --modes 4 && paraview results/whip-modes/whip_mode_1.pvd");
+        "    carom check whip.json --modes 4\n"
+        "    paraview results/whip-modes/whip_mode_1.pvd");
   }
 
   int run() override {

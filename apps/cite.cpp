@@ -14,8 +14,9 @@ namespace {
 class Cite final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("model", model_, "Model file (JSON)")->required();
+    app.add_option("model", model_, "Model file (JSON)")->required()->option_text("FILE");
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
+        ->option_text("/KEY=VALUE")
         ->allow_extra_args(false)
         ->check(reject_malformed_override);
     app.footer("Example:\n    carom cite brick.json > carom.bib");

@@ -43,27 +43,32 @@ class Compare final : public StudyCommand {
   Compare() : StudyCommand("compare") {}
 
   void declare(CLI::App& app) override {
-    app.add_option("model", model_, "Model file (JSON)")->required();
+    app.add_option("model", model_, "Model file (JSON)")->required()->option_text("FILE");
     app.add_option("--integrators", integrators_,
-                   "Methods, separated by commas, with a label and keys if need be: "
-                   "nsga_decoupled,DSn=nsga_decoupled:force_corrections=false,moreau_jean:theta=0.6")
+                   "Methods, separated by commas, each a type of integrator, with a label in front and keys behind if "
+                   "need be: LABEL=nsga_decoupled:rho_infinity=0.8")
+        ->option_text("METHOD,METHOD,...")
         ->required()
         ->check(reject_empty);
     app.add_option("--steps", steps_, "Steps of every method, separated by commas (default: the model's)")
+        ->option_text("H,H,...")
         ->check(reject_empty);
     app.add_option("--vary", vary_,
                    "Values of any key, with each of which every method that has it is repeated: "
                    "force_corrections=true,false, or of another section /materials/0/young=1e6,1e7")
+        ->option_text("KEY=V,V,...")
         ->check(reject_empty);
     app.add_option("--reference", reference_,
                    "What is right: a step, a method like those of --integrators or one of their labels, also with a "
                    "step (nsga_decoupled:step=1e-5), or a CSV file with a column t and those of the probes (default: "
                    "the first method that solves the model with a quarter of the smallest step)")
+        ->option_text("H|METHOD|FILE.csv")
         ->check(reject_empty);
-    declare_shared(app, "PROBE@LABEL=ORDER+-TOLERANCE: otherwise the study ends with exit code 6");
+    declare_shared(app, "PROBE@LABEL");
     app.footer(
         "Example:\n"
-        "    carom compare elastic_bar.json --integrators DS=nsga_decoupled,moreau_jean --steps 4e-3,2e-3,1e-3");
+        "    carom compare elastic_bar.json --integrators DS=nsga_decoupled,moreau_jean \\\n"
+        "        --steps 4e-3,2e-3,1e-3");
   }
 
  private:
@@ -206,9 +211,11 @@ class Compare final : public StudyCommand {
     std::vector<Step> listed = listed_steps(choices);
     const ModelDocument document = load_model(model_, overrides_);
     std::vector<StudyQuantity> quantities;
+    bool units = true;
     {
       const PreparedRun run = prepare({});
       if (!run.ok()) return refuse(run.issues);
+      units = run.model->output.units;
       quantities = study_quantities(run, probes_);
     }
     // values of other sections must be possible before the long computations begin
@@ -225,6 +232,7 @@ class Compare final : public StudyCommand {
     comparison.model = model_name();
     comparison.file = model_;
     comparison.quantities = quantities;
+    comparison.units = units;
     comparison.window = window();
     double smallest = HUGE_VAL;
     std::size_t count = 0;

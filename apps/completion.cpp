@@ -341,9 +341,11 @@ complete -c carom -f -a '(__carom_words)'
 class Completion final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("shell", shell_, "The shell")->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    app.add_option("shell", shell_, "The shell")
+        ->option_text("bash|zsh|fish")
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
     words_option_ = app.add_option("--words", words_)->expected(0, 1)->group("");
-    app.footer("Example, for this shell:\n    source <(carom completion bash)");
+    app.footer("Example for the present bash:\n    source <(carom completion bash)");
     app.parse_complete_callback([this] {
       if (shell_.empty() && words_option_->count() == 0) throw CLI::RequiredError("shell");
     });

@@ -41,22 +41,26 @@ class Converge final : public StudyCommand {
   Converge() : StudyCommand("converge") {}
 
   void declare(CLI::App& app) override {
-    app.add_option("model", model_, "Model file (JSON)")->required();
-    auto* const steps = app.add_option("--steps", steps_, "Steps, separated by commas: 1e-3,5e-4,2.5e-4");
+    app.add_option("model", model_, "Model file (JSON)")->required()->option_text("FILE");
+    auto* const steps =
+        app.add_option("--steps", steps_, "Steps, separated by commas: 1e-3,5e-4,2.5e-4")->option_text("H,H,...");
     auto* const parameter =
         app.add_option("--parameter", parameter_, "Values of a parameter of the model, coarse to fine: n=4,8,16")
+            ->option_text("NAME=V,V,...")
             ->excludes(steps);
     app.add_option("--vary", vary_,
                    "Values of any key of the model, words too: /json/pointer=value,value; in the integrator section "
                    "also force_corrections=true,false. Numbers: coarse to fine")
+        ->option_text("KEY=V,V,...")
         ->excludes(steps)
         ->excludes(parameter);
     app.add_option("--reference", reference_,
                    "What is right: a value for one more run, another key for one more run (step=1e-5), or a CSV file "
                    "with a column t and those of the probes (default: a run with a quarter of the smallest step; else "
                    "that of the last value)")
+        ->option_text("V|KEY=V|FILE.csv")
         ->check(reject_empty);
-    declare_shared(app, "NAME=ORDER+-TOLERANCE: otherwise the study ends with exit code 6");
+    declare_shared(app, "NAME");
     app.footer(
         "Examples:\n"
         "    carom converge heavy_top.json --steps 1e-3,5e-4,2.5e-4 --expect x=2+-0.1\n"
@@ -243,6 +247,7 @@ class Converge final : public StudyCommand {
     study.file = model_;
     study.label = varied.label;
     study.pointer = varied.pointer;
+    study.unit = unit_of_key(varied.pointer, document);
     study.numbers = varied.numbers();
     study.finer_is_smaller = !varied.numbers() || varied.values.back() < varied.values.front();
     study.window = window();

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "apps/commands.hpp"
+#include "apps/help_text.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/spelling.hpp"
 #include "io/schema/json_source.hpp"
@@ -83,6 +85,7 @@ int dispatch(int argc, char** argv) {
   CLI::App app{"Flexible multibody dynamics with contacts and impacts.", "carom"};
   app.set_version_flag("--version", std::string("carom ") + CAROM_VERSION);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<carom::HelpText>());
 
   struct Entry {
     const char *name, *help;
@@ -105,9 +108,11 @@ int dispatch(int argc, char** argv) {
     e.command.declare(*e.command.subcommand);
   }
   app.footer(
-      "Example: solve a model up to t = 2 with another step, and look at the results in ParaView:\n"
-      "    carom run pendulum.json -o results/pendulum --set /integrator/step=1e-4 --until 2\n"
-      "    paraview results/pendulum/pendulum.pvd");
+      "Example: solve a model up to t = 2 with another step, and look at the results:\n"
+      "    carom run pendulum.json --set /integrator/step=1e-4 --until 2\n"
+      "    paraview --script=results/pendulum/view.py\n"
+      "    carom plot results/pendulum\n"
+      "Every key of a model has a manual, for instance: carom schema bodies");
   // CLI11 would only report a missing command
   const std::string first = argc > 1 ? argv[1] : "", named = first == "help" && argc > 2 ? argv[2] : first;
   const bool known =

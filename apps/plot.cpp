@@ -23,18 +23,21 @@ class Plot final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("results", words_,
                    "Directories of results, then probes or columns of probes.csv: tip, tip.z (default: all probes)")
+        ->option_text("DIR... [PROBE...]")
         ->required();
     app.add_option("-o,--output", picture_,
                    "The picture: NAME.svg, NAME.pdf or NAME.png (default: plot.svg in the "
                    "first directory)")
+        ->option_text("NAME.svg|.pdf|.png")
         ->check(reject_empty);
-    app.add_option("--window", window_, "Only this time: T0,T1")->check(reject_empty);
+    app.add_option("--window", window_, "Only this time")->option_text("T0,T1")->check(reject_empty);
     app.add_flag("--energy", energy_, "The energies, and the work that changes them");
     app.add_flag("--iterations", iterations_, "Iterations per step of the sub-problems, and rejected trials");
     app.add_flag("--events", events_, "Impacts and releases, a row for each contact");
     app.add_option("--log", logarithmic_, "Logarithmic axes: of time (x), of values (y), both (xy)")
+        ->option_text("x|y|xy")
         ->check(CLI::IsMember({"x", "y", "xy"}));
-    app.add_option("--title", title_, "A line above the picture");
+    app.add_option("--title", title_, "A line above the picture")->option_text("TEXT");
     app.add_flag("-q,--quiet", quiet_, "Only errors");
     app.footer(
         "Examples:\n"

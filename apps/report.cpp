@@ -20,11 +20,24 @@ namespace fs = std::filesystem;
 class Report final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("results", results_, "Directory of the results of a run")->required()->check(reject_empty);
-    app.add_option("-o,--output", page_, "The page: NAME.html (default: report.html in the directory)")
+    app.add_option("results", results_, "Directory of the results of a run")
+        ->option_text("DIR")
+        ->required()
+        ->check(reject_empty);
+    app.add_option("-o,--output", page_, "The page (default: report.html in the directory)")
+        ->option_text("NAME.html")
+        ->check(reject_empty);
+    app.add_option("--picture", picture_,
+                   "A picture of the model for the page (default: picture.png in the directory, if it exists)")
+        ->option_text("NAME.png")
         ->check(reject_empty);
     app.add_flag("-q,--quiet", quiet_, "Only errors");
-    app.footer("Example:\n    carom report results/brick -o brick.html");
+    app.footer(
+        "Examples:\n"
+        "    carom report results/brick -o brick.html\n"
+        "    xvfb-run -a -s -noreset pvpython results/brick/view.py \\\n"
+        "        --png results/brick/picture.png\n"
+        "    carom report results/brick");
   }
 
   int run() override {
@@ -33,12 +46,15 @@ class Report final : public Command {
       if (page.extension() != ".html")
         throw StudyError("--output: expected a name that ends in .html, got " + in_quotes(page.string()));
       const Results results = read_results(results_);
-      const std::vector<ReportPicture> pictures = report_pictures(results);
+      std::vector<ReportPicture> pictures = report_pictures(results);
+      const fs::path picture = picture_.empty() ? fs::path(results_) / "picture.png" : fs::path(picture_);
+      std::error_code error;
+      if (!picture_.empty() || fs::exists(picture, error)) pictures.push_back(model_picture(picture));
       write_atomically(page, report_page(results, pictures));
-      for (const ReportPicture& picture : pictures)
-        if (picture.svg.empty() && !quiet_)
-          for (const std::string& note : picture.notes)
-            fmt::print(stderr, "carom report: note: no picture {}: {}\n", in_quotes(picture.heading), note);
+      for (const ReportPicture& drawn : pictures)
+        if (drawn.element.empty() && !quiet_)
+          for (const std::string& note : drawn.notes)
+            fmt::print(stderr, "carom report: note: no picture {}: {}\n", in_quotes(drawn.heading), note);
       if (!quiet_) fmt::print("{}\n", page.string());
       return exit_done;
     } catch (const StudyError& e) {
@@ -48,7 +64,7 @@ class Report final : public Command {
   }
 
  private:
-  std::string results_, page_;
+  std::string results_, page_, picture_;
   bool quiet_ = false;
 };
 

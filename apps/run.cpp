@@ -54,22 +54,27 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 class Run final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("model", model_, "Model file (JSON)")->required();
+    app.add_option("model", model_, "Model file (JSON)")->required()->option_text("FILE");
     app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>)")
+        ->option_text("DIR")
         ->check(reject_empty);
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
+        ->option_text("/KEY=VALUE")
         ->allow_extra_args(false)
         ->check(reject_malformed_override);
     app.add_option("--restart", restart_,
                    "Go on from a checkpoint: a file; \"last\" for the newest readable one in the directory of the "
                    "results; \"auto\" for the same, or a new run if there is none")
+        ->option_text("FILE|last|auto")
         ->check(reject_empty);
     app.add_option("--until", until_, "Simulate up to this time instead of the model's")
+        ->option_text("T")
         ->check([](const std::string& word) {
           const bool finite = std::isfinite(std::strtod(word.c_str(), nullptr));
           return finite ? std::string() : "expected a finite time, got " + in_quotes(word);
         });
     app.add_option("--threads", threads_, "Threads for the assembly (default: 1; same results for any number)")
+        ->option_text("N")
         ->check(CLI::Range(1, 1024));
     auto* quiet = app.add_flag("-q,--quiet", quiet_, "Only errors");
     app.add_flag("-v,--verbose", verbose_, "Also sizes, scales, times and linear systems")->excludes(quiet);
@@ -220,7 +225,7 @@ class Run final : public Command {
                                           directory / "iterations.csv"));
     if (output.events && moves) own(std::make_unique<EventLog>(model, directory / "events.csv"));
     if (!task.run.probes.empty())
-      own(std::make_unique<ProbeWriter>(directory / "probes.csv", std::move(task.run.probes)));
+      own(std::make_unique<ProbeWriter>(model, directory / "probes.csv", std::move(task.run.probes)));
     VtuOutput* const picture = output.vtu ? own(std::make_unique<VtuOutput>(model, directory, task.name)) : nullptr;
     observers.push_back(task.run.expectations.get());
     observers.push_back(task.run.until.get());

@@ -19,6 +19,7 @@ class Schema final : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("key", key_, "A key, like /integrator/step or contacts/obstacle; without it the whole schema")
+        ->option_text("KEY")
         ->excludes(app.add_flag("--markdown", markdown_, "All keys as Markdown: docs/model_reference.md"));
     app.footer(
         "Examples:\n"

@@ -40,16 +40,24 @@ int StudyCommand::run() {
   }
 }
 
-void StudyCommand::declare_shared(CLI::App& app, const std::string& expect_help) {
-  app.add_option("--probe", probes_, "A probe of the model (may be repeated; default: all)")->allow_extra_args(false);
-  app.add_option("--window", window_, "Errors and plots only for this time: T0,T1")->check(reject_empty);
-  app.add_option("--expect", expected_, expect_help)->allow_extra_args(false);
+void StudyCommand::declare_shared(CLI::App& app, const std::string& column) {
+  app.add_option("--probe", probes_, "A probe of the model (may be repeated; default: all)")
+      ->option_text("NAME")
+      ->allow_extra_args(false);
+  app.add_option("--window", window_, "Errors and plots only for this time")->option_text("T0,T1")->check(reject_empty);
+  app.add_option("--expect", expected_,
+                 "The order that is required of this probe: otherwise the study ends with exit code 6")
+      ->option_text(column + "=ORDER+-TOLERANCE")
+      ->allow_extra_args(false);
   app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
+      ->option_text("/KEY=VALUE")
       ->allow_extra_args(false)
       ->check(reject_malformed_override);
   app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>-" + name_ + ")")
+      ->option_text("DIR")
       ->check(reject_empty);
   app.add_option("--threads", threads_, "Threads for the assembly (default: 1; same results for any number)")
+      ->option_text("N")
       ->check(CLI::Range(1, 1024));
   app.add_flag("-q,--quiet", quiet_, "Only errors");
 }
@@ -110,10 +118,16 @@ void StudyCommand::add_errors(std::vector<StudyRun>& runs, const Samples& refere
 Samples StudyCommand::read_reference(const std::string& file, const std::vector<StudyQuantity>& quantities) {
   Samples reference = read_samples(file);
   for (const StudyQuantity& q : quantities)
-    for (const std::string& column : q.columns)
-      if (!reference.find(column))
+    for (const std::string& column : q.columns) {
+      const auto found = reference.find(column);
+      if (!found)
         throw StudyError(fmt::format("--reference: {} has no column {}{}", file, in_quotes(column),
                                      spec::suggestion(column, reference.names)));
+      const std::string& unit = reference.units[*found];
+      if (!unit.empty() && !q.unit.empty() && unit != q.unit)
+        throw StudyError(
+            fmt::format("--reference: {} has {} in {}, the model in {}", file, in_quotes(column), unit, q.unit));
+    }
   return reference;
 }
 

@@ -26,8 +26,9 @@ class StudyCommand : public Command {
 
   virtual int study() = 0;
 
-  /// The options --probe, --window, --expect, --set, --output, --threads, --quiet; `expect_help` explains --expect.
-  void declare_shared(CLI::App& app, const std::string& expect_help);
+  /// The options --probe, --window, --expect, --set, --output, --threads, --quiet; `column` is the form of
+  /// what --expect names.
+  void declare_shared(CLI::App& app, const std::string& column);
 
   /// Non-zero after the first Ctrl-C or SIGTERM.
   static const volatile std::sig_atomic_t* stop_flag();

@@ -38,46 +38,59 @@ constexpr const char* plan_name = "sweep.json";
 class Sweep final : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_option("model", model_, "Model file (JSON)")->required();
+    app.add_option("model", model_, "Model file (JSON)")->required()->option_text("FILE");
     app.add_option("--vary", vary_,
                    "A key and its values: KEY=a,b,c (list), KEY=FROM:TO:COUNT[:log] (range), KEY=FROM:TO[:log] "
                    "(interval, for samples). KEY: a pointer, a parameter, a key of the integrator. Several: all "
                    "combinations")
+        ->option_text("KEY=VALUES")
         ->allow_extra_args(false)
         ->required();
     auto* const random = app.add_option("--random", random_, "A sample of so many points, drawn evenly")
+                             ->option_text("N")
                              ->check(CLI::Range(std::size_t{1}, SweepPlan::most_points));
     app.add_option("--latin", latin_, "A Latin hypercube of so many points")
+        ->option_text("N")
         ->check(CLI::Range(std::size_t{1}, SweepPlan::most_points))
         ->excludes(random);
-    app.add_option("--seed", seed_, "Of the samples (default: 1)");
+    app.add_option("--seed", seed_, "Chooses the sample (default: 1)")->option_text("N");
     app.add_option("--result", requested_,
                    "A column of the table: a probe, energy.COLUMN or a column of probes.csv, with :last, :min or :max; "
                    "or a number of the run (may be repeated; default: all of these probes and numbers)")
+        ->option_text("NAME")
         ->allow_extra_args(false);
     app.add_option("--jobs", jobs_, "Processes side by side (default: one per processor)")
+        ->option_text("N")
         ->check(CLI::Range(std::size_t{1}, ProcessPool::most_processes));
-    app.add_option("--table", table_, "The table (default: table.csv in the directory)")->check(reject_empty);
+    app.add_option("--table", table_, "The table (default: table.csv in the directory)")
+        ->option_text("FILE")
+        ->check(reject_empty);
     app.add_option("--keep", keep_, "Which points keep the files of their runs (default: all)")
+        ->option_text("all|failed|none")
         ->check(CLI::IsMember({"all", "failed", "none"}));
-    auto* const points =
-        app.add_option("--points", points_, "Only these points, without table: 17 or 1-50")->check(reject_empty);
+    auto* const points = app.add_option("--points", points_, "Only these points, without table: 17 or 1-50")
+                             ->option_text("A-B")
+                             ->check(reject_empty);
     app.add_option("--script", script_, "Solve nothing; write a job that does: an array of Slurm, or GNU parallel")
+        ->option_text("slurm|parallel")
         ->check(CLI::IsMember({"slurm", "parallel"}))
         ->excludes(points);
     app.add_flag("--anew", anew_, "Delete the points that the directory holds, and begin again");
     app.add_option("--set", overrides_, "Override a value of the model: /json/pointer=value (may be repeated)")
+        ->option_text("/KEY=VALUE")
         ->allow_extra_args(false)
         ->check(reject_malformed_override);
     app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>-sweep)")
+        ->option_text("DIR")
         ->check(reject_empty);
     app.add_flag("-q,--quiet", quiet_, "Only errors");
     app.footer(
         "Examples:\n"
-        "    carom sweep brick.json --vary /contacts/0/restitution=0:1:11 --vary step=1e-3,5e-4\n"
-        "    carom sweep die.json --latin 1000 --vary speed=0.5:5 --vary friction=0.01:1:log --result z:last\n"
-        "    carom sweep brick.json --vary /gravity/2=-9.81,-1.62 --script slurm && sbatch "
-        "results/brick-sweep/sweep.slurm");
+        "    carom sweep brick.json --vary /contacts/0/restitution=0:1:11\n"
+        "    carom sweep brick.json --latin 1000 --vary step=1e-4:1e-3:log \\\n"
+        "        --vary /contacts/0/restitution=0:1 --result x.z:max\n"
+        "    carom sweep brick.json --vary /gravity/2=-9.81,-1.62 --script slurm\n"
+        "    sbatch results/brick-sweep/sweep.slurm");
   }
 
   int run() override {

@@ -5,7 +5,9 @@
 A scene says which instants of a series are drawn and how; see scenes.json. "overlay": all instants in one picture, the
 earlier ones fainter; "strip", "stack": one beside or below the other, with one camera and one scale of colours.
 "tracks" adds paths and curves of coordinates. "stretch" multiplies coordinates. "obstacle_shift" moves obstacles, where contacts
-act on the axis of a body and its thickness would reach into them.
+act on the axis of a body and its thickness would reach into them. "every_obstacle" draws the obstacles of all instants, not only
+of the last one, for obstacles that move with bodies. "behind" is the distance, in sizes of the model, by which every earlier
+instant lies farther from the viewer: set it where bodies of several instants would penetrate each other.
 """
 
 import json
@@ -24,7 +26,7 @@ import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "io" / "results"))
 from view import (BODY, DARK, JOINT, OBSTACLE, RED, SPRING, STEEL, STOP, Survey, model_of, show_grid,  # noqa: E402
-                  show_shadows, show_tracks, smooth)
+                  show_shadows, show_tracks, smooth, titles_of)
 
 GREY = [0.62, 0.64, 0.68]
 
@@ -59,6 +61,7 @@ def magnitude(data, association, name):
 def survey(reader, instants, field):
     """Bounds of the bodies over all instants, and the range and association of the field."""
     low, high, least, most, place = numpy.full(3, numpy.inf), numpy.full(3, -numpy.inf), numpy.inf, -numpy.inf, None
+    title = field
     bodies = part(reader, BODY)
     for t in instants:
         bodies.UpdatePipeline(t)
@@ -70,10 +73,11 @@ def survey(reader, instants, field):
         place = "POINTS" if field in data.PointData.keys() else "CELLS" if field in data.CellData.keys() else None
         if place is None:
             fail(f"no field {field}; there are {data.PointData.keys() + data.CellData.keys()}")
+        title = titles_of(data).get(field, field)
         values = magnitude(data, place, field)
         least, most = min(least, values.min()), max(most, values.max())
-    least = 0.0 if abs(least) < 1e-6 * most else least  # rounding
-    return low, high, (place, field, least, most) if field else None
+    least = min(least, 0.0)  # magnitudes begin at zero
+    return low, high, (place, field, least, most, title.replace("_", " ")) if field else None
 
 
 def show(source, view, colouring, opacity, width, colour=None):
@@ -88,7 +92,7 @@ def show(source, view, colouring, opacity, width, colour=None):
         representation.ColorArrayName = ["POINTS", ""]
         representation.DiffuseColor = representation.AmbientColor = colour or GREY
         return representation
-    association, name, least, most = colouring
+    association, name, least, most, _ = colouring
     pv.ColorBy(representation, (association, name))
     table = pv.GetColorTransferFunction(name)
     table.ApplyPreset("Viridis (matplotlib)", True)
@@ -106,10 +110,10 @@ def edges(source, view, opacity):
     return lines
 
 
-def add_bar(field, view):
-    table = pv.GetColorTransferFunction(field)
+def add_bar(colouring, view):
+    table = pv.GetColorTransferFunction(colouring[1])
     bar = pv.GetScalarBar(table, view)
-    bar.Title, bar.ComponentTitle = field.replace("_", " "), ""
+    bar.Title, bar.ComponentTitle = colouring[4], ""
     bar.TitleColor = bar.LabelColor = [0, 0, 0]
     bar.LabelFormat = bar.RangeLabelFormat = "%.3g"
     bar.AutomaticLabelFormat = 0
@@ -146,7 +150,7 @@ def place_camera(view, scene, low, high, bar):
 def picture(reader, model, scene, shown, bounds, colouring, size, path, bar=True):
     """One view with the instants `shown`; the last instant is solid. Earlier ones lie a little farther from the viewer, so
     that surfaces in one plane do not mix."""
-    behind = -1e-3 * float(numpy.linalg.norm(bounds[1] - bounds[0])) * direction_of(scene)
+    behind = -scene.get("behind", 1e-3) * float(numpy.linalg.norm(bounds[1] - bounds[0])) * direction_of(scene)
     view = pv.CreateRenderView()
     view.ViewSize = size
     view.UseColorPaletteForBackground = 0
@@ -173,18 +177,19 @@ def picture(reader, model, scene, shown, bounds, colouring, size, path, bar=True
         if "stretch" not in scene:
             show_shadows(pv.ExtractSurface(Input=bodies), view, model, float(numpy.linalg.norm(bounds[1] - bounds[0])), opacity,
                          1 + 0.5 * i)
-        if i < len(shown) - 1:
+        last = i == len(shown) - 1
+        if not last and not scene.get("every_obstacle"):
             continue
         obstacles = part(frame, OBSTACLE)
         if "obstacle_shift" in scene:
             obstacles = pv.Transform(Input=obstacles)
             obstacles.Transform.Translate = scene["obstacle_shift"]
-        show(smooth(obstacles), view, None, scene.get("obstacle_opacity", 0.5), 2)
+        show(smooth(obstacles), view, None, scene.get("obstacle_opacity", 0.5) * opacity, 2)
         obstacles.UpdatePipeline(t)
         if servermanager.Fetch(obstacles).GetNumberOfPoints() > 0:
             show_grid(obstacles, view, 0.1 * float(numpy.linalg.norm(bounds[1] - bounds[0])), t)
-        if colouring and bar:
-            add_bar(colouring[1], view)
+        if last and colouring and bar:
+            add_bar(colouring, view)
     if scene.get("tracks"):
         show_tracks(view, model, Survey(reader, list(reader.TimestepValues)))
     pv.Render(view)  # the first rendering sets the camera
@@ -193,14 +198,14 @@ def picture(reader, model, scene, shown, bounds, colouring, size, path, bar=True
     pv.Delete(view)
 
 
-def bar_alone(field, size, path):
+def bar_alone(colouring, size, path):
     """A picture of the colour bar, beside instants in pictures of their own."""
     view = pv.CreateRenderView()
     view.ViewSize = size
     view.UseColorPaletteForBackground, view.BackgroundColorMode, view.Background = 0, "Single Color", [1, 1, 1]
     view.OrientationAxesVisibility = 0
-    add_bar(field, view)
-    bar = pv.GetScalarBar(pv.GetColorTransferFunction(field), view)
+    add_bar(colouring, view)
+    bar = pv.GetScalarBar(pv.GetColorTransferFunction(colouring[1]), view)
     bar.WindowLocation, bar.Position, bar.ScalarBarLength = "Any Location", [0.15, 0.1], 0.8
     bar.TitleFontSize = bar.LabelFontSize = 16
     pv.Render(view)
@@ -208,7 +213,8 @@ def bar_alone(field, size, path):
     pv.Delete(view)
 
 
-def join(paths, axis, out):
+def join(paths, axis, out, gap=0):
+    """The pictures beside (axis 1) or below (axis 0) each other, with a white gap of so many pixels."""
     images = []
     for path in paths:
         image = vtkPNGReader()
@@ -216,6 +222,10 @@ def join(paths, axis, out):
         image.Update()
         width, height, _ = image.GetOutput().GetDimensions()
         images.append(vtk_to_numpy(image.GetOutput().GetPointData().GetScalars()).reshape(height, width, -1))
+        if gap and path != paths[-1]:
+            shape = list(images[-1].shape)
+            shape[axis] = gap
+            images.append(numpy.full(shape, 255, images[-1].dtype))
     # the rows of an image are ordered from bottom to top
     whole = numpy.ascontiguousarray(numpy.concatenate(images[::-1] if axis == 0 else images, axis=axis))
     data = vtkImageData()
@@ -248,13 +258,17 @@ def main():
         across = scene["as"] == "strip"
         width, height = scene.get("size", [1600, 530])
         bar_width = 150 if colouring else 0
-        size = [(width - bar_width) // len(instants), height] if across else [width - bar_width, height // len(instants)]
+        gap = 16 if across else 0
+        if across:
+            size = [(width - bar_width - gap * (len(instants) - 1)) // len(instants), height]
+        else:
+            size = [width - bar_width, height // len(instants)]
         paths = [f"{out}.{i}.png" for i in range(len(instants) + 1)]
         for t, path in zip(instants, paths):
             picture(reader, model, scene, [t], bounds, colouring, size, path, bar=False)
-        join(paths[:-1], 1 if across else 0, out)
+        join(paths[:-1], 1 if across else 0, out, gap)
         if colouring:
-            bar_alone(colouring[1], [bar_width, height if across else size[1] * len(instants)], paths[-1])
+            bar_alone(colouring, [bar_width, height if across else size[1] * len(instants)], paths[-1])
             join([out, paths[-1]], 1, out)
         for path in paths:
             if os.path.exists(path):

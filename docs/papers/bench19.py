@@ -35,7 +35,7 @@ class Runner:
         self.count += 1
         out = self.directory / f"{model}_{self.count}"
         command = [self.program, "run", str(MODELS / f"{model}.json"), "-q", "-o", str(out), "--set", "/expect=[]",
-                   "--set", "/output/vtu/enabled=false", "--set", "/output/checkpoint/enabled=false",
+                   "--set", "/output/vtu/enabled=false", "--set", "/output/checkpoint/enabled=false", "--set", "/output/units=none",
                    "--set", f"/integrator={json.dumps(integrator)}"]
         for pointer, value in (values or {}).items():
             command += ["--set", f"/{pointer}={json.dumps(value)}"]

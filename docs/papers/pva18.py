@@ -28,7 +28,7 @@ def run(program, directory, model, integrator, output=(), values=()):
     """Summary and columns of probes.csv; a run that fails ends the script."""
     command = [program, "run", str(MODELS / f"{model}.json"), "-q", "-o", str(directory), "--set", "/expect=[]",
                "--set", f"/integrator={json.dumps(integrator)}", "--set", "/output/vtu/enabled=false",
-               "--set", "/output/checkpoint/enabled=false", "--set", f"/output/probes={json.dumps(probes(*output))}"]
+               "--set", "/output/checkpoint/enabled=false", "--set", "/output/units=none", "--set", f"/output/probes={json.dumps(probes(*output))}"]
     for pointer, value in dict(values).items():
         command += ["--set", f"/{pointer}={json.dumps(value)}"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -35,7 +35,7 @@ class Run:
 
     def __init__(self, program, out, model, integrator=None, values=None, probes=None):
         command = [program, "run", str(MODELS / f"{model}.json"), "-q", "-o", str(out), "--set", "/expect=[]",
-                   "--set", "/output/vtu/enabled=false", "--set", "/output/checkpoint/enabled=false",
+                   "--set", "/output/vtu/enabled=false", "--set", "/output/checkpoint/enabled=false", "--set", "/output/units=none",
                    "--set", '/output/energy={"every": 1}']
         for pointer, value in {"output/probes": probes, "integrator": integrator}.items():
             if value is not None:

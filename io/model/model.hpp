@@ -55,6 +55,18 @@ struct HelixSection {
   double share = 0;                                     ///< of the length, from A
 };
 
+/// An element of a beam or bar, in the order of the line.
+struct LineElement {
+  double length = 0;    ///< undeformed
+  bool corner = false;  ///< a corner lies at its start
+};
+
+/// A place along a line: the share of the length of an element, 0 at its start.
+struct LinePlace {
+  int element = 0;
+  double share = 0;
+};
+
 /// Data of a body for pictures and probes.
 struct BodyInfo {
   std::string name, type;
@@ -69,6 +81,8 @@ struct BodyInfo {
   /// For each point of the mesh of a beam: the section in whose axes the point is given, or -1 for axes of its node.
   std::vector<int> mesh_sections;
   std::vector<HelixSection> sections;
+  std::vector<LineElement> line;       ///< of a beam or bar
+  std::vector<LinePlace> mesh_places;  ///< of each point of its mesh
   std::vector<BodyElements> elements;  ///< of a flexible body, numbered through: "element.K"
   /// Faces of the surface by group: 3 or 4 nodes each (-1: no fourth node), counter-clockwise seen from outside.
   std::map<std::string, std::vector<std::array<int, 4>>> faces;
@@ -152,6 +166,7 @@ struct InitialProjection {
 
 struct OutputSettings {
   bool vtu = true, events = true, energy = true, checkpoint = true;
+  bool units = true;  ///< whether heads of tables name units
   std::optional<long> vtu_every;
   std::optional<double> vtu_interval;
   std::optional<long> energy_every, checkpoint_every;
@@ -159,6 +174,9 @@ struct OutputSettings {
   int checkpoint_keep = 2;
   std::vector<ProbeSettings> probes;
   std::vector<ExpectationSettings> expectations;
+
+  /// The unit of a column with this SI unit.
+  std::string unit(const std::string& si) const { return units ? si : ""; }
 };
 
 /// The inputs of a run in addition to its model file.

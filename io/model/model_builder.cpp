@@ -441,6 +441,7 @@ class Builder {
     if (output["vtu"].contains("every")) model_->output.vtu_every = output["vtu"]["every"].get<long>();
     if (output["vtu"].contains("interval")) model_->output.vtu_interval = output["vtu"]["interval"].get<double>();
     OutputSettings& settings = model_->output;
+    settings.units = output["units"] == "SI";
     settings.events = output["events"]["enabled"].get<bool>();
     const json& energy = output["energy"];
     settings.energy = energy["enabled"].get<bool>();

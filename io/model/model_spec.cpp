@@ -24,7 +24,7 @@ json zero3() { return json::array({0, 0, 0}); }
 Node materials_spec() {
   std::vector<Variant> variants;
   for (const MaterialType& kind : material_types()) {
-    std::vector<Key> keys = {required("name", name(), "name of the material")};
+    std::vector<Key> keys = {required("name", name().like("steel"), "name of the material")};
     for (Key& key : kind.keys()) keys.push_back(std::move(key));
     variants.emplace_back(kind.type, kind.help, std::move(keys));
   }
@@ -37,14 +37,17 @@ Node materials_spec() {
 Node two_points() {
   return list("points", reference("point", Target::point_or_ground))
       .of_length({2})
+      .like({"arm.end", "rod.start"})
       .with([](const json& of, std::string&) -> std::string {
         return of[0] == of[1] ? "expected two different points, got " + brief(of[0]) + " twice" : "";
       });
 }
 
 Node ground_spec() {
-  return list("points", object("point", {required("name", name(), "name of the point: referred to as \"ground.NAME\""),
-                                         required("at", vector3("length"), "place")}));
+  return list(
+      "points",
+      object("point", {required("name", name().like("wall"), "name of the point: referred to as \"ground.NAME\""),
+                       required("at", vector3("length"), "place")}));
 }
 
 Node springs_spec() {
@@ -52,7 +55,7 @@ Node springs_spec() {
       "springs",
       object("spring",
              {
-                 required("name", name(), "name of the spring"),
+                 required("name", name().like("spring"), "name of the spring"),
                  required("of", two_points(), "the points it connects; \"ground.NAME\" is a point of the ground"),
                  preset("stiffness", number("stiffness").at_least(0), 0, "force per change of length"),
                  preset("damping", number("damping").at_least(0), 0, "force per rate of the length"),
@@ -64,7 +67,7 @@ Node springs_spec() {
 
 Node joints_spec() {
   const std::vector<Key> shared = {
-      required("name", name(), "name of the joint"),
+      required("name", name().like("joint"), "name of the joint"),
       required("of", two_points(),
                "the points it connects; \"ground\" is the ground where the other point starts, \"ground.NAME\" one of "
                "its points; a group of a solid's nodes, \"block.top\", is held as one rigid frame at its centre"),
@@ -83,7 +86,7 @@ Node joints_spec() {
 }
 
 Node loads_spec() {
-  const Key load_name = required("name", name(), "name of the load");
+  const Key load_name = required("name", name().like("pull"), "name of the load");
   const Key frame =
       preset("frame", choice({{"inertial", "axes of the model"}, {"body", "axes of the body, following its rotation"}}),
              "inertial", "the axes of its components");
@@ -91,7 +94,7 @@ Node loads_spec() {
       preset("frame", choice({{"inertial", "axes of the model"}, {"body", "axes of each section, following it"}}),
              "inertial", "the axes of its components");
   const auto components = [](const std::string& quantity) {
-    return list("components", time_function(quantity)).of_length({3});
+    return list("components", time_function(quantity)).of_length({3}).like({0, 0, "10*sin(20*t)"});
   };
   return list(
       "loads",
@@ -109,7 +112,9 @@ Node loads_spec() {
                 frame}},
               {"pressure",
                "a pressure on faces of a solid",
-               {load_name, required("on", reference("group of faces", Target::point_or_points), "the group of faces"),
+               {load_name,
+                required("on", reference("group of faces", Target::point_or_points).like("block.top"),
+                         "the group of faces"),
                 required("value", time_function("pressure"), "the pressure as a function of time, positive inwards"),
                 preset("follows", boolean(), true,
                        "whether it stays normal to the deformed faces and grows with their area; otherwise it keeps "
@@ -190,11 +195,13 @@ Node contacts_spec() {
       object(
           "contact",
           {
-              required("name", name(), "name of the contact"),
-              optional("on", one_or_list("points", reference("point or body", Target::point_or_points)).unique(),
-                       "what touches the obstacle: points, all nodes of a bar (\"arm.nodes\"), or a body: the vertices "
-                       "of its box or mesh (\"box.vertices\"), the rims of its cylinder (\"wheel.rims\", 24 points "
-                       "each), its sphere, or else its centre (\"box.center\")"),
+              required("name", name().like("floor"), "name of the contact"),
+              optional(
+                  "on",
+                  one_or_list("points", reference("point or body", Target::point_or_points)).unique().like("arm.end"),
+                  "what touches the obstacle: points, all nodes of a bar (\"arm.nodes\"), or a body: the vertices "
+                  "of its box or mesh (\"box.vertices\"), the rims of its cylinder (\"wheel.rims\", 24 points "
+                  "each), its sphere, or else its centre (\"box.center\")"),
               optional("between", list("bodies", reference("sphere", Target::sphere)).at_least_items(2).unique(),
                        "spheres that touch each other, in all pairs; with more than 20 of them rows belong to pairs "
                        "that are near"),
@@ -253,7 +260,7 @@ Node output_spec() {
   const Node probe =
       object("probe",
              {
-                 required("name", name(), "name of its column; of a vector .x, .y and .z are appended"),
+                 required("name", name().like("tip"), "name of its column; of a vector .x, .y and .z are appended"),
                  optional("of", reference("point, body, contact or joint", Target::probed),
                           "what is observed; nothing for quantities of the whole model"),
                  required("quantity", quantity_choice(), "what is recorded"),
@@ -280,14 +287,19 @@ Node output_spec() {
           preset("wall_interval", number("time").above(0), 60, "wall time from one checkpoint to the next, in seconds"),
           preset("keep", integer().at_least(1), 2, "how many of the newest are kept"),
       });
-  return object("output", {
-                              preset("vtu", vtu, json::object(), "pictures for ParaView"),
-                              preset("events", events, json::object(), "impacts and releases: events.csv"),
-                              preset("energy", energy, json::object(), "where the energy goes: energy.csv"),
-                              preset("checkpoint", checkpoint, json::object(), "what a restart needs"),
-                              preset("probes", list("probes", probe), json::array(), "columns of probes.csv"),
-                              preset("probes_every", integer().at_least(1), 1, "steps from one row to the next"),
-                          });
+  return object(
+      "output",
+      {
+          preset("vtu", vtu, json::object(), "pictures for ParaView"),
+          preset("events", events, json::object(), "impacts and releases: events.csv"),
+          preset("energy", energy, json::object(), "where the energy goes: energy.csv"),
+          preset("checkpoint", checkpoint, json::object(), "what a restart needs"),
+          preset("probes", list("probes", probe).like({{{"name", "tip"}, {"of", "arm.end"}, {"quantity", "position"}}}),
+                 json::array(), "columns of probes.csv"),
+          preset("probes_every", integer().at_least(1), 1, "steps from one row to the next"),
+          preset("units", choice({{"SI", "in brackets, as in \"tip.z [m]\""}, {"none", "names alone"}}), "SI",
+                 "units in the heads of CSV tables; \"none\" for a model in another system of units"),
+      });
 }
 
 Node expect_spec() {
@@ -296,9 +308,9 @@ Node expect_spec() {
       object(
           "expectation",
           {
-              required("probe", string(), "a column of probes.csv, as in \"x.z\" of a vector"),
+              required("probe", string().like("tip.z"), "a column of probes.csv, as in \"x.z\" of a vector"),
               required("value", number(), "what it should be"),
-              required("tolerance", number().at_least(0), "how far it may be off"),
+              required("tolerance", number().at_least(0).like(0.01), "how far it may be off"),
               optional(
                   "time", number("time"),
                   "when (default: at the end of the model's duration, also with --until); between steps interpolated"),
@@ -316,14 +328,14 @@ Node until_spec() {
       "end criteria",
       tagged("end criterion",
              {{"kinetic_energy", "the kinetic energy is small",
-               keys({required("below", number("energy").above(0), "bound of the kinetic energy")})},
+               keys({required("below", number("energy").above(0).like(1e-6), "bound of the kinetic energy")})},
               {"inertial_impulse",
                "what a viscous term does in a step is small beside the impulses of the contacts: the model rests, "
                "whatever its damping",
-               keys({required("below", number().above(0), "bound of their ratio"),
+               keys({required("below", number().above(0).like(1e-3), "bound of their ratio"),
                      required("damping", number().above(0), "rate c of the model's viscous term -c M v, 1/s")})},
               {"formula", "a formula of probes and t is not zero",
-               keys({required("probes", list("probes", variable_name("name of a probe")).unique(),
+               keys({required("probes", list("probes", variable_name("name of a probe")).unique().like({"z"}),
                               "probes of one column that the formula names"),
                      required("formula",
                               formula("condition",
@@ -336,7 +348,8 @@ Node until_spec() {
                                         }
                                         names.emplace_back("t");
                                         return names;
-                                      }),
+                                      })
+                                  .like("z < 0.1 && t > 1"),
                               "such as \"abs(v) < 1e-3 && t > 1\"")})}}));
 }
 
@@ -357,7 +370,8 @@ Node whole_model() {
                              {"positions",
                               "bodies are moved as little as possible, in the same metric, so that the "
                               "joints fit and no contact penetrates"},
-                             {"all", "positions, then velocities"}}),
+                             {"all", "positions, then velocities"}})
+                         .like("all"),
                      "none", "what of the start is made to fit the joints"),
               preset("equilibrium", boolean(), false,
                      "whether a run begins in static equilibrium: with the loads, joints and contacts as they "
@@ -365,16 +379,16 @@ Node whole_model() {
   return object(
       "model",
       {
-          optional("$schema", string(), "address of the JSON Schema, for editors"),
+          optional("$schema", string().like("carom.schema.json"), "address of the JSON Schema, for editors"),
           required("format", integer().at_least(1).at_most(1), "version of the file format"),
-          optional("title", string(), "a line for people"),
+          optional("title", string().like("A pendulum"), "a line for people"),
           optional("parameters", parameters(),
                    "numbers by name, for \"=formula\" values and formulas of t; reserved are t, pi, e and the names of "
                    "functions"),
           optional("inserted_parameters", parameters(),
                    "numbers that \"=formula\" values have used: run.json lists them for programs that read it, "
                    "and a run ignores them"),
-          preset("gravity", vector3("acceleration"), zero3(), "acceleration of gravity"),
+          preset("gravity", vector3("acceleration").like({0, 0, -9.81}), zero3(), "acceleration of gravity"),
           optional("scales", scales, "what tolerances are relative to"),
           preset("materials", materials_spec(), json::array(), "materials of flexible bodies"),
           preset("sections", sections_spec(), json::array(), "cross sections of bars and beams"),
@@ -397,7 +411,7 @@ Node whole_model() {
 
 }  // namespace
 
-Key body_name() { return required("name", name(), "name of the body"); }
+Key body_name() { return required("name", name().like("arm"), "name of the body"); }
 
 const std::vector<Word>& translation_words() {
   static const std::vector<Word> words = {

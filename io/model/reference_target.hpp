@@ -26,7 +26,15 @@ enum class Target {
 };
 
 inline spec::Node reference(std::string what, Target target) {
-  return spec::reference(std::move(what), static_cast<int>(target));
+  const char* const example = target == Target::material      ? "steel"
+                              : target == Target::section     ? "profile"
+                              : target == Target::sphere      ? "ball"
+                              : target == Target::own_point   ? "end"
+                              : target == Target::own_points  ? "start"
+                              : target == Target::beam        ? "rod"
+                              : target == Target::coordinates ? "pendulum"
+                                                              : "arm.end";
+  return spec::reference(std::move(what), static_cast<int>(target)).like(example);
 }
 
 inline Target target_of(const spec::FoundReference& reference) { return static_cast<Target>(reference.target); }

@@ -2,6 +2,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/lie/so3.hpp"
@@ -98,7 +99,16 @@ Node matrix_of_6(const std::string& what) {
 
 Node sections_spec() {
   const Node length = number("length").above(0);
-  const Key section_name = required("name", name(), "name of the section");
+  const auto diagonal = [](const std::array<double, 6>& entries) {
+    nlohmann::ordered_json rows;
+    for (std::size_t i = 0; i < 6; ++i) {
+      nlohmann::ordered_json row = {0, 0, 0, 0, 0, 0};
+      row[i] = entries[i];
+      rows.push_back(row);
+    }
+    return rows;
+  };
+  const Key section_name = required("name", name().like("profile"), "name of the section");
   // these values replace the values from the formulas of the shape
   const std::vector<Key> overrides = {
       optional("shear_factor", number().above(0),
@@ -115,30 +125,31 @@ Node sections_spec() {
   };
   return list(
       "sections",
-      tagged(
-          "section",
-          {
-              {"rectangle", "a full rectangle",
-               with_overrides({required("width", length, "edge length along the first axis of the section"),
-                               required("height", length, "edge length along the second axis of the section")})},
-              {"circle", "a full disk", with_overrides({required("radius", length, "radius")})},
-              {"tube", "a ring",
-               with_overrides({required("outer_radius", length, "outer radius"),
-                               required("inner_radius", number("length").at_least(0), "inner radius")})
-                   .with(check_tube)},
-              {"area", "its area only, for bars", {section_name, required("area", number("area").above(0), "area")}},
-              {"general",
-               "stiffness and mass matrices, for beams",
-               {section_name,
-                required(
-                    "stiffness", matrix_of_6("stiffnesses").with(check_stiffness),
-                    "section forces (axial, two shears, torsion, two bendings) from the strains conjugate to them"),
-                required("mass", matrix_of_6("masses").with(check_mass),
-                         "mass per length of the section's velocities and angular velocities about its axis; the mass "
-                         "centre may lie beside the axis"),
-                optional("size", list("lengths", length).of_length({2}),
-                         "edge lengths it is drawn with (default: those of a rectangle of this stiffness)")}},
-          }));
+      tagged("section",
+             {
+                 {"rectangle", "a full rectangle",
+                  with_overrides({required("width", length, "edge length along the first axis of the section"),
+                                  required("height", length, "edge length along the second axis of the section")})},
+                 {"circle", "a full disk", with_overrides({required("radius", length, "radius")})},
+                 {"tube", "a ring",
+                  with_overrides({required("outer_radius", length, "outer radius"),
+                                  required("inner_radius", number("length").at_least(0).like(0.08), "inner radius")})
+                      .with(check_tube)},
+                 {"area", "its area only, for bars", {section_name, required("area", number("area").above(0), "area")}},
+                 {"general",
+                  "stiffness and mass matrices, for beams",
+                  {section_name,
+                   required(
+                       "stiffness",
+                       matrix_of_6("stiffnesses").with(check_stiffness).like(diagonal({1e6, 4e5, 4e5, 100, 150, 150})),
+                       "section forces (axial, two shears, torsion, two bendings) from the strains conjugate to them"),
+                   required(
+                       "mass", matrix_of_6("masses").with(check_mass).like(diagonal({0.8, 0.8, 0.8, 2e-4, 1e-4, 1e-4})),
+                       "mass per length of the section's velocities and angular velocities about its axis; the mass "
+                       "centre may lie beside the axis"),
+                   optional("size", list("lengths", length).of_length({2}),
+                            "edge lengths it is drawn with (default: those of a rectangle of this stiffness)")}},
+             }));
 }
 
 double section_area(const json& section) {

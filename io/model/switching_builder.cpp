@@ -32,42 +32,46 @@ std::optional<std::vector<std::string>> measures_and_time(const json& group) {
 }  // namespace
 
 Node switching_spec() {
-  const Key measure_name = required("name", variable_name("name"), "name in formulas");
+  const Key measure_name = required("name", variable_name("name").like("phi"), "name in formulas");
   const Key points = required("of", list("points", reference("point", Target::point_or_ground)).of_length({2}),
                               "the two points; \"ground.NAME\" is a point of the ground");
   const Node measure = tagged(
-      "measure",
-      {{"joint_angle", "the angle of a joint", {measure_name, required("joint", name(), "a joint with an angle")}},
-       {"joint_displacement",
-        "the displacement of a joint",
-        {measure_name, required("joint", name(), "a joint with a displacement")}},
-       {"distance", "the distance of two points", {measure_name, points}},
-       {"displacement",
-        "the place of the second point relative to the first one along an axis of the first body",
-        {measure_name, points,
-         required("axis", nonzero_vector3("number"), "direction at the start, in the axes of the model")}}});
+      "measure", {{"joint_angle",
+                   "the angle of a joint",
+                   {measure_name, required("joint", name().like("hinge"), "a joint with an angle")}},
+                  {"joint_displacement",
+                   "the displacement of a joint",
+                   {measure_name, required("joint", name().like("slider"), "a joint with a displacement")}},
+                  {"distance", "the distance of two points", {measure_name, points}},
+                  {"displacement",
+                   "the place of the second point relative to the first one along an axis of the first body",
+                   {measure_name, points,
+                    required("axis", nonzero_vector3("number"), "direction at the start, in the axes of the model")}}});
   const Node mode = object(
       "mode",
-      {required("name", name(), "name of the mode: \"group.name\""),
-       required("condition", formula("switching function", measures_and_time),
+      {required("name", name().like("held"), "name of the mode: \"group.name\""),
+       required("condition", formula("switching function", measures_and_time).like("1 - t"),
                 "z of measures and t: the mode holds where z > 0; its surface z = 0 leads to the next mode"),
-       preset("joints", list("joints", name()).unique(), json::array(),
+       preset("joints", list("joints", name().like("latch")).unique(), json::array(),
               "names of joints that hold in this mode; a joint that a mode names holds in no other mode"),
-       preset("constraints", list("constraints", formula("constraint", measures_and_time)), json::array(),
+       preset("constraints", list("constraints", formula("constraint", measures_and_time).like("t - 1")), json::array(),
               "g of the constraints g = 0 of the mode, of measures and t"),
-       optional("next", name(),
+       optional("next", name().like("free"),
                 "the mode behind the surface (default: the mode whose condition is positive there); a mode that is "
                 "named so is entered in no other way, wherever its condition is positive")});
+  const nlohmann::ordered_json modes = {{{"name", "held"}, {"condition", "1 - t"}, {"joints", {"latch"}}},
+                                        {{"name", "free"}, {"condition", "t - 1"}}};
   return list(
       "switching constraints",
-      tagged("switching constraint",
-             {{"joints",
-               "joints between bodies that change",
-               {required("name", name(), "name, for probes and events"),
-                preset("measures", list("measures", measure), json::array(), "what formulas of the modes depend on"),
-                required("modes", list("modes", mode).at_least_items(2), "modes of which exactly one holds"),
-                optional("start_mode", name(),
-                         "the mode at the start, where the conditions of several modes are positive")}}}));
+      tagged(
+          "switching constraint",
+          {{"joints",
+            "joints between bodies that change",
+            {required("name", name().like("lock"), "name, for probes and events"),
+             preset("measures", list("measures", measure), json::array(), "what formulas of the modes depend on"),
+             required("modes", list("modes", mode).at_least_items(2).like(modes), "modes of which exactly one holds"),
+             optional("start_mode", name().like("held"),
+                      "the mode at the start, where the conditions of several modes are positive")}}}));
 }
 
 std::vector<std::string> switching_joint_names(const json& root) {

@@ -200,13 +200,7 @@ CsvFile& CsvFile::cell(double value) {
 
 CsvFile& CsvFile::cell(std::string_view text) {
   empty_cell();
-  if (text.find_first_of(",\"\n") == std::string_view::npos) {
-    row_ += text;
-    return *this;
-  }
-  row_ += '"';
-  for (const char c : text) row_ += c == '"' ? std::string("\"\"") : std::string(1, c);
-  row_ += '"';
+  row_ += csv_cell(text);
   return *this;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/named_arrays.hpp"
+#include "io/results/csv_head.hpp"
 
 namespace carom {
 
@@ -60,13 +61,13 @@ class OutputFile {
 /// is longer than a page). If the disk is full, the file ends with the last row that fits.
 class CsvFile {
  public:
-  /// open() creates the file. columns: "t,x,y". meaning: content of the columns, if the names do not define it.
-  CsvFile(std::filesystem::path path, std::string columns, std::string meaning = "")
-      : path_(std::move(path)), columns_(std::move(columns)), meaning_(std::move(meaning)) {}
+  /// open() creates the file. meaning: content of the columns, if the names do not define it.
+  CsvFile(std::filesystem::path path, const std::vector<CsvColumn>& columns, std::string meaning = "")
+      : path_(std::move(path)), columns_(csv_head(columns)), meaning_(std::move(meaning)) {}
 
   /// Position in a file when a checkpoint was written.
   struct Place {
-    std::string columns, meaning;
+    std::string columns, meaning;  ///< columns: the head of the table
     std::size_t size = 0;
   };
 

@@ -2,24 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "integrators/common/constraint_switches.hpp"
 
 namespace carom {
 
-std::string energy_columns(const System& system) {
-  return std::string(
-             "t,kinetic,elastic,potential,total,loads,drivers,damping,numerical,position_correction,impacts,contacts,"
-             "constraints,force_correction,closure") +
-         (system.row_kinds().meets(friction_rows) ? ",friction" : "") +
-         (ConstraintSwitches::count(system) > 0 ? ",switches,switch_correction" : "");
+std::vector<CsvColumn> energy_columns(const Model& model) {
+  std::vector<CsvColumn> out = {{"t", model.output.unit("s")}};
+  const auto add = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) out.push_back({name, model.output.unit("J")});
+  };
+  add({"kinetic", "elastic", "potential", "total", "loads", "drivers", "damping", "numerical", "position_correction",
+       "impacts", "contacts", "constraints", "force_correction", "closure"});
+  if (model.system.row_kinds().meets(friction_rows)) add({"friction"});
+  if (ConstraintSwitches::count(model.system) > 0) add({"switches", "switch_correction"});
+  return out;
 }
 
 EnergyWriter::EnergyWriter(const Model& model, const EnergyLedger& ledger, const std::filesystem::path& file)
     : ledger_(ledger),
       friction_(model.system.row_kinds().meets(friction_rows)),
       switches_(ConstraintSwitches::count(model.system) > 0),
-      file_(file, energy_columns(model.system)),
+      file_(file, energy_columns(model)),
       every_(model.output.energy_every.value_or(
           std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
       given_stride_(model.output.energy_every.has_value()),

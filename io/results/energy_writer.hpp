@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "integrators/common/energy_ledger.hpp"
 #include "io/model/model.hpp"
@@ -12,8 +13,8 @@
 
 namespace carom {
 
-/// The columns of energy.csv, separated by commas.
-std::string energy_columns(const System& system);
+/// The columns of energy.csv; the first is the time.
+std::vector<CsvColumn> energy_columns(const Model& model);
 
 class EnergyWriter final : public Observer {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <stdexcept>
 
 #include "contact/law/cone_problem.hpp"
@@ -13,6 +14,29 @@ namespace {
 
 // columns behind t, step, event and contact
 constexpr int contact_columns = 11, friction_columns = 3, switch_columns = 4;
+
+std::vector<CsvColumn> columns_of(const Model& model) {
+  std::vector<CsvColumn> out;
+  const auto add = [&](const char* unit, std::initializer_list<const char*> names) {
+    for (const char* name : names) out.push_back({name, model.output.unit(unit)});
+  };
+  add("s", {"t"});
+  add("", {"step", "event", "contact"});
+  add("m", {"x", "y", "z"});
+  add("", {"normal_x", "normal_y", "normal_z"});
+  add("m/s", {"gap_velocity_start", "gap_velocity_smooth", "gap_velocity_end"});
+  add("N s", {"impulse", "total_impulse"});
+  if (model.system.row_kinds().meets(friction_rows)) {
+    add("m/s", {"slip_velocity"});
+    add("N s", {"friction_impulse"});
+    add("J", {"friction_work"});
+  }
+  if (ConstraintSwitches::count(model.system) > 0) {
+    add("", {"mode_before", "mode", "cosine"});
+    add("J", {"kinetic_energy_change"});
+  }
+  return out;
+}
 
 // Inside a subdivided step the number of the whole step, which is not complete yet.
 long step_number(const StepView& view) { return view.nominal ? view.state.step : view.state.step + 1; }
@@ -44,11 +68,7 @@ EventLog::EventLog(const Model& model, const std::filesystem::path& file)
       friction_(model.system.row_kinds().meets(friction_rows)),
       switches_(ConstraintSwitches::count(model.system) > 0),
       joints_(model.system.row_kinds().has(RowKind::joint_friction)),
-      file_(file,
-            std::string("t,step,event,contact,x,y,z,normal_x,normal_y,normal_z,gap_velocity_start,gap_velocity_smooth,"
-                        "gap_velocity_end,impulse,total_impulse") +
-                (friction_ ? ",slip_velocity,friction_impulse,friction_work" : "") +
-                (switches_ ? ",mode_before,mode,cosine,kinetic_energy_change" : "")) {}
+      file_(file, columns_of(model)) {}
 
 void EventLog::start(const StepView& view) {
   file_.open(resume_);

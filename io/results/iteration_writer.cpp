@@ -7,9 +7,12 @@ namespace carom {
 
 namespace {
 
-std::string columns_of(const std::vector<std::string>& subproblems) {
-  std::string out = "t,steps,rejected";
-  for (const std::string& name : subproblems) out += "," + name + ".mean," + name + ".max";
+std::vector<CsvColumn> columns_of(const Model& model, const std::vector<std::string>& subproblems) {
+  std::vector<CsvColumn> out = {{"t", model.output.unit("s")}, {"steps"}, {"rejected"}};
+  for (const std::string& name : subproblems) {
+    out.push_back({name + ".mean"});
+    out.push_back({name + ".max"});
+  }
   return out;
 }
 
@@ -17,7 +20,7 @@ std::string columns_of(const std::vector<std::string>& subproblems) {
 
 IterationWriter::IterationWriter(const Model& model, const std::vector<std::string>& subproblems,
                                  const std::filesystem::path& file)
-    : file_(file, columns_of(subproblems)),
+    : file_(file, columns_of(model, subproblems)),
       every_(model.output.energy_every.value_or(
           std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
       given_stride_(model.output.energy_every.has_value()),

@@ -130,18 +130,52 @@ void JointPictures::add_rail(const JointInfo& joint, AttachedMesh& picture) cons
   add_line(s.node_a, here - back * s.axis, s.node_a, here + ahead * s.axis, picture);
 }
 
-void JointPictures::add_ball(const JointInfo& joint, AttachedMesh& picture) const {
-  const AttachedPoint& point = joint.point.node >= 0 ? joint.point : joint.a;
-  const Vec3 x = place(point.node, point.offset);
-  // large enough to be seen on thin bodies
+// Large enough to be seen on thin bodies. `share` of the radius of a pin at least.
+double JointPictures::radius_of_ball(std::initializer_list<int> nodes, const Vec3& x, double share) const {
   double half = std::numeric_limits<double>::infinity();
-  for (const int node : {joint.a.node, joint.point.node})
+  for (const int node : nodes)
     for (int c = 0; c < 3 && node >= 0; ++c)
       if (const double reach_here = half_thickness(node, x, rotation(node).col(c)); reach_here > 0)
         half = std::min(half, reach_here);
-  const double radius =
-      std::clamp(1.3 * half, (joint.type == "fixed" ? 0.6 : 1.2) * radius_of_pin * size_, 3 * radius_of_pin * size_);
+  return std::clamp(1.3 * half, share * radius_of_pin * size_, 3 * radius_of_pin * size_);
+}
+
+void JointPictures::add_ball(const JointInfo& joint, AttachedMesh& picture) const {
+  const AttachedPoint& point = joint.point.node >= 0 ? joint.point : joint.a;
+  const Vec3 x = place(point.node, point.offset);
+  const double radius = radius_of_ball({joint.a.node, joint.point.node}, x, joint.type == "fixed" ? 0.6 : 1.2);
   add(make_sphere(radius, 12), point.node, point.offset, Mat3::Identity(), picture);
+}
+
+AttachedMesh JointPictures::fixed_points(const BodyInfo& body, std::size_t most) const {
+  AttachedMesh picture;
+  const DofMap& dofs = model_.system.dofs();
+  const auto is_fixed = [&](int node, int first) {
+    for (int c = first; c < first + 3; ++c)
+      if (dofs.equation(node, c) >= 0) return false;
+    return true;
+  };
+  std::vector<std::size_t> held;  // places in the list of nodes
+  const bool is_solid = body.line.empty() && body.nodes.size() > 1;
+  for (std::size_t k = 0; body.in_space && !is_solid && k < body.nodes.size(); ++k)
+    if (is_fixed(body.nodes[k], 0)) held.push_back(k);
+  if (held.size() > most) return picture;
+  for (const std::size_t k : held) {
+    const int node = body.nodes[k];
+    const bool turns = dofs.kind(node) == NodeKind::point || !is_fixed(node, 3);
+    const Vec3 x = place(node, Vec3::Zero());
+    if (!body.line.empty() && !turns) {
+      const bool is_start = k == 0, is_end = k + 1 == body.nodes.size();
+      const double half = std::max({1.6 * half_thickness(node, x, rotation(node).col(1)),
+                                    1.6 * half_thickness(node, x, rotation(node).col(2)), 2 * radius_of_pin * size_});
+      const double depth = radius_of_pin * size_;
+      const Vec3 center = Vec3::UnitX() * (is_start ? -0.5 * depth : is_end ? 0.5 * depth : 0.0);
+      add(make_box({depth, 2 * half, 2 * half}), node, center, Mat3::Identity(), picture);
+    } else if (!body.line.empty() || (turns && dofs.kind(node) != NodeKind::point)) {
+      add(make_sphere(radius_of_ball({node}, x, 1.2), 12), node, Vec3::Zero(), Mat3::Identity(), picture);
+    }
+  }
+  return picture;
 }
 
 AttachedMesh JointPictures::joint(const JointInfo& joint) const {

@@ -1,9 +1,11 @@
-// How joints and their stops are drawn.
+// How joints, their stops, and fixed points are drawn.
 //
 //   pin            revolute, cylindrical: a cylinder along the axis, longer than the bodies are thick there
 //   rail           prismatic, cylindrical: a line along the axis, as far as the stops allow
 //   rod            rigid_link, distance: a line between the two points, if they are apart
 //   ball           all others
+//   fixed point    of a beam or bar, or the centre of a rigid body that only turns: a ball; of a beam that cannot turn
+//                  there, a plate across it
 //   stop           a block that the moving body touches when the gap is zero: in front of its surface along the axis,
 //   or
 //                  beside its arm at the limit of an angle
@@ -11,6 +13,7 @@
 // Sizes follow the extent of the model at the start.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +55,8 @@ class JointPictures {
   /// Lines along the axes of a frame.
   SurfaceMesh frame_axes() const;
   AttachedMesh joint(const JointInfo& joint) const;
+  /// Empty if no point of the body is fixed in all three translations, or if more than `most` are.
+  AttachedMesh fixed_points(const BodyInfo& body, std::size_t most) const;
   std::vector<StopPicture> stops(const JointInfo& joint) const;
 
  private:
@@ -64,6 +69,7 @@ class JointPictures {
   void add_pin(const JointInfo& joint, AttachedMesh& picture) const;
   void add_rail(const JointInfo& joint, AttachedMesh& picture) const;
   void add_ball(const JointInfo& joint, AttachedMesh& picture) const;
+  double radius_of_ball(std::initializer_list<int> nodes, const Vec3& x, double share) const;
   void add_line(int node_a, const Vec3& a, int node_b, const Vec3& b, AttachedMesh& picture) const;
   void add(const SurfaceMesh& mesh, int node, const Vec3& offset, const Mat3& R, AttachedMesh& picture) const;
 

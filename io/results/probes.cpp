@@ -56,6 +56,7 @@ std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
     if (probed.quantity->summed) sum_steps(probe);
     probe.every = settings.every;
     probe.meaning = settings.quantity + " " + settings.of;
+    probe.unit = model.output.unit(probed.quantity->unit);
     for (const std::string& suffix : probed.columns()) probe.columns.push_back(settings.name + suffix);
     if (probed.component >= 0)
       probe.evaluate = [all = std::move(probe.evaluate), component = probed.component](const StepView& view,
@@ -70,10 +71,10 @@ std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
 }
 
 namespace {
-std::string columns_of(const std::vector<Probe>& probes) {
-  std::string columns = "t";
+std::vector<CsvColumn> columns_of(const Model& model, const std::vector<Probe>& probes) {
+  std::vector<CsvColumn> columns = {{"t", model.output.unit("s")}};
   for (const Probe& p : probes)
-    for (const std::string& c : p.columns) columns += "," + c;
+    for (const std::string& name : p.columns) columns.push_back({name, p.unit});
   return columns;
 }
 
@@ -84,8 +85,8 @@ std::string meaning_of(const std::vector<Probe>& probes) {
 }
 }  // namespace
 
-ProbeWriter::ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes)
-    : file_(file, columns_of(probes), meaning_of(probes)), probes_(std::move(probes)) {}
+ProbeWriter::ProbeWriter(const Model& model, const std::filesystem::path& file, std::vector<Probe> probes)
+    : file_(file, columns_of(model, probes), meaning_of(probes)), probes_(std::move(probes)) {}
 
 void ProbeWriter::start(const StepView& view) {
   if (!file_.open(resume_)) write(view);

@@ -16,8 +16,9 @@ namespace carom {
 
 /// One probe: its columns and the function that reads their values off a step.
 struct Probe {
-  std::vector<std::string> columns;
-  std::string meaning;  ///< quantity and observed object
+  std::vector<std::string> columns;  ///< names
+  std::string unit;                  ///< of all columns; empty without one
+  std::string meaning;               ///< quantity and observed object
   int every = 1;
   std::function<void(const StepView&, double*)> evaluate;  ///< as many values as columns
   /// What the probe remembers from one step to the next; null for most. Such a probe must be evaluated at every
@@ -32,7 +33,7 @@ std::vector<Probe> make_probes(const Model& model, ModelIssues& issues);
 /// Writes probes.csv: first column t, then one column per probe and component, with all digits of the values.
 class ProbeWriter final : public Observer {
  public:
-  ProbeWriter(const std::filesystem::path& file, std::vector<Probe> probes);
+  ProbeWriter(const Model& model, const std::filesystem::path& file, std::vector<Probe> probes);
 
   /// Throws FileError if the file cannot be written.
   void start(const StepView& view) override;

@@ -11,7 +11,6 @@
 
 #include "core/linear/blas.hpp"
 #include "integrators/common/constraint_switches.hpp"
-#include "io/model/quantities.hpp"
 
 namespace carom {
 
@@ -43,17 +42,6 @@ std::string folded(const std::string& text, std::size_t indent, std::size_t widt
     out.append(text, begin, end - begin);
     column += end - begin;
     begin = end;
-  }
-  return out;
-}
-
-/// The units of the columns of probes.csv.
-json units_of_probes(const Model& model) {
-  json out = json::object();
-  for (const ProbeSettings& probe : model.output.probes) {
-    const ProbedQuantity probed = find_quantity(probe.quantity);
-    if (probed.quantity == nullptr || probed.quantity->unit.empty()) continue;
-    for (const std::string& suffix : probed.columns()) out[probe.name + suffix] = probed.quantity->unit;
   }
   return out;
 }
@@ -204,7 +192,6 @@ std::string summary_text(const Model& model, const RunAccount& account) {
         {"step", account.wall.step},
         {"output", account.wall.output}}},
       {"warnings", account.warnings},
-      {"units", units_of_probes(model)},
       {"versions", {{"carom", CAROM_VERSION}, {"format", 1}, {"blas", blas_library().name}}},
   };
   for (std::size_t i = 0; i < names.size(); ++i) out["wall_seconds"][names[i]] = s.subproblem_seconds(i);

@@ -59,6 +59,13 @@ def sizes(data, association, name):
     return values if values.ndim == 1 else numpy.linalg.norm(values, axis=-1)
 
 
+def titles_of(data):
+    """The fields with their units: {"velocity": "velocity [m/s]"}."""
+    units = data.VTKObject.GetFieldData().GetAbstractArray("units")
+    texts = [units.GetValue(i) for i in range(units.GetNumberOfValues())] if units else []
+    return {text.split(" [")[0]: text for text in texts}
+
+
 class Survey:
     """What the frames at some times contain: bounds of the bodies, ranges of fields, and their largest values per block."""
 
@@ -78,6 +85,7 @@ class Survey:
         kinds, blocks = (numpy.asarray(data.CellData[name]).round().astype(int) for name in ("kind", "block"))
         names = data.VTKObject.GetFieldData().GetAbstractArray("blocks")
         self.names = [names.GetValue(i) for i in range(names.GetNumberOfValues())]
+        self.titles = titles_of(data)
         self.kinds = [int(kinds[blocks == b][0]) for b in range(len(self.names))]
         cells = data.VTKObject.GetCells()
         owner = numpy.full(data.GetNumberOfPoints(), -1)
@@ -381,6 +389,7 @@ def build(folder, series, size, field=None, direction=None):
     if colouring and shown:
         shown[0].SetScalarBarVisibility(view, True)
         bar = pv.GetScalarBar(shown[0].LookupTable, view)
+        bar.Title, bar.ComponentTitle = survey.titles.get(colouring[1], colouring[1]).replace("_", " "), ""
         bar.TitleColor = bar.LabelColor = [0, 0, 0]
         bar.LabelFormat = bar.RangeLabelFormat = "%.3g"
         bar.AutomaticLabelFormat = 0

@@ -196,6 +196,7 @@ std::string_view VtuFile::bytes(double t, const VtuPiece& piece) {
   arrays.add_value("TimeValue", t);
   for (const auto& [name, x] : piece.numbers) arrays.add_value(name, x);
   if (!piece.blocks.empty()) arrays.add_texts("blocks", piece.blocks);
+  if (!piece.units.empty()) arrays.add_texts("units", piece.units);
   elements += "    </FieldData>\n    <Piece NumberOfPoints=\"" + std::to_string(piece.point_count()) +
               "\" NumberOfCells=\"" + std::to_string(piece.cell_count()) + "\">\n      <Cells>\n" + cells_.elements +
               "      </Cells>\n      <Points>\n";

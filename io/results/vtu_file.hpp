@@ -43,6 +43,8 @@ struct VtuPiece {
   std::vector<std::pair<std::string, double>> numbers;
   /// Names of blocks, to which a cell field may refer: field data "blocks" if there are any.
   std::vector<std::string> blocks;
+  /// Fields with their units, "velocity [m/s]": field data "units" if there are any.
+  std::vector<std::string> units;
 
   /// Adds a field of zeros for the present points or cells. Returns its index in point_fields or cell_fields.
   std::size_t add_point_field(std::string name, int components);

@@ -13,6 +13,8 @@
 #include "integrators/common/constraint_switches.hpp"
 #include "io/model/element_field.hpp"
 #include "io/results/atomic_file.hpp"
+#include "io/results/csv_head.hpp"
+#include "io/results/line_values.hpp"
 #include "io/results/view_script.hpp"
 
 namespace carom {
@@ -92,12 +94,17 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
     add_part(std::move(part), spring_kind, "springs/" + spring.name);
   }
   add_joints();
+  add_fixed_points();
   add_contacts();
 
   piece_.add_point_field("displacement", 3);
   piece_.add_point_field("velocity", 3);
   piece_.add_point_field("contact_force", 3);
   piece_.add_point_field("gap", 1);
+  add_unit("displacement", "m");
+  add_unit("velocity", "m/s");
+  add_unit("contact_force", "N");
+  add_unit("gap", "m");
   piece_.add_cell_field("kind", 1);
   piece_.add_cell_field("body", 1);
   piece_.add_cell_field("block", 1);
@@ -105,6 +112,10 @@ VtuOutput::VtuOutput(const Model& model, const std::filesystem::path& directory,
   piece_.cell_fields[body_number].values = std::move(bodies_);
   piece_.cell_fields[block_number].values = std::move(blocks_);
   add_element_fields();
+}
+
+void VtuOutput::add_unit(const std::string& field, const std::string& si) {
+  if (const std::string unit = model_.output.unit(si); !unit.empty()) piece_.units.push_back(with_unit(field, unit));
 }
 
 void VtuOutput::add_part(Part part, Kind kind_of_part, const std::string& block, int body) {
@@ -122,9 +133,10 @@ void VtuOutput::mark_cells(Kind kind_of_cells, const std::string& block, int bod
   blocks_.resize(piece_.cell_count(), static_cast<double>(piece_.blocks.size() - 1));
 }
 
+// More joints or fixed points would hide the bodies and fill the files.
+constexpr std::size_t most_joints = 200;
+
 void VtuOutput::add_joints() {
-  // so many joints would hide the bodies and fill the files
-  constexpr std::size_t most_joints = 200;
   if (model_.joints.size() > most_joints) return;
   const JointPictures pictures(model_);
   for (const JointInfo& joint : model_.joints) {
@@ -142,6 +154,18 @@ void VtuOutput::add_joints() {
       part.mesh = StopPicture::block();
       add_part(std::move(part), stop_kind, block);
     }
+}
+
+void VtuOutput::add_fixed_points() {
+  const JointPictures pictures(model_);
+  for (const BodyInfo& body : model_.bodies) {
+    AttachedMesh picture = pictures.fixed_points(body, most_joints);
+    if (picture.mesh.points.empty()) continue;
+    Part part;
+    part.mesh = std::move(picture.mesh);
+    part.attached = std::move(picture.nodes);
+    add_part(std::move(part), joint_kind, "fixed/" + body.name);
+  }
 }
 
 void VtuOutput::add_contacts() {
@@ -171,13 +195,16 @@ void VtuOutput::add_element_fields() {
       for (const OutputField& field : elements.block->output_fields()) {
         const std::size_t per_element =
             at(field.components) * (field.nodal ? elements.block->topology().slots.size() : 1);
-        most = std::max(most, per_element * at(elements.range.size()));
+        most = std::max(most, per_element * std::max(at(elements.range.size()), body.line.size()));
         if (field.nodal) widest = std::max(widest, at(field.components) + 1);
         if (std::any_of(element_fields_.begin(), element_fields_.end(),
                         [&](const ElementField& f) { return f.field.name == field.name; }))
           continue;
-        element_fields_.push_back({field, field.nodal ? piece_.add_point_field(field.name, field.components)
-                                                      : piece_.add_cell_field(field.name, field.components)});
+        add_unit(field.name, field.unit);
+        const bool on_points = field.nodal || !body.line.empty();
+        element_fields_.push_back({field, on_points,
+                                   on_points ? piece_.add_point_field(field.name, field.components)
+                                             : piece_.add_cell_field(field.name, field.components)});
       }
   element_values_.resize(most);
   node_sums_.resize(widest * at(model_.system.dofs().nodes()));
@@ -326,8 +353,31 @@ void VtuOutput::fill_stop(const StepView& view, const Part& part) {
     fill_point(part.first_point + i, {stop_points_[i], Vec3::Zero(), Vec3::Zero()});
 }
 
+// Of a beam or bar, whose elements are in the order of the line.
+void VtuOutput::fill_line_field(const StepView& view, const Part& part, const ElementField& field) {
+  double* middles = element_values_.data();
+  const int width = field.field.components;
+  for (const BodyElements& elements : part.body->elements) {
+    const auto fields = elements.block->output_fields();
+    if (std::ranges::find(fields, field.field.name, &OutputField::name) == fields.end()) return;
+    read_element_field(view.system, *elements.block, field.field.name, elements.range, view.state, velocities_,
+                       middles);
+    middles += width * elements.range.size();
+  }
+  double* to = piece_.point_fields[field.place].values.data() + at(width) * part.first_point;
+  for (const LinePlace& place : part.body->mesh_places) {
+    value_along(part.body->line, element_values_.data(), width, place, to);
+    to += width;
+  }
+}
+
 void VtuOutput::fill_element_fields(const StepView& view, const Part& part) {
-  for (const auto& [field, place] : element_fields_) {
+  for (const ElementField& element_field : element_fields_) {
+    if (!part.body->line.empty()) {
+      fill_line_field(view, part, element_field);
+      continue;
+    }
+    const auto& [field, on_points, place] = element_field;
     const std::size_t width = at(field.components), stride = width + 1;
     bool found = false;
     if (field.nodal) std::fill(node_sums_.begin(), node_sums_.end(), 0.0);

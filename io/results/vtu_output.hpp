@@ -4,10 +4,10 @@
 //
 // Point fields: displacement since the start; velocity (on contacts: velocity of the body's point); contact_force
 // (vector, zero away from contacts); gap (zero away from contacts); nodal output fields of the elements, averaged over
-// the elements at a node (zero elsewhere).
-// Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring, 4 joint, 5 stop); body (number in the model file, -1
-// otherwise); block (number of its name in the field data "blocks", such as "bodies/arm" or "stops/hinge.upper"); other
-// output fields of the elements (zero elsewhere).
+// the elements at a node, and output fields of beams and bars, continuous along them (line_values.hpp) (zero
+// elsewhere). Cell fields: kind (0 body, 1 obstacle, 2 contact, 3 spring, 4 joint, 5 stop); body (number in the model
+// file, -1 otherwise); block (number of its name in the field data "blocks", such as "bodies/arm" or
+// "stops/hinge.upper"); other output fields of the elements (zero elsewhere).
 #pragma once
 
 #include <filesystem>
@@ -68,14 +68,17 @@ class VtuOutput final : public Observer {
   enum CellField { kind, body_number, block_number };
   enum Kind { body_kind, obstacle_kind, contact_kind, spring_kind, joint_kind, stop_kind };
 
-  /// A field of some elements. `place`: index in piece_.cell_fields or, for nodal fields, in piece_.point_fields.
+  /// A field of some elements. `place`: index in piece_.point_fields or piece_.cell_fields.
   struct ElementField {
     OutputField field;
+    bool on_points = false;
     std::size_t place = 0;
   };
 
   void add_part(Part part, Kind kind, const std::string& block, int body = -1);
+  void add_unit(const std::string& field, const std::string& si);
   void add_joints();
+  void add_fixed_points();
   void add_contacts();
   void mark_cells(Kind kind, const std::string& block, int body);
   void write_regular(const StepView& view);
@@ -83,6 +86,7 @@ class VtuOutput final : public Observer {
   void fill_body(const StepView& view, const Part& part);
   void add_element_fields();
   void fill_element_fields(const StepView& view, const Part& part);
+  void fill_line_field(const StepView& view, const Part& part, const ElementField& field);
   void fill_point(std::size_t point, const MaterialPoint& p);
   void fill_stop(const StepView& view, const Part& part);
   void fill_contacts(const StepView& view);

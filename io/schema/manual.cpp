@@ -168,6 +168,13 @@ std::string places_of_name(const Node& root, const std::string& name) {
   return text + (places.size() > shown ? " and others" : "");
 }
 
+/// A line "Example:" and the key with its value, or the value alone.
+void append_example(std::string& out, const std::string& key, const nlohmann::ordered_json& value, std::size_t indent) {
+  const std::string head = key.empty() ? "" : in_quotes(key) + ": ";
+  out += std::string(indent, ' ') + "Example:\n" + std::string(indent + 2, ' ') + head +
+         example_text(value, indent + 2, indent + 2 + head.size()) + "\n";
+}
+
 std::string text_of(const Entry& entry) {
   if (entry.is_type) return text_of_type(entry);
   std::string out = (entry.path.empty() ? "/" : entry.path) + "\n";
@@ -187,11 +194,16 @@ std::string text_of(const Entry& entry) {
   for (const Variant& variant : node.variants) {
     append_wrapped(out, "\"type\": " + in_quotes(variant.type) + ": " + variant.help, 2);
     append_keys(out, variant.object, 6);
+    append_example(out, "", example(variant), 6);
   }
   if (node.kind == Kind::time_function) {
     append_wrapped(out, "As an object:", 2);
     append_keys(out, time_table(node.what), 4);
   }
+  if (entry.variant != nullptr)
+    append_example(out, "", example(*entry.variant), 2);
+  else if (entry.key != nullptr)
+    append_example(out, entry.key->name, example(entry.key->value), 2);
   return out;
 }
 

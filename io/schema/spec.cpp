@@ -120,6 +120,12 @@ Variant::Variant(std::string type_name, std::string help_line, Node keys)
 
 // ---- Modifiers
 
+Node Node::like(nlohmann::ordered_json example) const {
+  Node node = *this;
+  node.sample = std::move(example);
+  return node;
+}
+
 Node Node::above(double bound) const {
   Node node = *this;
   node.lower = bound;

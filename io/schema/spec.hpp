@@ -84,6 +84,7 @@ struct Node {
   int target = 0;                   // reference: see reference()
   Variables variables;              // formula
   bool is_variable = false;         // name: of a variable of formulas
+  nlohmann::ordered_json sample;    // for examples; null: see documentation.hpp
   Check check_value;
 
   // Ranges.
@@ -98,6 +99,7 @@ struct Node {
   Node unique() const;
   // Everything.
   Node with(Check check) const;
+  Node like(nlohmann::ordered_json example) const;
   Node exactly_one(std::vector<std::vector<std::string>> alternatives) const;
   Node at_most_one(std::vector<std::vector<std::string>> alternatives) const;
   Node at_least_one(std::vector<std::vector<std::string>> alternatives) const;

@@ -52,6 +52,7 @@ struct MethodRuns {
 struct Comparison {
   std::string model, file;
   std::vector<StudyQuantity> quantities;
+  bool units = true;  ///< whether tables name units
   std::vector<MethodRuns> methods;
   std::string reference;  ///< description; empty: no reference
   Samples reference_samples;

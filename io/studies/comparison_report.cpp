@@ -126,14 +126,35 @@ std::vector<std::string> reasons(const Comparison& c) {
 }
 
 void write_csv(const Comparison& c, const std::filesystem::path& path) {
-  std::string columns = "method,type,step";
-  for (const StudyQuantity& q : c.quantities)
-    for (const char* what : {"mean_error", "mean_order", "max_error", "max_order", "end_error", "end_order"})
-      columns += "," + q.name + "." + what;
-  columns +=
-      ",steps,subdivided_steps,rejected_steps,iterations_mean,iterations_max,factorisations,solves,cg_iterations,"
-      "residual_position,residual_velocity,residual_acceleration,drift,penetration,impacts,energy_initial,energy_final,"
-      "energy_change,step_seconds,seconds,status,reason";
+  const auto unit = [&](const char* si) { return c.units ? si : ""; };
+  std::vector<CsvColumn> columns = {{"method"}, {"type"}, {"step", unit("s")}};
+  for (std::size_t q = 0; q < c.quantities.size(); ++q) {
+    const bool absolute = std::ranges::any_of(c.methods, [&](const MethodRuns& m) {
+      return std::ranges::any_of(m.runs, [&](const StudyRun& r) { return !r.errors.empty() && !r.errors[q].relative; });
+    });
+    for (CsvColumn& column : error_columns(c.quantities[q], !absolute)) columns.push_back(std::move(column));
+  }
+  columns.insert(columns.end(), {{"steps"},
+                                 {"subdivided_steps"},
+                                 {"rejected_steps"},
+                                 {"iterations_mean"},
+                                 {"iterations_max"},
+                                 {"factorisations"},
+                                 {"solves"},
+                                 {"cg_iterations"},
+                                 {"residual_position"},
+                                 {"residual_velocity"},
+                                 {"residual_acceleration"},
+                                 {"drift"},
+                                 {"penetration", unit("m")},
+                                 {"impacts"},
+                                 {"energy_initial", unit("J")},
+                                 {"energy_final", unit("J")},
+                                 {"energy_change"},
+                                 {"step_seconds", "s"},
+                                 {"seconds", "s"},
+                                 {"status"},
+                                 {"reason"}});
   CsvFile file(path, columns);
   file.open();
   const auto cell = [&](const std::optional<double>& x) { x ? file.cell(*x) : file.empty_cell(); };
@@ -290,7 +311,7 @@ Figure::Curve curve_of(const Samples& samples, const std::string& column, const 
 Figure probe_picture(const Comparison& c) {
   Figure figure;
   figure.title = "Probes of " + c.model;
-  figure.x_label = "t";
+  figure.x_label = with_unit("t", c.units ? "s" : "");
   struct Shown {
     std::string name;
     const Samples* samples;
@@ -315,7 +336,7 @@ Figure probe_picture(const Comparison& c) {
         continue;
       }
       Figure::Panel panel;
-      panel.label = column;
+      panel.label = with_unit(column, q.unit);
       for (const Shown& s : shown) {
         panel.curves.push_back(curve_of(*s.samples, column, c.window));
         panel.curves.back().name = s.name;
@@ -369,8 +390,9 @@ std::vector<std::string> write_comparison(const Comparison& c, const std::filesy
   write_atomically(directory / "comparison.md", comparison_markdown(c));
   write_atomically(directory / "comparison.tex", comparison_latex(c));
   std::vector<std::string> notes;
-  draw_for_study(error_picture(c, "step", true, [](const StudyRun& r) { return r.value; }), directory / "errors.svg",
-                 notes);
+  draw_for_study(
+      error_picture(c, with_unit("step", c.units ? "s" : ""), true, [](const StudyRun& r) { return r.value; }),
+      directory / "errors.svg", notes);
   draw_for_study(
       error_picture(c, "wall time of the steps, s", false, [](const StudyRun& r) { return r.statistics.step_seconds; }),
       directory / "work.svg", notes);

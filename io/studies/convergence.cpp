@@ -11,25 +11,12 @@
 
 #include "core/base/errors.hpp"
 #include "io/model/quantities.hpp"
+#include "io/results/csv_head.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
 
 namespace {
-
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      cells.emplace_back();
-    else if (c != '\r')
-      cells.back() += c;
-  }
-  return cells;
-}
 
 /// The value of the reference at t. Sets `interpolated` if the reference has no value at t.
 double value_at(const Vector& times, const Vector& values, double t, bool& interpolated) {
@@ -77,23 +64,26 @@ Samples read_samples(const std::filesystem::path& file) {
   std::getline(in, line);
   if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
   Samples samples;
-  std::vector<std::string> names = cells_of(line);
-  if (names.size() < 2 || names[0] != "t")
+  const std::vector<CsvColumn> head = read_csv_head(line);
+  if (head.size() < 2 || head[0].name != "t")
     fail(1, "expected a header of which the first column is t, got " + in_quotes(line.substr(0, 60)));
-  samples.names.assign(names.begin() + 1, names.end());
+  for (std::size_t i = 1; i < head.size(); ++i) {
+    samples.names.push_back(head[i].name);
+    samples.units.push_back(head[i].unit);
+  }
   samples.columns.resize(samples.names.size());
   for (std::size_t number = 2; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \r") == std::string::npos) continue;
     // rows of carom's own tables may begin with blanks (CsvFile)
-    const std::vector<std::string> cells = cells_of(line.substr(std::min(line.find_first_not_of(' '), line.size())));
-    if (cells.size() != names.size())
-      fail(number, "expected " + std::to_string(names.size()) + " cells, got " + std::to_string(cells.size()));
+    const std::vector<std::string> cells = csv_cells(line.substr(std::min(line.find_first_not_of(' '), line.size())));
+    if (cells.size() != head.size())
+      fail(number, "expected " + std::to_string(head.size()) + " cells, got " + std::to_string(cells.size()));
     for (std::size_t i = 0; i < cells.size(); ++i) {
       double x = 0;
       const char* const end = cells[i].data() + cells[i].size();
       const auto [stop, code] = std::from_chars(cells[i].data(), end, x);
       if (code != std::errc() || stop != end || !std::isfinite(x))
-        fail(number, "expected a number for " + names[i] + ", got " + in_quotes(cells[i]));
+        fail(number, "expected a number for " + head[i].name + ", got " + in_quotes(cells[i]));
       if (i == 0 && !samples.t.empty() && x <= samples.t.back())
         fail(number, "expected times that grow, got " + cells[i] + " after a row of the same time or a later one");
       (i == 0 ? samples.t : samples.columns[i - 1]).push_back(x);
@@ -104,7 +94,10 @@ Samples read_samples(const std::filesystem::path& file) {
 }
 
 Recorder::Recorder(std::vector<Probe> probes) : probes_(std::move(probes)) {
-  for (const Probe& p : probes_) samples_.names.insert(samples_.names.end(), p.columns.begin(), p.columns.end());
+  for (const Probe& p : probes_) {
+    samples_.names.insert(samples_.names.end(), p.columns.begin(), p.columns.end());
+    samples_.units.insert(samples_.units.end(), p.columns.size(), p.unit);
+  }
   samples_.columns.resize(samples_.names.size());
 }
 

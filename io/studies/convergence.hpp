@@ -27,7 +27,8 @@ namespace carom {
 /// Values over time, column by column.
 struct Samples {
   Vector t;
-  std::vector<std::string> names;  ///< names of the columns
+  std::vector<std::string> names;  ///< of the columns
+  std::vector<std::string> units;  ///< of the columns; empty without one
   std::vector<Vector> columns;
 
   /// Index of a column; nullopt if there is no such column.

@@ -34,14 +34,17 @@ std::optional<std::size_t> subproblem(const StudyRun& r, const std::string& name
 }
 
 void write_csv(const Study& s, const std::filesystem::path& path) {
-  std::string columns = s.label.find(',') == std::string::npos ? s.label : "value";
-  for (const StudyQuantity& q : s.quantities)
-    for (const char* what : {"mean_error", "mean_order", "max_error", "max_order", "end_error", "end_order"})
-      columns += "," + q.name + "." + what;
-  columns += ",steps,subdivided_steps,rejected_steps";
+  std::vector<CsvColumn> columns = {{s.label, s.unit}};
+  for (std::size_t q = 0; q < s.quantities.size(); ++q) {
+    const bool absolute =
+        std::ranges::any_of(s.runs, [&](const StudyRun& r) { return !r.errors.empty() && !r.errors[q].relative; });
+    for (CsvColumn& column : error_columns(s.quantities[q], !absolute)) columns.push_back(std::move(column));
+  }
+  columns.insert(columns.end(), {{"steps"}, {"subdivided_steps"}, {"rejected_steps"}});
   const std::vector<std::string> subproblems = subproblems_of(s);
-  for (const std::string& name : subproblems) columns += "," + name + ".iterations_mean," + name + ".iterations_max";
-  columns += ",seconds,status";
+  for (const std::string& name : subproblems)
+    columns.insert(columns.end(), {{name + ".iterations_mean"}, {name + ".iterations_max"}});
+  columns.insert(columns.end(), {{"seconds", "s"}, {"status"}});
   CsvFile file(path, columns);
   file.open();
   const auto cell = [&](const std::optional<double>& x) { x ? file.cell(*x) : file.empty_cell(); };
@@ -131,7 +134,7 @@ Figure picture(const Study& s) {
       s.reference.empty() ? "no reference" : "against " + s.reference + (s.window ? ", " + s.window->text() : "");
   if (!s.numbers)
     for (const StudyRun& r : s.runs) figure.places.push_back(r.word);
-  figure.x_label = s.label;
+  figure.x_label = with_unit(s.label, s.unit);
   figure.logarithmic = s.numbers;
   std::vector<ErrorCurve> curves;
   for (std::size_t q = 0; q < s.quantities.size(); ++q) {

@@ -20,6 +20,7 @@ struct StudyOrders {
 struct Study {
   std::string model, file;     ///< name and file of the model
   std::string label, pointer;  ///< name and pointer of what varies
+  std::string unit;            ///< of what varies; empty without one
   bool numbers = true;         ///< false: the values are no numbers, and there are no orders
   bool finer_is_smaller = true;
   std::optional<TimeWindow> window;  ///< of the errors

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // sizes in pixels; a PDF has 96 of them in an inch
-constexpr double panel_height = 210, panel_gap = 24, below = 58, plot_width = 640, letter = 7.6, line = 17,
+constexpr double panel_height = 210, panel_gap = 24, below = 58, plot_width = 640, letter = 7.6, line = 20,
                  row_height = 24;
 
 // colours that colour-blind readers can distinguish (Okabe, Ito 2008)

@@ -213,7 +213,8 @@ const char* resolution(double steps) { return steps >= 20 ? "resolved" : steps >
 
 std::string natural_text(const Inventory& s) {
   const NaturalModes& n = s.natural;
-  std::string out = heading("natural frequencies of small motions about the start");
+  std::string out = heading(std::string("natural frequencies of small motions about the ") +
+                            (s.projection.equilibrium ? "equilibrium" : "start"));
   if (!n.left_out.empty()) return out + "  left out: " + n.left_out + "\n";
   out +=
       line("motions with mass",
@@ -221,7 +222,8 @@ std::string natural_text(const Inventory& s) {
                        n.free_motions > 0 ? fmt::format(", {} free of stiffness (frequency 0)", n.free_motions) : ""));
   if (s.candidates > 0) out += line("", "contacts and stops are left out");
   if (n.imbalance > balanced)
-    out += line("", fmt::format("the start is no equilibrium: forces differ by {:.3g} of their sum;", n.imbalance)) +
+    out += line("", fmt::format("the start is not an equilibrium: {:.3g} of the sum of the forces is not balanced;",
+                                n.imbalance)) +
            line("", "the frequencies are those of the tangent there");
   else if (n.asymmetry > balanced)
     out += line("", fmt::format("the tangent is not symmetric ({:.3g} of its size), as with follower forces:",

@@ -3,8 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
 #include <map>
+#include <optional>
 
+#include "core/base/errors.hpp"
+#include "io/results/csv_head.hpp"
+#include "io/schema/json_source.hpp"
 #include "io/studies/gnuplot.hpp"
 #include "io/studies/run_figures.hpp"
 
@@ -25,7 +34,7 @@ table { border-collapse: collapse; font-size: 14px; }
 th, td { padding: 0.15rem 1.2rem 0.15rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid #eee; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 td, p, li, h1 { overflow-wrap: anywhere; }
-svg { max-width: 100%; height: auto; }
+svg, img { max-width: 100%; height: auto; }
 pre { background: #f6f6f6; padding: 0.8rem; overflow-x: auto; font-size: 13px; }
 .bad { color: #b00020; font-weight: bold; }
 .muted { color: #666; }
@@ -65,18 +74,22 @@ class Page {
     out_ =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
+        "'unsafe-inline'\">\n";
     out_ += "<title>" + escaped(name) + "</title>\n<style>" + style + "</style>\n</head>\n<body>\n";
     out_ += "<h1>" + escaped(name) + "</h1>\n<p class=\"muted\">Results in " + escaped(run_.name()) +
             ", written by carom " + escaped(text_or(at_pointer(run_.summary, "/versions/carom"), CAROM_VERSION)) +
             "</p>\n";
+    for (const ReportPicture& picture : pictures)
+      if (picture.heading.empty()) out_ += picture.element;
     account();
     failure();
     list("Warnings", at_pointer(run_.summary, "/warnings"));
     expectations();
     for (const ReportPicture& picture : pictures) {
+      if (picture.heading.empty()) continue;
       heading(picture.heading);
-      out_ += picture.svg;
+      out_ += picture.element;
       for (const std::string& note : picture.notes) paragraph(note, "muted");
     }
     events();
@@ -111,11 +124,9 @@ class Page {
                      " trials rejected)");
     row("wall time", value("/wall_seconds/total") + " s (set-up " + value("/wall_seconds/setup") + ", steps " +
                          value("/wall_seconds/step") + ", output " + value("/wall_seconds/output") + ")");
-    const json iterations = at_pointer(s, "/iterations");
-    if (iterations.is_object())
-      for (const auto& entry : iterations.items())
-        row("iterations, " + entry.key(), text_or(at_pointer(entry.value(), "/mean"), "-") + " mean, " +
-                                              text_or(at_pointer(entry.value(), "/max"), "-") + " max per step");
+    for (const std::string& name : subproblems())
+      row("iterations, " + name,
+          value("/iterations/" + name + "/mean") + " mean, " + value("/iterations/" + name + "/max") + " max per step");
     row("size", value("/size/equations") + " equations, " + value("/size/bilateral") + " bilateral and " +
                     value("/size/unilateral") + " unilateral rows");
     row("linear systems", value("/linear/factorisations") + " factorisations, " + value("/linear/solves") + " solves");
@@ -128,11 +139,30 @@ class Page {
     const json energy = at_pointer(s, "/energy");
     if (energy.is_object())
       for (const auto& entry : energy.items()) {
-        const std::string& key = entry.key();
-        if (key == "initial" || key == "final" || key == "max" || key == "scale" || entry.value() == 0) continue;
-        row(key == "closure" ? "closure of the balance" : "work of " + key, text_of(entry.value()));
+        std::string key = entry.key();
+        if (key == "initial" || key == "final" || key == "max" || key == "scale" || key == "growth" ||
+            entry.value() == 0)
+          continue;
+        std::ranges::replace(key, '_', ' ');
+        row(key == "closure" ? "closure of the balance" : "work: " + key, text_of(entry.value()));
       }
+    if (at_pointer(energy, "/growth").is_number())
+      row("unexplained growth of the energy", value("/energy/growth") + " of the energies of the run");
     out_ += "</table>\n";
+  }
+
+  /// The sub-problems in the order in which a step solves them, which iterations.csv has and JSON has not.
+  std::vector<std::string> subproblems() const {
+    std::vector<std::string> out;
+    const json iterations = at_pointer(run_.summary, "/iterations");
+    if (!iterations.is_object()) return out;
+    for (const auto& entry : iterations.items()) out.push_back(entry.key());
+    const auto place = [&](const std::string& name) {
+      const auto column = run_.iterations ? run_.iterations->find(name + ".mean") : std::nullopt;
+      return column.value_or(std::numeric_limits<std::size_t>::max());
+    };
+    std::ranges::stable_sort(out, {}, place);
+    return out;
   }
 
   void failure() {
@@ -180,7 +210,7 @@ class Page {
       paragraph(fmt::format("The first {} of {} events; all are in events.csv.", most_events, table.rows()), "muted");
     out_ += fmt::format("<details{}><summary>{} events</summary>\n<table>\n<tr>", table.rows() <= 40 ? " open" : "",
                         table.rows());
-    for (const std::size_t i : shown) out_ += "<th>" + escaped(table.names[i]) + "</th>";
+    for (const std::size_t i : shown) out_ += "<th>" + escaped(with_unit(table.names[i], table.units[i])) + "</th>";
     out_ += "</tr>\n";
     for (std::size_t k = 0; k < std::min(most_events, table.rows()); ++k) {
       out_ += "<tr>";
@@ -224,7 +254,28 @@ class Page {
   std::string out_;
 };
 
+std::string base64(const std::string& bytes) {
+  constexpr const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    unsigned group = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8U | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) out += k <= count ? digits[group >> (18 - 6 * k) & 63U] : '=';
+  }
+  return out;
+}
+
 }  // namespace
+
+ReportPicture model_picture(const std::filesystem::path& png) {
+  std::ifstream stream(png, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) throw FileError("cannot read " + png.string() + ": " + std::strerror(errno));
+  if (!bytes.starts_with("\x89PNG\r\n\x1a\n")) throw StudyError(in_quotes(png.string()) + " is no PNG picture");
+  return {"", "<p><img alt=\"the model\" src=\"data:image/png;base64," + base64(bytes) + "\"></p>\n", {}};
+}
 
 std::vector<ReportPicture> report_pictures(const Results& run) {
   std::vector<ReportPicture> out;
@@ -232,7 +283,7 @@ std::vector<ReportPicture> report_pictures(const Results& run) {
     ReportPicture picture{heading, "", {}};
     try {
       const Figure figure = figure_of({run}, request, picture.notes);
-      if (!figure.panels.empty()) picture.svg = inline_svg(figure, fmt::format("picture_{}_", out.size()));
+      if (!figure.panels.empty()) picture.element = inline_svg(figure, fmt::format("picture_{}_", out.size()));
     } catch (const StudyError& e) {
       picture.notes.emplace_back(e.what());
     } catch (const FileError& e) {

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "core/base/errors.hpp"
+#include "io/results/csv_head.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/studies/study_words.hpp"
 
@@ -19,23 +20,6 @@ namespace carom {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The cells of a line. In a quoted cell two quotes stand for one.
-void split_cells(const std::string& line, std::vector<std::string>& cells) {
-  cells.assign(1, "");
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
-      cells.back() += line[++i];
-    else if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      cells.emplace_back();
-    else if (c != '\r')
-      cells.back() += c;
-  }
-}
 
 nlohmann::json read_json_file(const fs::path& file) {
   std::error_code error;
@@ -62,7 +46,10 @@ ResultsTable read_table(const fs::path& file, const std::vector<std::string>& te
   ResultsTable out;
   std::string line;
   std::getline(stream, line);
-  split_cells(line, out.names);
+  for (CsvColumn& column : read_csv_head(line)) {
+    out.names.push_back(std::move(column.name));
+    out.units.push_back(std::move(column.unit));
+  }
   if (out.names.size() < 2 || out.names[0] != "t")
     throw FileError(file.string() + ":1: expected a header of which the first column is t, got " +
                     in_quotes(line.substr(0, 60)));
@@ -71,11 +58,10 @@ ResultsTable read_table(const fs::path& file, const std::vector<std::string>& te
   std::vector<bool> is_text;
   for (const std::string& name : out.names)
     is_text.push_back(std::find(texts.begin(), texts.end(), name) != texts.end());
-  std::vector<std::string> cells;
   for (std::size_t number = 2; std::getline(stream, line); ++number) {
     const std::size_t begin = line.find_first_not_of(' ');  // rows may begin with blanks (CsvFile)
     if (begin == std::string::npos || line[begin] == '\r') continue;
-    split_cells(line.substr(begin), cells);
+    const std::vector<std::string> cells = csv_cells(std::string_view(line).substr(begin));
     if (cells.size() != out.names.size()) {
       if (stream.eof()) break;  // the last row of a run that was killed, or that goes on
       throw FileError(

@@ -13,6 +13,7 @@ namespace carom {
 /// A CSV file with a head. An empty cell and a word in a column of numbers are NaN.
 struct ResultsTable {
   std::vector<std::string> names;
+  std::vector<std::string> units;  ///< as in the head; empty without one
   std::vector<std::vector<double>> columns;
   /// Columns of the names in `texts` of read_table(), otherwise empty.
   std::vector<std::vector<std::string>> texts;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
+#include "io/results/csv_head.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/schema/spec.hpp"
 
@@ -32,7 +34,7 @@ class Builder {
 
   Figure build() {
     figure_.title = request_.title;
-    figure_.x_label = "t";
+    figure_.x_label = with_unit("t", time_unit());
     figure_.logarithmic = request_.logarithmic_x;
     if (request_.window) figure_.range = {request_.window->from, request_.window->to};
     for (const std::string& probe : request_.probes) add_probe(probe);
@@ -59,6 +61,19 @@ class Builder {
       curve.y.push_back(y[i]);
     }
     return !curve.x.empty();
+  }
+
+  /// The unit of time of the runs; empty if they differ or have none.
+  std::string time_unit() const {
+    std::vector<std::string> units;
+    for (const Results& run : runs_)
+      for (const auto* table : {&run.probes, &run.energy, &run.iterations, &run.events})
+        if (*table) units.push_back((*table)->units[0]);
+    return common(units);
+  }
+
+  static std::string common(const std::vector<std::string>& units) {
+    return !units.empty() && std::ranges::count(units, units[0]) == std::ssize(units) ? units[0] : "";
   }
 
   std::string label_of(std::size_t run, const std::string& column) const {
@@ -110,9 +125,8 @@ class Builder {
 
   void add_probe(const std::string& word) {
     Figure::Panel panel;
-    panel.label = word;
     panel.logarithmic = request_.logarithmic_y;
-    std::vector<std::string> known, without;
+    std::vector<std::string> known, without, units;
     bool found = false;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       bool here = false;
@@ -126,6 +140,7 @@ class Builder {
           Figure::Curve curve;
           curve.name = label_of(r, table.names[i]);
           if (cut(table, i, curve)) panel.curves.push_back(std::move(curve));
+          units.push_back(table.units[i]);
         }
       }
       if (!here) without.push_back(labels_[r]);
@@ -138,14 +153,15 @@ class Builder {
                                            spec::suggestion(word, known));
     }
     for (const std::string& name : without) notes_.push_back(name + " has no probe " + in_quotes(word));
+    panel.label = with_unit(word, common(units));
     add(std::move(panel), word);
   }
 
   void add_table(const std::string& what, const std::string& label, std::optional<ResultsTable> Results::*which,
                  const std::function<bool(const std::string&)>& wanted) {
     Figure::Panel panel;
-    panel.label = label;
     panel.logarithmic = request_.logarithmic_y;
+    std::vector<std::string> units;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       if (!(runs_[r].*which)) continue;
       const ResultsTable& table = *(runs_[r].*which);
@@ -157,8 +173,10 @@ class Builder {
         Figure::Curve curve;
         curve.name = label_of(r, table.names[i]);
         if (cut(table, i, curve)) panel.curves.push_back(std::move(curve));
+        units.push_back(table.units[i]);
       }
     }
+    panel.label = with_unit(label, common(units));
     if (!panel.curves.empty() || request_.window) return add(std::move(panel), what);
     notes_.push_back(what + ": all values are zero");
   }

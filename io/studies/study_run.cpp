@@ -88,7 +88,7 @@ std::vector<StudyQuantity> study_quantities(const PreparedRun& run, const std::v
   std::vector<StudyQuantity> out;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (requested.empty() || std::find(requested.begin(), requested.end(), names[i]) != requested.end())
-      out.push_back({names[i], run.probes[i].columns});
+      out.push_back({names[i], run.probes[i].columns, run.probes[i].unit});
   return out;
 }
 
@@ -141,6 +141,14 @@ StudyRun solve_study_run(PreparedRun run, const volatile std::sig_atomic_t* stop
                               text_of(r.reason), worst.empty() ? "" : ", worst: " + worst);
   }
   return out;
+}
+
+std::vector<CsvColumn> error_columns(const StudyQuantity& quantity, bool relative) {
+  const std::string& name = quantity.name;
+  const std::string unit = relative ? "" : quantity.unit;
+  return {{name + ".mean_error", unit},         {name + ".mean_order"},
+          {name + ".max_error", unit},          {name + ".max_order"},
+          {name + ".end_error", quantity.unit}, {name + ".end_order"}};
 }
 
 }  // namespace carom

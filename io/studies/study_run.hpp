@@ -16,6 +16,7 @@ namespace carom {
 struct StudyQuantity {
   std::string name;
   std::vector<std::string> columns;
+  std::string unit;
 };
 /// The requested probes of a model, all if none is requested. Throws StudyError if the model has no probes or not
 /// these.
@@ -55,5 +56,10 @@ struct StudyRun {
 /// Solves a prepared model without files. `stop`: see Simulation::stop_on(). Precondition: run.ok(). The caller sets
 /// word and value.
 StudyRun solve_study_run(PreparedRun run, const volatile std::sig_atomic_t* stop);
+
+/// The columns of the errors and orders of a quantity in tables of studies: NAME.mean_error, NAME.mean_order, ... The
+/// error at the end has the quantity's unit, and so have the others if they are absolute, because the reference is
+/// zero.
+std::vector<CsvColumn> error_columns(const StudyQuantity& quantity, bool relative);
 
 }  // namespace carom

@@ -167,6 +167,7 @@ std::string unit_of_key(const std::string& pointer, const ModelDocument& documen
   const spec::Node* node = &model_spec();
   const json* value = &document.resolved();
   const json none;
+  if (value->value(json::json_pointer("/output/units"), "SI") != "SI") return {};
   for (const std::string& part : split_words(pointer.substr(1), '/')) {
     if (!node->item.empty()) {
       node = &node->item[0];

@@ -61,7 +61,8 @@ std::vector<std::string> places_of_key(const spec::Node& node, const std::string
 std::string pointer_of_key(const std::string& key, const std::string& option, const ModelDocument& document,
                            bool parameters = false);
 
-/// The SI unit of the value at a pointer of the model, by its declaration; empty without one.
+/// The unit of the value at a pointer of the model, by its declaration; empty without one, and if the model's tables
+/// have no units.
 std::string unit_of_key(const std::string& pointer, const ModelDocument& document);
 
 }  // namespace carom

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "core/base/errors.hpp"
-#include "io/model/quantities.hpp"
 #include "io/results/atomic_file.hpp"
+#include "io/results/csv_head.hpp"
 #include "io/results/energy_writer.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/schema/spec.hpp"
@@ -77,9 +77,8 @@ std::map<std::string, Extremes> extremes_of(const fs::path& file) {
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     return line;
   };
-  std::vector<std::string> names;
-  for (const std::string& name : split_words(std::string(line_of()), ',')) names.push_back(name);
-  std::vector<Extremes> columns(names.size());
+  const std::vector<CsvColumn> head = read_csv_head(std::string(line_of()));
+  std::vector<Extremes> columns(head.size());
   for (std::size_t number = 2; !rest.empty(); ++number) {
     std::string_view line = line_of();
     line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
@@ -90,7 +89,7 @@ std::map<std::string, Extremes> extremes_of(const fs::path& file) {
         double x = 0;
         const auto [stop, code] = std::from_chars(at, end, x);
         if (code != std::errc())
-          throw FileError(fmt::format("{}:{}: expected a number for {}", file.string(), number, names[i]));
+          throw FileError(fmt::format("{}:{}: expected a number for {}", file.string(), number, head[i].name));
         columns[i].take(x);
         at = stop;
       }
@@ -101,7 +100,7 @@ std::map<std::string, Extremes> extremes_of(const fs::path& file) {
     }
   }
   std::map<std::string, Extremes> out;
-  for (std::size_t i = 0; i < names.size(); ++i) out[names[i]] = columns[i];
+  for (std::size_t i = 0; i < head.size(); ++i) out[head[i].name] = columns[i];
   return out;
 }
 
@@ -137,18 +136,6 @@ std::optional<double> run_number(const fs::path& directory, const json& summary,
   return std::nullopt;
 }
 
-/// A cell in quotes, if it needs them.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? "\"\"" : c == '\n' || c == '\r' ? " " : std::string(1, c);
-  return out + "\"";
-}
-
-std::string head_of(const std::string& name, const std::string& unit) {
-  return csv_cell(unit.empty() ? name : name + " [" + unit + "]");
-}
-
 }  // namespace
 
 std::vector<std::string> run_numbers() {
@@ -161,7 +148,7 @@ std::vector<SweepResult> sweep_results(const PreparedRun& run, const std::vector
   std::vector<SweepResult> out;
   std::vector<std::string> known;
   const std::vector<ProbeSettings>& probes = run.model->output.probes;
-  std::vector<std::string> energies = split_words(energy_columns(run.model->system), ',');
+  std::vector<CsvColumn> energies = energy_columns(*run.model);
   energies.erase(energies.begin());  // t
   // the columns of a word without its choice; none if the word is unknown
   const auto columns_of = [&](const std::string& word) {
@@ -169,11 +156,10 @@ std::vector<SweepResult> sweep_results(const PreparedRun& run, const std::vector
     for (std::size_t i = 0; i < probes.size(); ++i)
       for (const std::string& column : run.probes[i].columns)
         if (column == word || probes[i].name == word)
-          found.push_back(
-              {column, find_quantity(probes[i].quantity).quantity->unit, From::probes, column, Which::last});
+          found.push_back({column, run.probes[i].unit, From::probes, column, Which::last});
     if (!found.empty()) return found;
-    for (const std::string& column : energies)
-      if (word == "energy." + column) found.push_back({word, "J", From::energy, column, Which::last});
+    for (const CsvColumn& column : energies)
+      if (word == "energy." + column.name) found.push_back({word, column.unit, From::energy, column.name, Which::last});
     return found;
   };
   const auto add = [&](SweepResult result) {
@@ -181,10 +167,10 @@ std::vector<SweepResult> sweep_results(const PreparedRun& run, const std::vector
     if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(result));
   };
   const auto add_number = [&](const RunNumber& number) {
-    add({number.name, number.unit, From::run, number.name, Which::last});
+    add({number.name, run.model->output.unit(number.unit), From::run, number.name, Which::last});
   };
   for (const ProbeSettings& probe : probes) known.push_back(probe.name);
-  for (const std::string& column : energies) known.push_back("energy." + column);
+  for (const CsvColumn& column : energies) known.push_back("energy." + column.name);
   for (const RunNumber& number : numbers) known.emplace_back(number.name);
 
   if (requested.empty()) {
@@ -310,11 +296,12 @@ void write_record(const fs::path& directory, const PointRecord& record, const st
 
 std::string sweep_table(const SweepPlan& plan, const std::vector<SweepResult>& results,
                         const std::vector<std::optional<PointRecord>>& records) {
-  std::string out = "point";
-  for (const SweepKey& key : plan.keys()) out += "," + head_of(key.label, key.unit);
-  out += ",status,exit_code";
-  for (const SweepResult& result : results) out += "," + head_of(result.name, result.unit);
-  out += ",reason\n";
+  std::vector<CsvColumn> head = {{"point"}};
+  for (const SweepKey& key : plan.keys()) head.push_back({key.label, key.unit});
+  head.insert(head.end(), {{"status"}, {"exit_code"}});
+  for (const SweepResult& result : results) head.push_back({result.name, result.unit});
+  head.push_back({"reason"});
+  std::string out = csv_head(head) + "\n";
   for (std::size_t i = 0; i < records.size(); ++i) {
     out += std::to_string(i + 1);
     for (const std::string& value : plan.point(i)) out += "," + csv_cell(value);

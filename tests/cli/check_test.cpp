@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "tests/cli/program.hpp"
 
 using namespace carom::cli_test;
@@ -113,6 +115,40 @@ TEST_CASE("check: a start that cannot be projected is an error of the model") {
     CHECK(outcome.out.empty());
     CHECK(outcome.err.starts_with("m.json:2:32: error at /initial_state/project: cannot make the positions fit"));
   }
+}
+
+TEST_CASE("check: a mechanism with a spring is shaken about its equilibrium, which check finds first") {
+  // Two cranks of length L carry a coupler. phi is the angle below the horizontal start, where the spring is free:
+  //   k phi = (m + M) g L cos(phi),   omega^2 = (k + (m + M) g L sin(phi))/((2 m/3 + M) L^2)
+  const double k = 30, L = 0.5, m = 1.2, M = 2, weight = (m + M) * 9.81 * L;
+  double low = 0, high = 1.5;
+  for (int i = 0; i < 60; ++i) {
+    const double phi = 0.5 * (low + high);
+    (k * phi < weight * std::cos(phi) ? low : high) = phi;
+  }
+  const double omega = std::sqrt((k + weight * std::sin(low)) / ((2 * m / 3 + M) * L * L));
+  const TemporaryDirectory directory;
+  const std::string crank = R"("type": "rigid", "mass": 1.2, "inertia": [0.0001, 0.025, 0.025],
+    "points": [{"name": "root", "at": [-0.25, 0, 0]}, {"name": "end", "at": [0.25, 0, 0]}]})";
+  write(directory / "model.json", R"({"format": 1, "gravity": [0, 0, -9.81],
+    "ground": [{"name": "o", "at": [0, 0, 0]}, {"name": "p", "at": [0, 0, 0.6]}],
+    "bodies": [{"name": "a", "position": [0.25, 0, 0], )" +
+                                      crank + R"(, {"name": "b", "position": [0.25, 0, 0.6], )" + crank + R"(,
+      {"name": "c", "type": "rigid", "mass": 2, "inertia": [0.06, 0.06, 0.001], "position": [0.5, 0, 0.3],
+       "points": [{"name": "low", "at": [0, 0, -0.3]}, {"name": "high", "at": [0, 0, 0.3]}]}],
+    "joints": [
+      {"name": "h1", "type": "revolute", "of": ["ground.o", "a.root"], "axis": [0, 1, 0], "spring": {"stiffness": 30}},
+      {"name": "h2", "type": "revolute", "of": ["ground.p", "b.root"], "axis": [0, 1, 0]},
+      {"name": "h3", "type": "revolute", "of": ["a.end", "c.low"], "axis": [0, 1, 0]},
+      {"name": "h4", "type": "revolute", "of": ["b.end", "c.high"], "axis": [0, 1, 0]}],
+    "initial_state": {"equilibrium": true},
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}})");
+  CHECK(run_carom(directory, {"check", "model.json"})
+            .out.find("natural frequencies of small motions about the equilibrium") != std::string::npos);
+  const auto stock = nlohmann::json::parse(run_carom(directory, {"check", "model.json", "--json"}).out);
+  const auto& found = stock["natural_frequencies"]["list"];
+  REQUIRE(found.size() == 1);
+  CHECK(found[0]["angular_frequency"].get<double>() == doctest::Approx(omega).epsilon(1e-7));
 }
 
 TEST_CASE("check: --modes writes one series per natural mode, and --json has the frequencies that the report prints") {

@@ -168,7 +168,7 @@ TEST_CASE("compare: with several steps a study of a smooth motion shows order tw
   CHECK(missed.err.starts_with("carom compare: expected the order 2 within 0.1 for x@MJ, found 1.0"));
 
   const std::string csv = read(results / "comparison.csv");
-  CHECK(csv.starts_with("method,type,step,x.mean_error,x.mean_order,"));
+  CHECK(csv.starts_with("method,type,step [s],x.mean_error,x.mean_order,"));
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 7);
   std::istringstream lines(csv);
   std::string line;
@@ -187,7 +187,7 @@ TEST_CASE("compare: with several steps a study of a smooth motion shows order tw
     CHECK(fs::exists(results / (std::string(picture) + ".dat")));
   }
   const std::string probes = read(results / "probes.svg");
-  for (const char* name : {"reference<", "DS, step 2e-3<", "MJ, step 2e-3<", "x.z<"})
+  for (const char* name : {"reference<", "DS, step 2e-3<", "MJ, step 2e-3<", "x.z [m]<"})
     CHECK(probes.find(name) != std::string::npos);
   CHECK(read(results / "errors.svg").find("DS, order 2.0") != std::string::npos);
 }

@@ -60,7 +60,7 @@ while read -r command; do
   contains carom '' '=>' "$command"
   while read -r option; do
     contains carom "$command" - '=>' "$option"
-  done < <("$program" "$command" --help | sed -n '/^Options:/,$p' | grep -oE '^ +(-[a-z],)?--?[a-z]+' | grep -oE -- '--?[a-z]+')
+  done < <("$program" "$command" --help | sed -n '/^Options:/,/^Example/p' | grep -oE '^ +(-[a-z],)?--?[a-z]+' | grep -oE -- '--?[a-z]+')
 done < <("$program" --help | sed -n '/^Subcommands:/,$p' | sed 1d | grep -oE '^  [a-z]+' | tr -d ' ')
 
 expect carom ru '=>' 'run '

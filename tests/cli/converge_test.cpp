@@ -59,6 +59,17 @@ TEST_CASE("converge: the order of the method on a smooth motion is two, in every
     for (const char* norm : {"mean", "max", "end"}) CHECK(p["fitted_order"][norm] == doctest::Approx(2).epsilon(0.03));
     for (const json& e : p["errors"]) CHECK(e["interpolated_steps"] == 0);
   }
+  // a table with units is one for the same probes, unless a unit is another one
+  const Words study_of = {"converge", "model.json", "--steps", "1e-2,5e-3", "--probe",
+                          "x",        "-q",         "-o",      "units",     "--reference"};
+  const std::string rows = exact.substr(exact.find('\n'));
+  write(directory / "metres.csv", "t [s],x.x [m],x.y [m],x.z,v" + rows);
+  CHECK(run_carom(directory, joined(study_of, {"metres.csv"})).code == 0);
+  write(directory / "millimetres.csv", "t [s],x.x [m],x.y [mm],x.z,v" + rows);
+  const Outcome other = run_carom(directory, joined(study_of, {"millimetres.csv"}));
+  CHECK(other.code == 2);
+  CHECK(other.err.find("--reference: millimetres.csv has \"x.y\" in mm, the model in m") != std::string::npos);
+  CHECK(run_carom(directory, joined(study_of, {"millimetres.csv", "--set", "/output/units=none"})).code == 0);
   // [DS20] eq. 52 computed from the results of the run
   run_carom(directory, {"run", "model.json", "-q", "-o", "one", "--set", "/integrator/step=5e-3"});
   const Table table = read_csv(directory / "one/probes.csv");
@@ -93,8 +104,9 @@ TEST_CASE("converge: steps may come in any order, and the reference is a run wit
   CHECK(probe(study, "still")["fitted_order"]["mean"].is_null());
 
   const std::string csv = read(directory / "study/convergence.csv");
-  CHECK(csv.starts_with("step,x.mean_error,x.mean_order,"));
+  CHECK(csv.starts_with("step [s],x.mean_error,x.mean_order,x.max_error,x.max_order,x.end_error [m],"));
   CHECK(csv.find(",smooth.iterations_mean,smooth.iterations_max,") != std::string::npos);
+  CHECK(csv.find(",still.mean_error [") != std::string::npos);  // absolute, since the reference is zero
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
   CHECK(csv.find("\n0.01,") != std::string::npos);
   CHECK(csv.ends_with(",completed\n"));

@@ -60,7 +60,7 @@ std::vector<Event> read_events(const fs::path& file) {
     const std::vector<std::string> values = cells(line);
     REQUIRE(values.size() == names.size());
     std::map<std::string, std::string> row;
-    for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = values[i];
+    for (std::size_t i = 0; i < names.size(); ++i) row[names[i].substr(0, names[i].find(" ["))] = values[i];
     const auto number = [&](const std::string& name) { return std::stod(row.at(name)); };
     Event e;
     e.t = number("t");

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "tests/cli/program.hpp"
@@ -188,8 +189,17 @@ TEST_CASE("command line: -- ends the options, and help is a command too") {
   CHECK(run_carom(directory, {"help"}).out == run_carom(directory, {"--help"}).out);
   CHECK(contains(run_carom(directory, {"help"}).out, "Example: "));
   for (const char* command : {"run", "converge"})
-    CHECK(contains(run_carom(directory, {"help", command}).out, "Threads for the assembly (default: 1; "));
+    CHECK(contains(run_carom(directory, {"help", command}).out, "Threads for the assembly (default: 1; same"));
   CHECK(run_carom(directory, {"help", "run"}).out == run_carom(directory, {"run", "--help"}).out);
+  // 80 columns, and an example for every command
+  for (const char* command :
+       {"run", "check", "converge", "compare", "sweep", "plot", "report", "cite", "schema", "completion", "--help"}) {
+    const std::string help = run_carom(directory, {"help", command}).out;
+    CAPTURE(command);
+    CHECK(contains(help, "Example"));
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 80, line);
+  }
   CHECK(run_carom(directory, {"help", "rnu"}).code == 2);
 }
 

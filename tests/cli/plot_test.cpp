@@ -137,6 +137,24 @@ TEST_CASE("plot: several runs lie over one another, in a window of time, with en
         doctest::Approx(std::sqrt(2 / 9.81)).epsilon(1e-6));
 }
 
+TEST_CASE("plot: a panel is as tall as its legend, of which gnuplot leaves out what has no room") {
+  const TemporaryDirectory directory;
+  std::vector<std::string> words = {"plot"};
+  for (const char* name : {"a", "b", "c"}) {
+    solve(directory, name, ball());
+    words.emplace_back(name);
+  }
+  for (const char* word : {"--energy", "-o", "runs.svg", "-q"}) words.emplace_back(word);
+  REQUIRE(run_carom(directory, words).code == 0);
+  const std::string script = read(directory / "runs.svg.gp"), picture = read(directory / "runs.svg");
+  int curves = 0;
+  for (std::size_t i = script.find(" title '"); i != std::string::npos; i = script.find(" title '", i + 1), ++curves) {
+    const std::string title = script.substr(i + 8, script.find('\'', i + 8) - i - 8);
+    CHECK_MESSAGE(contains(picture, ">" + title + "<"), title);
+  }
+  CHECK(curves > 20);
+}
+
 TEST_CASE("plot: what does not exist is an error with the nearest name, and leaves no picture") {
   const TemporaryDirectory directory;
   solve(directory, "r", ball());
@@ -245,6 +263,24 @@ TEST_CASE("report: one page that loads nothing, with account, pictures, events a
   CHECK(ids.size() > 10);
   for (std::size_t i = page.find("href='#"); i != std::string::npos; i = page.find("href='#", i + 7))
     CHECK(ids.count(page.substr(i + 7, page.find('\'', i + 7) - i - 7)) == 1);
+}
+
+TEST_CASE("report: a picture of the model stands in the page, from picture.png or from another file") {
+  const TemporaryDirectory directory;
+  solve(directory, "r", ball());
+  const std::string png("\x89PNG\r\n\x1a\n\0\xff~", 11);
+  write(directory / "r/picture.png", png);
+  REQUIRE(run_carom(directory, {"report", "r"}).code == 0);
+  // the text of coreutils' base64
+  CHECK(count(read(directory / "r/report.html"), "src=\"data:image/png;base64,iVBORw0KGgoA/34=\"") == 1);
+  write(directory / "other.png", png + "ab");
+  REQUIRE(run_carom(directory, {"report", "r", "--picture", "other.png"}).code == 0);
+  CHECK(count(read(directory / "r/report.html"), "base64,iVBORw0KGgoA/35hYg==\"") == 1);
+  write(directory / "r/picture.png", "GIF89a");
+  const Outcome wrong = run_carom(directory, {"report", "r"});
+  CHECK(wrong.code == 2);
+  CHECK(contains(wrong.err, "is no PNG picture"));
+  CHECK(run_carom(directory, {"report", "r", "--picture", "none.png"}).code == 5);
 }
 
 TEST_CASE("report: a failed run shows why; without gnuplot the page has notes instead of pictures") {

@@ -151,7 +151,7 @@ Table read_csv(const fs::path& path) {
     std::istringstream words(line + ",");
     for (std::string word; std::getline(words, word, ',');) cells.push_back(word);
     if (table.names.empty()) {
-      table.names = cells;
+      for (const std::string& cell : cells) table.names.push_back(cell.substr(0, cell.find(" [")));  // without units
       continue;
     }
     REQUIRE(cells.size() == table.names.size());

@@ -72,6 +72,7 @@ struct Table {
   std::vector<std::string> names;
   std::vector<std::vector<double>> rows;
 };
+/// names: without units.
 Table read_csv(const std::filesystem::path& path);
 
 /// The times in the only PVD file of the directory. Fails the test unless the file is well formed and all listed files

@@ -325,9 +325,12 @@ class Tables(unittest.TestCase):
             table = getattr(self.results, name)
             with (self.results.directory / f"{name}.csv").open(newline="") as stream:
                 rows = list(csv.reader(stream))
-            self.assertEqual(list(table.dtype.names), rows[0])
+            names = [head.split(" [")[0] for head in rows[0]]
+            self.assertEqual(list(table.dtype.names), names)
             self.assertEqual(len(table), len(rows) - 1)
-            for i, column in enumerate(rows[0]):
+            units = {head.split(" [")[0]: head.split(" [")[1][:-1] for head in rows[0] if " [" in head}
+            self.assertEqual(self.results.units(name), units)
+            for i, column in enumerate(names):
                 cells = [row[i] for row in rows[1:]]
                 if column in ("event", "contact"):
                     self.assertEqual(table[column].tolist(), cells)
@@ -357,6 +360,24 @@ class Tables(unittest.TestCase):
         results = self.damaged("events.csv", 't,step,event,contact\n   0.5,3,impact,"a[1,2] ""x"""\n')
         self.assertEqual(results.events["contact"].tolist(), ['a[1,2] "x"'])
         self.assertEqual(results.events["t"].tolist(), [0.5])
+
+    def test_units_are_those_of_the_quantities_and_may_be_left_out(self):
+        units = self.results.units("probes")
+        self.assertEqual((units["t"], units["x.z"], units["v.z"], units["energy"]), ("s", "m", "m/s", "J"))
+        self.assertEqual(self.results.units("energy")["kinetic"], "J")
+        self.assertNotIn("step", self.results.units("events"))
+        with self.assertRaisesRegex(ValueError, "probes"):
+            self.results.units("summary")
+        bare = carom.run(BRICK, set={"/output/units": "none"}, output=self.folder / "no_units", program=PROGRAM)
+        self.assertEqual(bare.units("probes"), {})
+        np.testing.assert_array_equal(bare.probes, self.results.probes)
+
+    def test_events_of_switching_constraints_have_their_modes(self):
+        track = carom.run(ROOT / "data" / "models" / "track.json", output=self.folder / "track", program=PROGRAM)
+        switch = track.events[track.events["event"] == "switch"]
+        self.assertGreater(len(switch), 0)
+        self.assertNotEqual(switch["mode_before"][0], switch["mode"][0])
+        self.assertTrue(np.isnan(switch["impulse"]).all())
 
     def test_tables_without_rows_have_columns(self):
         results = self.damaged("probes.csv", "t,a\n")
@@ -515,6 +536,12 @@ class FramesOfSeries(unittest.TestCase):
                 self.assertEqual(sorted(ours), sorted(names))
                 for name in names:
                     np.testing.assert_array_equal(ours[name], vtk_to_numpy(theirs.GetArray(name)))
+
+    def test_fields_have_units(self):
+        units = self.brick.frames[0].units
+        self.assertEqual({name: units[name] for name in ("displacement", "velocity", "contact_force", "gap")},
+                         {"displacement": "m", "velocity": "m/s", "contact_force": "N", "gap": "m"})  # fmt: skip
+        self.assertLessEqual(set(units), {*self.brick.frames[0].point_data, *self.brick.frames[0].cell_data})
 
     def test_parts_have_blocks_with_their_names(self):
         frame = self.mixed.frames[0]

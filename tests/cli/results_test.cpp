@@ -55,6 +55,43 @@ TEST_CASE("run: several --set count, and -o says where") {
   CHECK(probes.rows.back()[1] == doctest::Approx(2 - 0.5 * 5 * 0.04).epsilon(1e-12));
 }
 
+TEST_CASE("run: heads of tables name units in brackets, or names alone if the model wants none; numbers are the same") {
+  const TemporaryDirectory directory;
+  const auto head = [&](const std::string& file) {
+    const std::string text = read(directory / file);
+    return text.substr(0, text.find('\n'));
+  };
+  const Words words = {"run", model_path("incline"), "-q", "--until", "0.1", "-o"};
+  REQUIRE(run_carom(directory, joined(words, {"r"})).code == 0);
+  REQUIRE(run_carom(directory, joined(words, {"bare", "--set", "/output/units=none"})).code == 0);
+  CHECK(head("r/energy.csv").starts_with("t [s],kinetic [J],"));
+  CHECK(head("r/energy.csv").ends_with(",friction [J]"));
+  CHECK(head("r/events.csv").starts_with("t [s],step,event,contact,x [m],y [m],z [m],normal_x,"));
+  CHECK(head("r/events.csv").ends_with(",slip_velocity [m/s],friction_impulse [N s],friction_work [J]"));
+  CHECK(head("r/iterations.csv").starts_with("t [s],steps,rejected,smooth.mean,"));
+  for (const char* table : {"probes", "energy", "events", "iterations"}) {
+    CAPTURE(table);
+    const std::string with = std::string("r/") + table + ".csv", without = std::string("bare/") + table + ".csv";
+    CHECK(head(without).find('[') == std::string::npos);
+    if (table == std::string("events")) continue;
+    const Table a = read_csv(directory / with), b = read_csv(directory / without);
+    CHECK(a.names == b.names);
+    CHECK(a.rows == b.rows);
+  }
+}
+
+TEST_CASE("run: a restart with other units in the heads begins a new table and keeps the old one") {
+  const TemporaryDirectory directory;
+  const Words words = {"run", model_path("brick"), "-q", "-o", "r", "--until"};
+  REQUIRE(run_carom(directory, joined(words, {"0.1"})).code == 0);
+  const std::string before = read(directory / "r/probes.csv");
+  REQUIRE(run_carom(directory, joined(words, {"0.15", "--restart", "last"})).code == 0);
+  CHECK(read(directory / "r/probes.csv").starts_with(before));
+  REQUIRE(run_carom(directory, joined(words, {"0.2", "--restart", "last", "--set", "/output/units=none"})).code == 0);
+  CHECK(read(directory / "r/probes.csv").starts_with("t,x.x,"));
+  CHECK(read(directory / "r/probes.before.csv").starts_with(before));
+}
+
 TEST_CASE("run: --until 0 writes the initial state") {
   const TemporaryDirectory directory;
   CHECK(run_carom(directory, {"run", model_path("brick"), "--until", "0", "-q", "-o", "r"}).code == 0);

@@ -385,6 +385,8 @@ TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong
             .starts_with("/integrator/nsga_decoupled/step\n"
                          "  length of a step\n"
                          "  a time > 0 [s]; required\n"
+                         "  Example:\n"
+                         "    \"step\": 0.001\n"
                          "\n"
                          "/integrator/nsga_coupled/step\n"));
   // the key "type" alone: a line for each type, no other key
@@ -400,7 +402,9 @@ TEST_CASE("manual: keys by pointer or path, by type, with a suggestion for wrong
         "  one of \"automatic\", \"full\" or \"modified\"; default \"automatic\"\n"
         "    \"automatic\": as \"full\"; with conjugate gradients only where a new matrix pays\n"
         "    \"full\": a new matrix in every iteration\n"
-        "    \"modified\": a matrix is kept while it contracts well\n");
+        "    \"modified\": a matrix is kept while it contracts well\n"
+        "  Example:\n"
+        "    \"method\": \"automatic\"\n");
   for (const char* key : {"", "contacts/obstacle", "bodies/rigid/shape", "loads/value", "output/probes/quantity"})
     CHECK_FALSE(manual(key).empty());
   CHECK_THROWS_WITH_AS(manual("/integrator/stp"), "no key \"stp\" in /integrator; did you mean \"step\"?",

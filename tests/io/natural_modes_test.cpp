@@ -137,6 +137,43 @@ TEST_CASE("natural modes: a physical pendulum swings with m g s/J about its equi
   CHECK(modes_of(pendulum(-0.5, 1, 1, 1, 7)).modes[0].omega_squared == doctest::Approx(square + 7 / J).epsilon(1e-12));
 }
 
+TEST_CASE("natural modes: two equal rods, hinged to each other, hang and swing with g/L (3 -+ 6/sqrt(7))") {
+  const double g = 9.81, L = 0.8;
+  const std::string rod = R"("type": "rigid", "mass": 1.5, "inertia": [0.08, 0.08, 0.0001],
+    "points": [{"name": "top", "at": [0, 0, 0.4]}, {"name": "end", "at": [0, 0, -0.4]}])";  // m L^2/12 = 0.08
+  const NaturalModes modes = modes_of(
+      R"("gravity": [0, 0, -9.81], "ground": [{"name": "o", "at": [0, 0, 0]}],
+      "bodies": [{"name": "a", "position": [0, 0, -0.4], )" +
+      rod + R"(}, {"name": "b", "position": [0, 0, -1.2], )" + rod +
+      R"(}], "joints": [{"name": "h", "type": "revolute", "of": ["ground.o", "a.top"], "axis": [0, 1, 0]},
+        {"name": "k", "type": "revolute", "of": ["a.end", "b.top"], "axis": [0, 1, 0]}])");
+  CHECK(modes.motions == 2);
+  REQUIRE(modes.modes.size() == 2);
+  for (const int sign : {-1, 1})
+    CHECK(modes.modes[sign < 0 ? 0 : 1].omega_squared ==
+          doctest::Approx(g / L * (3 + sign * 6 / std::sqrt(7.0))).epsilon(1e-9));
+}
+
+TEST_CASE("natural modes: a parallelogram of two cranks and a coupler, a closed loop with redundant joints, has one") {
+  // T = (2 m/3 + M) L^2 phi'^2/2, V = -(m + M) g L cos(phi)
+  const double g = 9.81, L = 0.5, m = 1.2, M = 2;
+  const std::string crank = R"("type": "rigid", "mass": 1.2, "inertia": [0.025, 0.025, 0.0001],
+    "points": [{"name": "top", "at": [0, 0, 0.25]}, {"name": "end", "at": [0, 0, -0.25]}])";  // m L^2/12 = 0.025
+  const NaturalModes modes = modes_of(
+      R"("gravity": [0, 0, -9.81], "ground": [{"name": "o", "at": [0, 0, 0]}, {"name": "p", "at": [0.6, 0, 0]}],
+      "bodies": [{"name": "a", "position": [0, 0, -0.25], )" +
+      crank + R"(}, {"name": "b", "position": [0.6, 0, -0.25], )" + crank +
+      R"(}, {"name": "c", "type": "rigid", "mass": 2, "inertia": [0.001, 0.06, 0.06], "position": [0.3, 0, -0.5],
+        "points": [{"name": "left", "at": [-0.3, 0, 0]}, {"name": "right", "at": [0.3, 0, 0]}]}],
+      "joints": [{"name": "h1", "type": "revolute", "of": ["ground.o", "a.top"], "axis": [0, 1, 0]},
+        {"name": "h2", "type": "revolute", "of": ["ground.p", "b.top"], "axis": [0, 1, 0]},
+        {"name": "h3", "type": "revolute", "of": ["a.end", "c.left"], "axis": [0, 1, 0]},
+        {"name": "h4", "type": "revolute", "of": ["b.end", "c.right"], "axis": [0, 1, 0]}])");
+  CHECK(modes.motions == 1);
+  REQUIRE(modes.modes.size() == 1);
+  CHECK(modes.modes[0].omega_squared == doctest::Approx(g / L * (m + M) / (2 * m / 3 + M)).epsilon(1e-9));
+}
+
 TEST_CASE("natural modes: a free body has six free motions, and a hinged one without gravity one") {
   const std::string body = R"("bodies": [{"name": "p", "type": "rigid", "mass": 3, "inertia": [1, 2, 2.5]}])";
   const NaturalModes free = modes_of(body);

@@ -36,7 +36,10 @@ std::string refusal(const Call& call) {
 /// f over the times 0, h, 2h ... n h.
 template <class Function>
 Samples sampled(double h, int n, const Function& f) {
-  Samples s{{}, {"f"}, {{}}};
+  Samples s;
+  s.names = {"f"};
+  s.units = {""};
+  s.columns.resize(1);
   for (int i = 0; i <= n; ++i) {
     s.t.push_back(h * i);
     s.columns[0].push_back(f(h * i));

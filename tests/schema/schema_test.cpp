@@ -79,7 +79,11 @@ TEST_CASE("schema: JSON Schema, manual and tables are those of the declaration t
   CHECK(carom::manual(library(), "books/mass") ==
         "/books/paper/mass\n"
         "  what it weighs\n"
-        "  a mass > 0 [kg]; optional\n");
+        "  a mass > 0 [kg]; optional\n"
+        "  Example:\n"
+        "    \"mass\": 2\n");
+  CHECK(carom::manual(library(), "books/audio")
+            .ends_with("  Example:\n    {\"type\": \"audio\", \"name\": \"name\", \"reads\": \"book\"}\n"));
   CHECK_THROWS_WITH_AS(carom::manual(library(), "boks"), "no key \"boks\" in a library; did you mean \"books\"?",
                        carom::ModelError);
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 from .errors import ResultsError, need
+from .tables import split_head
 
 try:
     import lz4.block as _lz4  # type: ignore[import]
@@ -45,6 +46,7 @@ class Frame:
     point_data: dict[str, Array]  #: fields of points; a vector has one row per point
     cell_data: dict[str, Array]  #: fields of cells
     blocks: list[str] = field(default_factory=list)  #: names of the values of the cell field ``block``: "bodies/arm"
+    units: dict[str, str] = field(default_factory=dict)  #: units of the fields by their names; fields without are left out
 
     def cells_of(self, block: str) -> Array:
         """Numbers of the cells of a block: "bodies/arm", "obstacles/floor", "joints/hinge", "stops/hinge.upper"."""
@@ -152,6 +154,7 @@ def read_frame(file: Path, time: float) -> Frame:
             arrays("PointData"),
             arrays("CellData"),
             _texts(grid.find(".//FieldData/Array[@Name='blocks']"), data),
+            dict(split_head(text) for text in _texts(grid.find(".//FieldData/Array[@Name='units']"), data)),
         )
     except (ElementTree.ParseError, KeyError, ValueError, IndexError, RuntimeError) as error:
         raise ResultsError(f"{file} is not a file of carom's series, or is damaged: {error}") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import ResultsError, need
 from .frames import Frames
-from .tables import read_table
+from .tables import read_table, read_units
 
 if TYPE_CHECKING:
     import numpy
@@ -67,17 +67,24 @@ class Results:
     @cached_property
     def events(self) -> numpy.ndarray[Any, Any]:
         """events.csv: a row for each impact and release; ``event`` and ``contact`` are text, ``step`` is an integer."""
-        return read_table(self._path("events.csv"), text=("event", "contact"), integer=("step",))
+        return read_table(self._path("events.csv"), text=("event", "contact", "mode_before", "mode"), integer=("step",))
 
     @cached_property
     def iterations(self) -> numpy.ndarray[Any, Any]:
         """iterations.csv: steps, rejected trials, and iterations of the sub-problems: ``smooth.mean``, ``smooth.max``."""
         return read_table(self._path("iterations.csv"))
 
+    def units(self, table: str) -> dict[str, str]:
+        """The units of the columns of the table "probes", "energy", "events" or "iterations", by their names.
+
+        Columns without a unit are left out; ``results.units("probes")["tip.z"]`` is "m". Tables of a model with
+        ``"units": "none"`` have no units.
+        """
+        return read_units(self._table(table))
+
     def dataframe(self, table: str) -> pandas.DataFrame:
         """The table "probes", "energy", "events" or "iterations" as a DataFrame of pandas."""
-        if table not in ("probes", "energy", "events", "iterations"):
-            raise ValueError(f'expected "probes", "energy", "events" or "iterations", got {table!r}')
+        self._table(table)
         return need("pandas", "a DataFrame").DataFrame(getattr(self, table))
 
     @cached_property
@@ -90,6 +97,11 @@ class Results:
             names = ", ".join(file.name for file in series)
             raise ResultsError(f"several series are in {self.directory}: {names}; read one with carom.Frames(FILE)")
         return Frames(series[0])
+
+    def _table(self, name: str) -> Path:
+        if name not in ("probes", "energy", "events", "iterations"):
+            raise ValueError(f'expected "probes", "energy", "events" or "iterations", got {name!r}')
+        return self._path(f"{name}.csv")
 
     def _path(self, name: str) -> Path:
         return self.directory / name

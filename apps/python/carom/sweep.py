@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ResultsError, need
 from .results import Results
+from .tables import split_head
 
 if TYPE_CHECKING:
     import numpy
@@ -48,15 +48,14 @@ class Sweep:
     @cached_property
     def units(self) -> dict[str, str]:
         """The units of the columns by their names; columns without a unit are left out."""
-        found = [re.fullmatch(r"(.*) \[(.*)\]", head) for head in self._cells[0]]
-        return {match[1]: match[2] for match in found if match}
+        return {name: unit for name, unit in map(split_head, self._cells[0]) if unit}
 
     @cached_property
     def table(self) -> numpy.ndarray[Any, Any]:
         """A row per point, as a structured array of NumPy."""
         np = need("numpy", "an array")
         heads, rows = self._cells
-        names = [re.sub(r" \[.*\]$", "", head) for head in heads]
+        names = [split_head(head)[0] for head in heads]
         columns = []
         for i, name in enumerate(names):
             cells = [row[i] for row in rows]

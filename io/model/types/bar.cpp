@@ -22,8 +22,8 @@ Node bar_spec() {
              "bar",
              {
                  body_name(),
-                 required("from", vector3("length"), "place of the first node, \"start\""),
-                 required("to", vector3("length"), "place of the last node, \"end\""),
+                 required("from", vector3("length").like({0, 0, 0}), "place of the first node, \"start\""),
+                 required("to", vector3("length").like({1, 0, 0}), "place of the last node, \"end\""),
                  preset("elements", integer().at_least(1).at_most(1000000), 1,
                         "elements of equal length; nodes are counted from 0"),
                  required("material", reference("material", Target::material), "name of its material"),
@@ -95,6 +95,9 @@ void build_one(BuildContext& context, const BodySource& source) {
   info.mesh.points.assign(info.nodes.size(), Vec3::Zero());
   info.mesh_nodes = info.nodes;
   for (int k = 0; k < elements; ++k) info.mesh.add_cell(CellType::line, {k, k + 1});
+  info.line.assign(static_cast<std::size_t>(elements), {length / elements});
+  for (int k = 0; k <= elements; ++k)
+    info.mesh_places.push_back(k < elements ? LinePlace{k, 0} : LinePlace{elements - 1, 1});
   info.points["start"] = {info.nodes.front(), Vec3::Zero()};
   info.points["end"] = {info.nodes.back(), Vec3::Zero()};
   for (const json& fixed : body["fixed"])

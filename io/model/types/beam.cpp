@@ -40,23 +40,25 @@ Node beam_spec() {
 
 // Adds the outline of the section at one end of an element, in axes of its node; returns its first point in the mesh.
 int add_ring(BodyInfo& info, const std::vector<std::vector<Vec3>>& outline, int node, const Mat3& axes,
-             const Vec3& center) {
+             const Vec3& center, const LinePlace& place) {
   const int first = static_cast<int>(info.mesh.points.size());
   for (const auto& curve : outline)
     for (const Vec3& p : curve) {
       info.mesh.points.emplace_back(axes * (p - center));
       info.mesh_nodes.push_back(node);
+      info.mesh_places.push_back(place);
     }
   return first;
 }
 
 // The outline between the ends of an element, in axes of a section on the helix.
-int add_ring_between(BodyInfo& info, const std::vector<std::vector<Vec3>>& outline, const Beam& beam, double share,
-                     const Vec3& center) {
-  const int first = add_ring(info, outline, share < 0.5 ? beam.node_a : beam.node_b, Mat3::Identity(), center);
+int add_ring_between(BodyInfo& info, const std::vector<std::vector<Vec3>>& outline, const Beam& beam,
+                     const LinePlace& place, const Vec3& center) {
+  const int first =
+      add_ring(info, outline, place.share < 0.5 ? beam.node_a : beam.node_b, Mat3::Identity(), center, place);
   info.mesh_sections.resize(at(first), -1);
   info.mesh_sections.resize(info.mesh.points.size(), static_cast<int>(info.sections.size()));
-  info.sections.push_back({beam.node_a, beam.node_b, beam.R_a, beam.R_b, share});
+  info.sections.push_back({beam.node_a, beam.node_b, beam.R_a, beam.R_b, place.share});
   return first;
 }
 
@@ -122,12 +124,13 @@ void draw(BodyInfo& info, const BeamBlock& block, const std::vector<Beam>& beams
   };
   for (int e = 0; e <= last; ++e) {
     const Beam& beam = beams[static_cast<std::size_t>(e)];
-    if (e == 0 || beam.R_a != Mat3::Identity()) ring = add_ring(info, outline, beam.node_a, beam.R_a, center);
+    info.line.push_back({beam.length, e > 0 && beam.R_a != Mat3::Identity()});
+    if (e == 0 || info.line.back().corner) ring = add_ring(info, outline, beam.node_a, beam.R_a, center, {e, 0});
     if (e == 0) add_cap(info.mesh, outline, ring, false);
     if (e == last && last > 0) close_group(1, last);
     for (int k = 1; k <= pieces; ++k) {
-      const int next = k < pieces ? add_ring_between(info, outline, beam, static_cast<double>(k) / pieces, center)
-                                  : add_ring(info, outline, beam.node_b, beam.R_b, center);
+      const int next = k < pieces ? add_ring_between(info, outline, beam, {e, static_cast<double>(k) / pieces}, center)
+                                  : add_ring(info, outline, beam.node_b, beam.R_b, center, {e, 1});
       add_walls(info.mesh, outline, ring, next);
       ring = next;
     }

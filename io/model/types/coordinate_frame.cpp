@@ -23,18 +23,20 @@ namespace {
 std::optional<std::vector<std::string>> of_another_body(const json&) { return std::nullopt; }
 
 Node coordinate_frame_spec() {
-  const Node rotation =
-      object("rotation", {required("axis", nonzero_vector3("number"), "its axis, in axes of the frame, of any length"),
-                          required("angle", spec::formula("angle", of_another_body), "of coordinates and t")});
-  const Node point = object("point", {required("name", name(), "name of the point: referred to as \"body.point\""),
-                                      required("at", vector3("length"), "place from the frame, in its axes")});
+  const Node rotation = object(
+      "rotation", {required("axis", nonzero_vector3("number"), "its axis, in axes of the frame, of any length"),
+                   required("angle", spec::formula("angle", of_another_body).like("phi"), "of coordinates and t")});
+  const Node point =
+      object("point", {required("name", name().like("tip"), "name of the point: referred to as \"body.point\""),
+                       required("at", vector3("length"), "place from the frame, in its axes")});
   return object(
       "frame of coordinates",
       {
           body_name(),
           required("of", reference("body of coordinates", Target::coordinates),
                    "the body of type \"coordinates\" whose coordinates move the frame"),
-          required("position", list("lengths", spec::formula("length", of_another_body)).of_length({3}),
+          required("position",
+                   list("lengths", spec::formula("length", of_another_body)).of_length({3}).like({"x", "y", 0}),
                    "place, one formula of coordinates and t for each of x, y and z"),
           preset("rotations", list("rotations", rotation), json::array(),
                  "rotations one after another from inertial axes, each about an axis that the earlier ones have "

@@ -61,44 +61,52 @@ Node coordinates_spec() {
       {required("name", variable_name("name"),
                 "name in formulas, x for instance; its rate is x' and probes refer to it as \"body.x\""),
        preset("position", number(), 0, "value at the start"), preset("velocity", number(), 0, "rate at the start")});
-  const Node constraint = object("constraint", {required("name", name(), "name of the constraint: \"body.name\""),
-                                                required("formula", spec::formula("constraint", places_and_time),
-                                                         "g of the constraint g = 0, of coordinates and t")});
-  const Node gap =
-      object("gap", {required("name", name(), "name of the gap: \"body.name\", a contact for probes and events"),
-                     required("formula", spec::formula("gap", places_and_time), "g of g >= 0, of coordinates and t"),
-                     preset("restitution", number().at_least(0).at_most(1), 0,
-                            "Newton's coefficient: rate of the gap after over rate before the impact")});
+  const Node constraint =
+      object("constraint", {required("name", name().like("rod"), "name of the constraint: \"body.name\""),
+                            required("formula", spec::formula("constraint", places_and_time).like("x^2 + y^2 - 1"),
+                                     "g of the constraint g = 0, of coordinates and t")});
+  const Node gap = object(
+      "gap",
+      {required("name", name().like("floor"), "name of the gap: \"body.name\", a contact for probes and events"),
+       required("formula", spec::formula("gap", places_and_time).like("y + 2"), "g of g >= 0, of coordinates and t"),
+       preset("restitution", number().at_least(0).at_most(1), 0,
+              "Newton's coefficient: rate of the gap after over rate before the impact")});
   const Node mode = object(
-      "mode", {required("name", name(), "name of the mode: \"body.name\""),
-               required("condition", spec::formula("switching function", places_and_time),
+      "mode", {required("name", name().like("left"), "name of the mode: \"body.name\""),
+               required("condition", spec::formula("switching function", places_and_time).like("-x"),
                         "z of coordinates and t: the mode holds where z > 0; its surface z = 0 leads to the next mode"),
-               required("constraints", list("constraints", spec::formula("constraint", places_and_time)),
+               required("constraints", list("constraints", spec::formula("constraint", places_and_time).like("y")),
                         "g of the constraints g = 0 of the mode, of coordinates and t; may be empty"),
-               optional("next", name(),
+               optional("next", name().like("right"),
                         "the mode behind the surface (default: the mode whose condition is positive there); a mode "
                         "that is named so is entered in no other way, wherever its condition is positive")});
+  const nlohmann::ordered_json axes = {{{"name", "x"}}, {{"name", "y"}}};
+  const nlohmann::ordered_json modes = {{{"name", "left"}, {"condition", "-x"}, {"constraints", {"y"}}},
+                                        {{"name", "right"}, {"condition", "x"}, {"constraints", {"y - x^2"}}}};
   return object("body of coordinates",
                 {
                     body_name(),
-                    required("coordinates", list("coordinates", coordinate).nonempty(),
+                    required("coordinates", list("coordinates", coordinate).nonempty().like(axes),
                              "the coordinates, at most " + std::to_string(most_coordinates)),
-                    optional("masses", list("inertias", spec::formula("inertia", places)),
+                    optional("masses", list("inertias", spec::formula("inertia", places)).like({2, 2}),
                              "the diagonal of the mass matrix: one formula of the coordinates for each of them"),
-                    optional("mass_matrix", list("rows", list("inertias", spec::formula("inertia", places))),
+                    optional("mass_matrix",
+                             list("rows", list("inertias", spec::formula("inertia", places))).like({{2, 0}, {0, 2}}),
                              "the whole mass matrix, row by row; symmetric"),
-                    optional("forces", list("forces", spec::formula("generalised force", places_rates_and_time)),
+                    optional("forces",
+                             list("forces", spec::formula("generalised force", places_rates_and_time))
+                                 .like({0, "-19.62 - 0.1*y'"}),
                              "one formula for each coordinate, of coordinates, rates and t (default: none); the forces "
                              "that a mass matrix of coordinates needs are added"),
-                    optional("potential", spec::formula("potential", places),
+                    optional("potential", spec::formula("potential", places).like("19.62*y"),
                              "a formula of the coordinates whose negative gradient is a further force; its value is "
                              "part of the energy"),
                     preset("constraints", list("constraints", constraint), json::array(), "what stays zero"),
                     preset("gaps", list("gaps", gap), json::array(), "what does not become negative"),
-                    preset("switching", list("modes", mode), json::array(),
+                    preset("switching", list("modes", mode).like(modes), json::array(),
                            "modes of which exactly one holds in every place, with constraints of their own: at least "
                            "two; neighbouring modes agree on their surface"),
-                    optional("start_mode", name(),
+                    optional("start_mode", name().like("left"),
                              "the mode at the start, where the conditions of several modes are positive"),
                 })
       .exactly_one({{"masses"}, {"mass_matrix"}});

@@ -17,7 +17,7 @@ std::vector<Key> time_keys(Key step, Key duration, const std::string& subdivided
 
 std::vector<Key> dynamic_time_keys() {
   return time_keys(required("step", number("time").above(0), "length of a step"),
-                   required("duration", number("time").at_least(0), "simulated time"), "a step");
+                   required("duration", number("time").at_least(0).like(1), "simulated time"), "a step");
 }
 
 TimeSettings time_settings(const json& integrator) {

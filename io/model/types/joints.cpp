@@ -308,7 +308,7 @@ void build_cylindrical(BuildContext& context, const JointSource& joint, JointPar
 std::vector<Key> universal_keys() {
   return {required("axis", nonzero_vector3("number"),
                    "direction of the cross's axis in the first body at the start, in the axes of the model"),
-          required("second_axis", nonzero_vector3("number"),
+          required("second_axis", nonzero_vector3("number").like({1, 0, 0}),
                    "direction of the cross's axis in the second body, perpendicular to the first")};
 }
 

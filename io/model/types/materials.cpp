@@ -11,8 +11,8 @@ using namespace spec;
 namespace {
 
 std::vector<Key> elastic_keys() {
-  return {required("young", number("pressure").above(0), "Young's modulus"),
-          preset("poisson", number().above(-1).below(0.5), 0.3, "Poisson's ratio"),
+  return {required("young", number("pressure").above(0).like(2.1e11), "Young's modulus"),
+          preset("poisson", number().above(-1).below(0.5).like(0.3), 0.3, "Poisson's ratio"),
           required("density", number("density").at_least(0), "mass per volume")};
 }
 

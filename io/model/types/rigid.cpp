@@ -51,22 +51,23 @@ namespace {
 
 Node shape_spec() {
   const Node length = number("length").above(0);
-  return tagged("shape",
-                {
-                    {"box",
-                     "a box along the body's axes",
-                     {required("size", list("lengths", length).of_length({3}), "edge lengths")}},
-                    {"sphere", "a ball", {required("radius", length, "radius")}},
-                    {"cylinder",
-                     "a cylinder about one of the body's axes",
-                     {required("radius", length, "radius"), required("length", length, "length along its axis"),
-                      preset("axis", choice({{"x", "the body's first axis"}, {"y", "the second"}, {"z", "the third"}}),
-                             "z", "its axis")}},
-                    {"mesh",
-                     "a closed surface from an STL file",
-                     {required("file", string("path").with(check_path), "the file, relative to the model"),
-                      preset("scale", number().above(0), 1, "factor of its coordinates")}},
-                });
+  return tagged(
+      "shape",
+      {
+          {"box",
+           "a box along the body's axes",
+           {required("size", list("lengths", length).of_length({3}), "edge lengths")}},
+          {"sphere", "a ball", {required("radius", length, "radius")}},
+          {"cylinder",
+           "a cylinder about one of the body's axes",
+           {required("radius", length, "radius"), required("length", length, "length along its axis"),
+            preset("axis", choice({{"x", "the body's first axis"}, {"y", "the second"}, {"z", "the third"}}), "z",
+                   "its axis")}},
+          {"mesh",
+           "a closed surface from an STL file",
+           {required("file", string("path").with(check_path).like("part.stl"), "the file, relative to the model"),
+            preset("scale", number().above(0), 1, "factor of its coordinates")}},
+      });
 }
 
 /// Checks that a homogeneous body can have this inertia: moments >= 0 that satisfy the triangle inequality.
@@ -112,8 +113,9 @@ Node rigid_spec() {
   std::vector<Word> fixed = translation_words();
   fixed.push_back({"translation", "all three translations"});
   fixed.push_back({"rotation", "all three rotations"});
-  const Node point = object("point", {required("name", name(), "name of the point: referred to as \"body.point\""),
-                                      required("at", vector3("length"), "place from the centre of mass, body axes")});
+  const Node point =
+      object("point", {required("name", name().like("tip"), "name of the point: referred to as \"body.point\""),
+                       required("at", vector3("length"), "place from the centre of mass, body axes")});
   return object(
              "rigid body",
              {
@@ -121,7 +123,10 @@ Node rigid_spec() {
                  optional("mass", number("mass").at_least(0), "mass"),
                  optional("density", number("density").above(0), "mass per volume of the shape"),
                  optional("inertia",
-                          list("moments of inertia", number("moment of inertia")).of_length({3, 6}).with(check_inertia),
+                          list("moments of inertia", number("moment of inertia"))
+                              .of_length({3, 6})
+                              .with(check_inertia)
+                              .like({0.01, 0.02, 0.025}),
                           "about the centre of mass, body axes: 3 principal moments, or xx, yy, zz, xy, xz, yz of "
                           "the tensor (default: that of the homogeneous shape)"),
                  optional("shape", shape_spec(), "shape, centred at the centre of mass"),
@@ -137,7 +142,11 @@ Node rigid_spec() {
              })
       .exactly_one({{"mass"}, {"density"}})
       .needs("density", "shape")
-      .with(check_rigid);
+      .with(check_rigid)
+      .like({{"name", "brick"},
+             {"density", 1200},
+             {"shape", {{"type", "box"}, {"size", {0.2, 0.1, 0.05}}}},
+             {"position", {0, 0, 1}}});
 }
 
 // ---- building

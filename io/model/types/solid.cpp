@@ -38,7 +38,7 @@ Node mesh_spec() {
                 "elements along x, y and z")}},
           {"gmsh",
            "a mesh from Gmsh: .msh, or .geo and .step, which are meshed; its physical groups are the groups",
-           {required("file", string("path").with(check_path), "the file, relative to the model"),
+           {required("file", string("path").with(check_path).like("part.msh"), "the file, relative to the model"),
             optional("volume", string("name of a physical group"),
                      "physical group of volumes whose elements are taken (default: all)"),
             preset("scale", number().above(0), 1, "factor of its coordinates")}},
