@@ -64,7 +64,8 @@ class Converge final : public StudyCommand {
     app.footer(
         "Examples:\n"
         "    carom converge heavy_top.json --steps 1e-3,5e-4,2.5e-4 --expect x=2+-0.1\n"
-        "    carom converge beam.json --vary /bodies/0/elements=4,8,16,32 --probe tip");
+        "    carom converge pendulum_beam.json --vary /bodies/0/elements=4,8,16 \\\n"
+        "        --probe tip --window 0,0.2");
   }
 
  private:

@@ -88,9 +88,10 @@ class Sweep final : public Command {
         "Examples:\n"
         "    carom sweep brick.json --vary /contacts/0/restitution=0:1:11\n"
         "    carom sweep brick.json --latin 1000 --vary step=1e-4:1e-3:log \\\n"
-        "        --vary /contacts/0/restitution=0:1 --result x.z:max\n"
-        "    carom sweep brick.json --vary /gravity/2=-9.81,-1.62 --script slurm\n"
-        "    sbatch results/brick-sweep/sweep.slurm");
+        "        --vary /contacts/0/restitution=0:1 --result x.z:max -o results/sample\n"
+        "    carom sweep brick.json --vary /gravity/2=-9.81,-1.62 --script slurm \\\n"
+        "        -o results/moon\n"
+        "    sbatch results/moon/sweep.slurm");
   }
 
   int run() override {

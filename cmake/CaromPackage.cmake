@@ -16,7 +16,14 @@ set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox) # for `carom plot` and `carom r
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "paraview, python3 (>= 3.11), python3-numpy, python3-pandas, python3-lz4")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "carom solves models of rigid bodies, geometrically exact beams and solids
- with joints, contacts and impacts. A model is one JSON file; results open in
- ParaView.")
+with joints, contacts and impacts. A model is one JSON file; results open in
+ParaView.")
+# before the removal: the compiled modules that Python has left in the folder of the package
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${CMAKE_BINARY_DIR}/package_scripts/prerm")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+file(CONFIGURE OUTPUT package_scripts/prerm @ONLY CONTENT [[#!/bin/sh
+set -e
+rm -rf "@CPACK_PACKAGING_INSTALL_PREFIX@/@CAROM_PYTHON_DIR@/carom/__pycache__"
+]])
 
 include(CPack)

@@ -35,4 +35,8 @@ if [[ -e $root/usr/bin/carom ]]; then
   echo "the program is still there after its removal" >&2
   exit 1
 fi
+if [[ -e $root/usr/lib/python3/dist-packages/carom ]]; then
+  echo "the removal leaves files of the Python package" >&2
+  exit 1
+fi
 echo "installed, run and removed in a clean root"

@@ -24,6 +24,10 @@ for library in libc6 libopenblas libumfpack libcholmod libklu liblz4 libfmt; do
   [[ $depends == *"$library"* ]] || fail "Depends names no $library: $depends"
 done
 [[ $(dpkg-deb -f "$package" Package) == carom ]] || fail "the package has another name"
+# A line with two blanks in front would be shown as it is, not filled.
+if dpkg-deb -f "$package" Description | grep -q '^  '; then fail "the description is not one paragraph"; fi
+# Scripts of a package must be executable.
+[[ $(dpkg-deb --ctrl-tarfile "$package" | tar -tv) == *-rwxr-xr-x*prerm* ]] || fail "the package has no script prerm"
 
 dpkg-deb -x "$package" "$work/unpacked"
 usr=$work/unpacked/usr
