@@ -18,7 +18,7 @@ constexpr double least_share = 0.05;  // of a bracket by which a trial stays awa
 // a contact that moves apart no faster stays closed: of the speeds of the model, of what rounding of gaps lets arise
 constexpr double resting_rate = 1e-10, resting_factor = 10;
 constexpr double same_motion = 1e-16;  // of the kinetic energy: that of the difference of two velocities
-constexpr double pulling = 1e-9;  // of the force scale: a contact whose force is below minus that has opened
+constexpr double pulling = 1e-9;       // of the force scale: a contact whose force is below minus that has opened
 
 // The first point in (0, 1] at which the cubic of the given values and slopes falls below zero; infinity: none.
 double fall(double value_0, double slope_0, double value_1, double slope_1) {

@@ -234,8 +234,7 @@ bool NsgaDecoupled::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
   mark_touching(state);
   if (!options_.smooth_switching_rows) switches_.vacate();
-  const bool begun =
-      smooth_.initialise(state, h, options_.initial_acceleration, velocity_.saddle(), solvers(), report);
+  const bool begun = smooth_.initialise(state, h, options_.initial_acceleration, velocity_.saddle(), solvers(), report);
   switches_.set_old();
   if (!begun) return false;
   switches_.initialise(state);
