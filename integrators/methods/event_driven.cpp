@@ -350,6 +350,9 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
   const double tau = now_.tau;
   measure_gaps(to_, 0, motion_.solver(0).multipliers(), now_);
   now_.tau = tau;
+  // contacts that the switch has opened
+  for (std::size_t i = 0; i < closed_.size(); ++i)
+    if (now_.rate[i] > rest_) closed_[i] = pressing_[i] = 0;
   return true;
 }
 

@@ -353,7 +353,7 @@ bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start
     for (std::size_t i = 0; i < resting.size(); ++i)
       if (resting[i] != 0 && leaves(normal_row(n_b + static_cast<int>(i)))) resting[i] = 0;
   };
-  drop([&](int row) { return start.active[at(row - n_b)] == 0; });
+  drop([&](int row) { return !rested(scales, start, row); });
   switches_.set_old();
   if (!solve_jump(scales, start, resting, true, report)) return false;
   note_jump(true, false, smooth_.v(), W_->has_force());
@@ -429,6 +429,14 @@ bool NsgaDecoupled::cross(const StepScales& scales, const State& start, bool bac
   return true;
 }
 
+// A contact that was closed at t_n. Without a force that presses, rounding opens and closes contacts that stay closed.
+bool NsgaDecoupled::rested(const StepScales& scales, const State& start, int row) const {
+  if (start.active[at(row - system().bilateral())] != 0) return true;
+  return system().row_kind(row) == RowKind::unilateral &&
+         system().row_gap(row, start.q, start.t) <= 4 * scales.positions(1).row_tolerance &&
+         std::abs(system().row_rate(row, start.q, start.v, start.t)) <= 4 * scales.momenta(1).row_tolerance;
+}
+
 // The impacts of contacts that touch and approach behind the switches.
 bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepReport& report) {
   const int n_b = system().bilateral();
@@ -439,7 +447,7 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
     const bool normal = system().row_kind(row) == RowKind::unilateral;
     any = any || (normal && rate < -rest);
     // contacts that were closed do not bounce
-    if (row >= n_b && start.active[at(normal_row(row) - n_b)] == 0)
+    if (row >= n_b && !rested(scales, start, normal_row(row)))
       reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);
   }
   if (!any) return true;

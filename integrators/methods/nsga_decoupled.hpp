@@ -108,6 +108,7 @@ class NsgaDecoupled final : public Integrator {
   bool cross(const StepScales& scales, const State& start, bool backwards, const std::vector<std::uint8_t>& resting,
              StepReport& report);
   bool strike(const StepScales& scales, const State& start, StepReport& report);
+  bool rested(const StepScales& scales, const State& start, int row) const;
   void note_jump(bool before_switch, bool switches, const Vector& v_before, bool forces);
   bool begin_anew(State& end, StepReport& report);
   void measure_switching_rows(In q, double t);
