@@ -244,15 +244,17 @@ TEST_CASE(
 // ---- contacts
 
 // A mass on a floor w = k y, in a guide that turns from y = 0 to y = x at x = 0.
-Case sliding(const std::string& type, double E, double k, double e = 0) {
-  const std::string text = R"x({"format": 1, "parameters": {"k": 0}, "bodies": [{"name": "mass", "type": "coordinates",
-      "coordinates": [{"name": "x", "position": -0.205, "velocity": 1}, {"name": "y"}, {"name": "w"}], "masses": [1, 1, 1],
-      "forces": ["0", "0", "-0.5"], "gaps": [{"name": "floor", "formula": "w - k*y", "restitution": 0}],
+Case sliding(const std::string& type, double E, double k, double e = 0, double weight = 0.5, double gap = 0) {
+  const std::string text =
+      R"x({"format": 1, "parameters": {"k": 0, "weight": 0.5, "start": 0}, "bodies": [{"name": "mass", "type": "coordinates",
+      "coordinates": [{"name": "x", "position": -0.205, "velocity": 1}, {"name": "y"}, {"name": "w", "position": "=start"}], "masses": [1, 1, 1],
+      "forces": ["0", "0", "-weight"], "gaps": [{"name": "floor", "formula": "w - k*y", "restitution": 0}],
       "switching": [{"name": "level", "condition": "-x", "constraints": ["y"]},
         {"name": "slope", "condition": "x", "constraints": ["y - x"]}]}],
       "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.21}, "output": {"vtu": {"enabled": false}}})x";
-  return Case::from_text(
-      text, {set("/parameters/k", k), set("/bodies/0/gaps/0/restitution", e), gradient(E), with_method(type)});
+  return Case::from_text(text,
+                         {set("/parameters/k", k), set("/parameters/weight", weight), set("/parameters/start", gap),
+                          set("/bodies/0/gaps/0/restitution", e), gradient(E), with_method(type)});
 }
 
 TEST_CASE("contact beside a switch: a floor that rises behind it is part of the metric") {
@@ -281,6 +283,21 @@ TEST_CASE("contact beside a switch: a floor that rises behind it is part of the 
       }
 }
 
+TEST_CASE("contact beside a switch: one that touches without a force rests, whatever rounding makes of its gap") {
+  const double k = 0.8, c = 1 / std::sqrt(2 + k * k);
+  for (const char* type : {"nsga_decoupled", "event_driven"})
+    for (const double e : {0.0, 0.6})
+      for (const double gap : {0.0, 1e-17, -1e-17}) {
+        CAPTURE(type);
+        CAPTURE(e);
+        CAPTURE(gap);
+        Case mass = sliding(type, 1, k, e, 0, gap);
+        REQUIRE(mass.run() == RunStatus::completed);
+        CHECK(mass.state().v[0] == doctest::Approx(c * c).epsilon(1e-9));
+        CHECK(mass.state().v[2] == doctest::Approx(k * c * c).epsilon(1e-9));
+      }
+}
+
 TEST_CASE("contact beside a switch: a floor that falls behind it lets go of the mass, and E = 1/2 still conserves") {
   for (const char* type : {"nsga_decoupled", "event_driven"})
     for (const double E : {0.5, 1.0}) {
@@ -300,6 +317,10 @@ TEST_CASE("contact beside a switch: a floor that falls behind it lets go of the 
             CHECK(stage.multipliers[1] == 0);
           }
       }) == RunStatus::completed);
+      // it falls freely then
+      CHECK(mass.state().v[2] ==
+            doctest::Approx(std::string(type) == "nsga_decoupled" ? -0.005 : -0.0025).epsilon(1e-6));
+      CHECK(mass.state().v[1] == doctest::Approx(r * c).epsilon(1e-9));
       CHECK(jumps == 1);
     }
 }
