@@ -183,7 +183,19 @@ def machines(runner):
                        "T (r^2 - 1)", "position corrections of all switches"], rows)
 
 
-CASES = {"track": track, "gradients": gradients, "surfaces": surfaces, "machines": machines}
+def smooth_motion(runner):
+    rows = []
+    for label, keys in (("with the rows of the present mode", {}), ("as published", {"integrator/smooth_switching_rows": False})):
+        for h in (2e-3, 1e-3, 5e-4):
+            cells = []
+            for E in GRADIENTS:
+                run = runner("braiding", None, {**keys, "integrator/step": h, "integrator/intermediate_gradient": E})
+                cells.append(f"{run['energy'][-1]:.7g}")
+            rows.append([label, f"{h:g}", *cells])
+    table("smooth", ["smooth motion", "h", *(f"E = {E}" for E in GRADIENTS)], rows)
+
+
+CASES = {"track": track, "gradients": gradients, "surfaces": surfaces, "machines": machines, "smooth": smooth_motion}
 
 
 def main():

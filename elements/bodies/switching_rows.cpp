@@ -175,9 +175,8 @@ std::string SwitchingRowBlock::undefined_formula(const ConstraintInput& start, c
     return has_pole(f.formula, {x_0.data(), n}, {x_1.data(), n}, {work.data(), 2 * n}, {g.data(), n});
   };
   // the other modes may be undefined where they do not hold
-  const SwitchingMode& mode = modes_[at(mode_)];
-  for (const NamedFormula& f : mode.constraints)
-    if (undefined(f)) return f.name;
+  for (std::size_t k = 0; k < at(count(mode_)); ++k)
+    if (const NamedFormula& f = modes_[at(mode_)].constraints[k]; undefined(f)) return f.name;
   for (const SwitchingMode& any : modes_)
     if (!std::isfinite(value(any.condition.formula, x_1))) return any.condition.name;
   return {};

@@ -112,12 +112,27 @@ ConstraintSwitches::ConstraintSwitches(const System& system) : system_(&system) 
   for (std::size_t b = 0; b < system.constraints().size(); ++b)
     if (auto* block = dynamic_cast<SwitchingBlock*>(system.constraints()[b].get()); block != nullptr) {
       switches_.push_back({block, system.first_row(static_cast<int>(b)), block->mode()});
+      switches_.back().alone = !reaches_beyond(*block);
       largest = std::max(largest, at(block->topology().local_size));
       most_rows = std::max(most_rows, at(block->rows()));
     }
   weights_.assign(most_rows, 1.0);
   v_local_.assign(largest, 0.0);
   v_start_ = v_local_;
+}
+
+// Joints and bearings of its coordinates hold other bodies, whose masses are part of the metric.
+bool ConstraintSwitches::reaches_beyond(const SwitchingBlock& block) const {
+  if (block.needs_metric()) return true;
+  const std::vector<int>& own = block.topology().nodes;
+  const auto is_own = [&](int node) { return std::ranges::find(own, node) != own.end(); };
+  for (std::size_t b = 0; b < system_->constraints().size(); ++b) {
+    const ConstraintBlock& other = *system_->constraints()[b];
+    if (system_->first_row(static_cast<int>(b)) >= system_->bilateral()) continue;
+    const std::vector<int>& nodes = other.topology().nodes;
+    if (std::ranges::any_of(nodes, is_own) && !std::ranges::all_of(nodes, is_own)) return true;
+  }
+  return false;
 }
 
 int ConstraintSwitches::place_of(const System& system, std::string_view body) {
@@ -153,6 +168,7 @@ bool ConstraintSwitches::begin(const State& start, StepReport& report) {
 
 bool ConstraintSwitches::resume(const State& start, StepReport& report) {
   any_ = false;
+  order_.clear();
   if (!present()) return true;
   const Vector* const modes = modes_of(start);
   const bool known = modes != nullptr && modes->size() == 2 * switches_.size();
@@ -165,6 +181,7 @@ bool ConstraintSwitches::resume(const State& start, StepReport& report) {
     }
     s.mode = static_cast<int>(mode);
     s.next = -1;
+    s.switching = false;
     s.began = (*modes)[switches_.size() + i];
     s.block->set_mode(s.mode);
   }
@@ -197,8 +214,9 @@ bool ConstraintSwitches::refuse(StepReport& report, int subproblem, std::string 
 }
 
 bool ConstraintSwitches::find(const StepScales& scales, In q, In v, StepReport& report) {
-  const Switch* first = nullptr;
-  for (Switch& s : switches_) {
+  order_.clear();
+  for (std::size_t i = 0; i < switches_.size(); ++i) {
+    Switch& s = switches_[i];
     const In q_n(scales.start.q, q.size()), v_n = scales.start.v == nullptr ? In() : In(scales.start.v, v.size());
     const SwitchingBlock::Crossing crossing = s.block->find_crossing(
         s.mode, input(s, q_n, v_n, scales.start.t, v_start_), input(s, q, v, scales.t), scales.model.length);
@@ -208,34 +226,87 @@ bool ConstraintSwitches::find(const StepScales& scales, In q, In v, StepReport& 
     if (!crossing.fault.empty()) return refuse(report, 1, crossing.fault);
     s.next = crossing.next;
     s.t = scales.start.t + crossing.share * scales.h;
+    s.energy = 0;
     any_ = true;
-    // the metric of one would contain the rows of the other, and their order decides
-    if (first != nullptr && (first->block->needs_metric() || s.block->needs_metric()))
-      return refuse(report, 1, names(*first) + " and " + names(s) + " switch within one step: their order decides");
-    first = &s;
+    order_.push_back(static_cast<int>(i));
   }
+  std::ranges::stable_sort(order_, {}, [this](int i) { return switches_[at(i)].t; });
   return true;
+}
+
+bool ConstraintSwitches::coupled() const {
+  return std::ranges::any_of(order_, [this](int i) { return !switches_[at(i)].alone; });
+}
+
+bool ConstraintSwitches::refuse_order(StepReport& report) const {
+  return refuse(report, 2,
+                names(switches_[at(order_.front())]) + " and " + names(switches_[at(order_.back())]) +
+                    " switch within one step, and their order decides");
+}
+
+// The metric beside blocks whose rows are vacant at present.
+bool ConstraintSwitches::prepare(const Switch& s, bool whole, const StepScales& scales, In q, In v, double t,
+                                 std::span<const int> closed, StepReport& report) {
+  if (!whole) return true;
+  if (!metric_) metric_ = std::make_unique<Metric>(*system_, scales.model.length);
+  if (metric_->prepare(q, v, t, scales.model.mass, closed)) return true;
+  return refuse(report, 1, names(s) + ": the mass matrix with the other constraints is singular");
+}
+
+bool ConstraintSwitches::set_switch(Switch& s, In q, In v, double t, bool whole, StepReport& report) {
+  s.switching = true;
+  if (s.block->set_switch(s.mode, s.next, input(s, q, v, t), E_, whole ? metric_.get() : nullptr)) return true;
+  return refuse(report, 1,
+                names(s) + ": no intermediate gradient leads through the surface, which the motion meets at the rate " +
+                    number(s.block->crossing_rate(s.mode, input(s, q, v, t))));
 }
 
 bool ConstraintSwitches::set(const StepScales& scales, In q, In v, double t, double E, std::span<const int> closed,
                              StepReport& report) {
   E_ = E;
-  for (const Switch& s : switches_) {
-    if (s.next < 0) continue;
-    const bool whole = s.block->needs_metric() || !closed.empty();
-    if (whole) {
-      if (!metric_) metric_ = std::make_unique<Metric>(*system_, scales.model.length);
-      s.block->set_mode(-1);
-      if (!metric_->prepare(q, v, t, scales.model.mass, closed))
-        return refuse(report, 1, names(s) + ": the mass matrix with the other constraints is singular");
-    }
-    if (!s.block->set_switch(s.mode, s.next, input(s, q, v, t), E, whole ? metric_.get() : nullptr))
-      return refuse(report, 1,
-                    names(s) +
-                        ": no intermediate gradient leads through the surface, which the motion meets at the rate " +
-                        number(s.block->crossing_rate(s.mode, input(s, q, v, t))));
-  }
+  bool whole = !closed.empty();
+  for (const int i : order_) whole = whole || !switches_[at(i)].alone;
+  for (const int i : order_) switches_[at(i)].block->set_mode(-1);
+  if (!order_.empty() && !prepare(switches_[at(order_.front())], whole, scales, q, v, t, closed, report)) return false;
+  for (const int i : order_)
+    if (!set_switch(switches_[at(i)], q, v, t, whole, report)) return false;
   return true;
+}
+
+void ConstraintSwitches::set_old() {
+  for (Switch& s : switches_) {
+    s.switching = false;
+    s.block->set_mode(s.mode);
+  }
+}
+
+void ConstraintSwitches::set_new() {
+  set_old();
+  for (const int i : order_) switches_[at(i)].block->set_mode(switches_[at(i)].next);
+}
+
+bool ConstraintSwitches::leave(In q, double t) const {
+  return std::ranges::any_of(switches_,
+                             [&](const Switch& s) { return s.block->condition(s.mode, input(s, q, {}, t)) < 0; });
+}
+
+void ConstraintSwitches::vacate() {
+  for (const Switch& s : switches_) s.block->set_mode(-1);
+}
+
+bool ConstraintSwitches::set_one(int k, bool backwards, const StepScales& scales, In q, In v, double t, double E,
+                                 std::span<const int> closed, StepReport& report) {
+  E_ = E;
+  const auto place = [&](int i) { return backwards ? crossings() - 1 - i : i; };
+  set_old();
+  for (int i = 0; i < k; ++i) {
+    const Switch& before = switches_[at(order_[at(place(i))])];
+    before.block->set_mode(before.next);
+  }
+  Switch& s = switches_[at(order_[at(place(k))])];
+  s.block->set_mode(-1);
+  const bool whole = !s.alone || !closed.empty();
+  return prepare(s, whole, scales, q, v, t, closed, report) && set_switch(s, q, v, t, whole, report);
 }
 
 bool ConstraintSwitches::holds(const StepScales& scales, In q, StepReport& report) const {
@@ -253,7 +324,7 @@ bool ConstraintSwitches::holds(const StepScales& scales, In q, StepReport& repor
 
 bool ConstraintSwitches::crosses(In q, In v, double t, StepReport& report) const {
   for (const Switch& s : switches_) {
-    if (s.next < 0 || s.block->holds_surface()) continue;
+    if (s.next < 0 || !s.switching || s.block->holds_surface()) continue;
     const double rate = s.block->crossing_rate(s.mode, input(s, q, v, t));
     if (rate > 0) continue;
     const double c = s.block->cosine();
@@ -272,26 +343,27 @@ void ConstraintSwitches::finish(State& end) {
     Switch& s = switches_[i];
     if (s.next >= 0) s.cosine = s.block->cosine();
     const int mode = s.next >= 0 ? s.next : s.mode;
+    s.switching = false;
     s.block->set_mode(mode);
     modes[i] = mode;
     modes[switches_.size() + i] = s.next >= 0 ? s.t : s.began;
   }
 }
 
-void ConstraintSwitches::note_events(double energy) {
+void ConstraintSwitches::note_events() {
   const auto name = [](const Switch& s, int mode) {
     return s.block->mode_name(mode).substr(s.block->name().size() + 1);
   };
-  for (const Switch& s : switches_)
-    if (any_ && s.next >= 0)
-      events_.push_back({s.block->name(), name(s, s.mode), name(s, s.next), s.t, s.cosine, energy});
+  for (const int i : order_) {
+    const Switch& s = switches_[at(i)];
+    events_.push_back({s.block->name(), name(s, s.mode), name(s, s.next), s.t, s.cosine, s.energy});
+  }
 }
 
 void ConstraintSwitches::stay() {
-  for (Switch& s : switches_) {
-    s.next = -1;
-    s.block->set_mode(s.mode);
-  }
+  set_old();
+  for (Switch& s : switches_) s.next = -1;
+  order_.clear();
   any_ = false;
 }
 

@@ -6,11 +6,13 @@
 //   find()            after its position problem in these modes: the modes that the step leaves, and those behind
 //   set()             the rows of the modes behind, with reactions along the intermediate gradient at a configuration
 //   holds()           after the position problem in the new modes
-//   crosses()         after the velocity problem in the new modes
+//   set_old()         for the velocity: the rows of the modes at t_n
+//   set_one()         those of one switch after the other, as their surfaces are met
+//   crosses()         after each
 //   finish()          the new modes without intermediate gradients, into State::history
 //
 // Only one surface of a block may be crossed in a step: a step that crosses several is refused, and the time loop
-// halves it.
+// halves it. Several blocks may switch in a step as long as the result does not depend on their order.
 #pragma once
 
 #include <memory>
@@ -61,20 +63,41 @@ class ConstraintSwitches {
   /// False if the step cannot be accepted, with the reason in the report; any() tells whether it switches.
   bool find(const StepScales& scales, In q, In v, StepReport& report);
   bool any() const { return any_; }
+  /// How many blocks switch in this step; the first one meets its surface first.
+  int crossings() const { return static_cast<int>(order_.size()); }
   /// The time at which the surfaces are met, where it is known better than find() does.
   void locate(double t) {
     for (Switch& s : switches_) s.t = t;
   }
   /// How far the present modes are from their end, z and SwitchingBlock::margin, and the rates; count() entries.
   void measure_zones(In q, In v, double t, double length, Vector& zone, Vector& rate) const;
-  /// `closed`: rows of contacts that stay closed through the switch, which are part of the metric then.
+  /// All blocks that switch. `closed`: rows of contacts that stay closed through the switch, which are part of the
+  /// metric then.
   bool set(const StepScales& scales, In q, In v, double t, double E, std::span<const int> closed, StepReport& report);
+  void set_old();
+  /// All blocks that switch have the rows of their new modes.
+  void set_new();
+  /// A mode ends in front of this place.
+  bool leave(In q, double t) const;
+  /// Block k of crossings(), or the k-th from the end if `backwards`; those before it have their new rows, those behind
+  /// it their old ones.
+  bool set_one(int k, bool backwards, const StepScales& scales, In q, In v, double t, double E,
+               std::span<const int> closed, StepReport& report);
   bool holds(const StepScales& scales, In q, StepReport& report) const;
+  /// Of the blocks whose rows are those of a switch.
   bool crosses(In q, In v, double t, StepReport& report) const;
+  /// One of the blocks that switch has the metric of the whole system.
+  bool coupled() const;
+  /// Blocks switch in this step whose order decides; always false.
+  bool refuse_order(StepReport& report) const;
   void finish(State& end);
-  /// After finish(): what has switched. `energy`: the change of the kinetic energy in the jump.
-  void note_events(double energy);
+  /// The change of the kinetic energy in the jump of block k of crossings().
+  void set_energy(int k, double energy) { switches_[at(order_[at(k)])].energy = energy; }
+  /// After finish(): what has switched.
+  void note_events();
   std::span<const SwitchEvent> events() const { return events_; }
+  /// All rows of switching constraints are vacant until set_old() or set().
+  void vacate();
   /// In the place of a switch that was set: the modes at t_n stay for this step.
   void stay();
   /// After a failure: the modes at the start of the step.
@@ -100,11 +123,13 @@ class ConstraintSwitches {
       for (int k = 0; k < s.block->rows(); ++k) visit(s.first_row + k, weights_[at(k)]);
     }
   }
-  /// Calls visit(row) for every row of the blocks that switch in this step.
+  /// Calls visit(row) for every row of the blocks that switch in this step; with `old`, only of those that have the
+  /// rows of their old mode at present.
   template <class Visit>
-  void for_switched_rows(const Visit& visit) const {
+  void for_switched_rows(const Visit& visit, bool old = false) const {
     for (const Switch& s : switches_)
-      for (int k = 0; any_ && s.next >= 0 && k < s.block->rows(); ++k) visit(s.first_row + k);
+      for (int k = 0; any_ && s.next >= 0 && (!old || s.block->mode() == s.mode) && k < s.block->rows(); ++k)
+        visit(s.first_row + k);
   }
 
  private:
@@ -115,16 +140,23 @@ class ConstraintSwitches {
     int next = -1;     // behind the surface that the step crosses; -1: none
     double t = 0;      // where the step crosses this surface
     double began = 0;  // when the mode at t_n has begun
-    double cosine = 1;
+    double cosine = 1, energy = 0;
+    bool alone = true;       // the metric is that of the block's body
+    bool switching = false;  // the block has the rows of a switch
   };
   class Metric;
   ConstraintInput input(const Switch& s, In q, In v, double t, Vector& v_local) const;
   ConstraintInput input(const Switch& s, In q, In v, double t) const { return input(s, q, v, t, v_local_); }
+  bool reaches_beyond(const SwitchingBlock& block) const;
+  bool prepare(const Switch& s, bool whole, const StepScales& scales, In q, In v, double t, std::span<const int> closed,
+               StepReport& report);
+  bool set_switch(Switch& s, In q, In v, double t, bool whole, StepReport& report);
   std::string names(const Switch& s) const;
   static bool refuse(StepReport& report, int subproblem, std::string why);
 
   const System* system_;
   std::vector<Switch> switches_;
+  std::vector<int> order_;  // of the blocks that switch in this step
   std::vector<SwitchEvent> events_;
   std::unique_ptr<Metric> metric_;  // made when a switch needs it
   mutable Vector v_local_, v_start_;

@@ -130,7 +130,7 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
       work += 0.5 * stage.multipliers[i] * (rates_smooth_[i] + rates_[i]);
       if (!at_rest.empty()) driven -= stage.multipliers[i] * at_rest[i];
     }
-    (stage.switches ? switches_ : constraints_).add(work);
+    (stage.before_switch ? switch_corrections_ : stage.switches ? switches_ : constraints_).add(work);
     drivers_.add(driven);
   }
 
@@ -174,7 +174,9 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
   balance_.friction_gain += std::max(0.0, gain);
 
   if (!stage.force.empty())
-    (stage.switches ? switches_ : corrections_)
+    (stage.before_switch ? switch_corrections_
+     : stage.switches    ? switches_
+                         : corrections_)
         .add(0.5 * stage.duration * (dot(stage.force, stage.v_0) + dot(stage.force, stage.v_1)));
 }
 

@@ -64,6 +64,8 @@ struct Stage {
   const EnergyPoint* end = nullptr;      ///< energies and powers at (q_1, v_1), where the guard has measured them
   bool located = false;   ///< t_1 is the time of the event itself; otherwise the event lies in the motion before
   bool switches = false;  ///< constraints switch in this stage (ConstraintSwitches)
+  /// A jump in the modes before a switch, onto their rows where the position correction has led: part of this.
+  bool before_switch = false;
   /// Which conditional rows are closed after the stage; empty: as before.
   std::span<const std::uint8_t> closed = {};
 };

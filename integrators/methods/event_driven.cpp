@@ -17,7 +17,8 @@ constexpr int cubic_parts = 16;       // of a cubic in which a fall is looked fo
 constexpr double least_share = 0.05;  // of a bracket by which a trial stays away from its ends
 // a contact that moves apart no faster stays closed: of the speeds of the model, of what rounding of gaps lets arise
 constexpr double resting_rate = 1e-10, resting_factor = 10;
-constexpr double pulling = 1e-9;  // of the force scale: a contact whose force is below minus that has opened
+constexpr double same_motion = 1e-16;  // of the kinetic energy: that of the difference of two velocities
+constexpr double pulling = 1e-9;       // of the force scale: a contact whose force is below minus that has opened
 
 // The first point in (0, 1] at which the cubic of the given values and slopes falls below zero; infinity: none.
 double fall(double value_0, double slope_0, double value_1, double slope_1) {
@@ -301,30 +302,89 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
   if (!switches_.find(part, to_.q, to_.v, report)) return false;
   if (!switches_.any()) return true;  // z is zero but for rounding
   switches_.locate(to_.t);
-  if (!switches_.set(part, to_.q, to_.v, to_.t, options_.intermediate_gradient, {}, report)) return false;
-  measure_switching_rows(to_.q, to_.t);
-  for (std::size_t i = 0; i < striking_.size(); ++i) striking_[i] = closed_[i];
   set_zero(reflected_);
-  if (!jump(scales, nullptr, report)) return false;
-  if (!switches_.holds(part, to_.q, report) || !switches_.crosses(to_.q, to_.v, to_.t, report)) return false;
-  // beside what the new rows give along their gradients
-  Part& last = parts_[count_ - 1];
-  last.switches = true;
-  last.force.assign(at(system().size()), 0.0);
-  const StepStart step{to_.q.data(), from_.v.data(), to_.t};
-  system().add_reactions(to_.q, to_.t, last.multipliers, bilateral_rows, last.force, &step);
+  // one after the other; another order must have the same result
+  const Vector v_0 = to_.v;
+  const std::vector<std::uint8_t> pressing = pressing_;
+  Vector other;
+  const int n = switches_.crossings();
+  if (n > 1) {
+    for (int k = 0; k < n; ++k) {
+      if (!cross(scales, part, k, true, report)) return false;
+      to_.v = impact_problem_.velocity();
+    }
+    other = to_.v;
+    to_.v = v_0;
+    pressing_ = pressing;
+  }
+  const auto kinetic = [&](const Vector& v) { return system().energies(to_.q, v, to_.t).kinetic; };
+  const std::size_t first = count_;
+  for (int k = 0; k < n; ++k) {
+    if (!cross(scales, part, k, false, report)) return false;
+    const double before = kinetic(to_.v);
+    if (!take_jump(report)) return false;
+    switches_.set_energy(k, kinetic(to_.v) - before);
+    // beside what the new rows give along their gradients
+    Part& last = parts_[count_ - 1];
+    last.switches = true;
+    last.force.assign(at(system().size()), 0.0);
+    system().add_reactions(to_.q, to_.t, last.multipliers, bilateral_rows, last.force, nullptr);
+    switches_.for_switched_rows([&](int row) { last.multipliers[at(row)] = 0; }, true);
+  }
+  if (!other.empty()) {
+    axpy(-1.0, to_.v, other);
+    if (kinetic(other) > same_motion * kinetic(to_.v)) return switches_.refuse_order(report);
+  }
+  if (!switches_.holds(part, to_.q, report)) return false;
   switches_.finish(to_);
-  scale_into(-1.0, last.force, last.force);
-  system().add_reactions(to_.q, to_.t, last.multipliers, bilateral_rows, last.force, &step);
-  scale_into(-1.0, last.force, last.force);
-  const double before = system().energies(last.q_0, last.v_0, to_.t).kinetic;
-  switches_.note_events(system().energies(to_.q, to_.v, to_.t).kinetic - before);
+  for (std::size_t i = first; i < count_; ++i) {
+    Vector& force = parts_[i].force;
+    scale_into(-1.0, force, force);
+    system().add_reactions(to_.q, to_.t, parts_[i].multipliers, bilateral_rows, force, nullptr);
+    scale_into(-1.0, force, force);
+  }
+  switches_.note_events();
   if (!switches_.resume(to_, report)) return false;
+  measure_switching_rows(to_.q, to_.t);
   // strike() judges the contacts by the velocity behind the switch
   const double tau = now_.tau;
   measure_gaps(to_, 0, motion_.solver(0).multipliers(), now_);
   now_.tau = tau;
+  // contacts that the switch has opened
+  for (std::size_t i = 0; i < closed_.size(); ++i)
+    if (now_.rate[i] > rest_) closed_[i] = pressing_[i] = 0;
   return true;
+}
+
+// A switch with those contacts of K in the metric that press in it: the velocity of impact_problem_ from that of to_.
+bool EventDriven::cross(const StepScales& scales, const StepScales& part, int k, bool backwards, StepReport& report) {
+  const int n_b = system().bilateral();
+  for (std::size_t i = 0; i < striking_.size(); ++i) {
+    const double rate = system().row_rate(n_b + static_cast<int>(i), to_.q, to_.v, to_.t);
+    striking_[i] = closed_[i] != 0 && std::abs(rate) <= rest_ ? 1 : 0;
+  }
+  for (bool all_press = false; !all_press;) {
+    std::vector<int> closed;
+    for (std::size_t i = 0; i < striking_.size(); ++i)
+      if (striking_[i] != 0) closed.push_back(n_b + static_cast<int>(i));
+    if (!switches_.set_one(k, backwards, part, to_.q, to_.v, to_.t, options_.intermediate_gradient, closed, report))
+      return false;
+    measure_switching_rows(to_.q, to_.t);
+    if (!solve_jump(scales, nullptr, report)) return false;
+    all_press = true;
+    for (const int row : closed)
+      if (impact_.flags()[at(row - n_b)] == 0) {
+        all_press = false;
+        striking_[at(row - n_b)] = 0;
+      }
+  }
+  // contacts of which the motion behind the switch does not let go strike
+  for (std::size_t i = 0; i < pressing_.size(); ++i) {
+    const int row = n_b + static_cast<int>(i);
+    if (pressing_[i] != 0 && system().row_rate(row, to_.q, impact_problem_.velocity(), to_.t) < -rest_)
+      pressing_[i] = 0;
+  }
+  return switches_.crosses(to_.q, impact_problem_.velocity(), to_.t, report);
 }
 
 // The impact at the end of a motion of all contacts that touch and approach; then K is what stays closed.
@@ -359,9 +419,17 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
 
 // One jump of the velocity, by the laws of the striking contacts or with `fixed` ones as equations.
 bool EventDriven::jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report) {
+  return solve_jump(scales, fixed, report) && take_jump(report);
+}
+
+bool EventDriven::solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report) {
   impact_problem_.begin(to_, reflected_);
   impact_.begin(report, {.held = &closed_, .candidates = fixed != nullptr ? fixed : &striking_, .fixed = fixed});
-  if (!impact_.solve(impact_problem_, scales_from(scales, to_, scales.h).momenta(1), report)) return false;
+  return impact_.solve(impact_problem_, scales_from(scales, to_, scales.h).momenta(1), report);
+}
+
+// The velocity that solve_jump() has found.
+bool EventDriven::take_jump(StepReport& report) {
   guard().begin(to_);
   from_ = to_;
   to_.v = impact_problem_.velocity();

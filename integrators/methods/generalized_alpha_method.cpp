@@ -87,6 +87,7 @@ void GeneralizedAlphaMethod::measure_switching_rows(In q, double t) {
 bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State& start, StepReport& report) {
   if (!switches_.find(scales, motion_.q(), motion_.v(), report)) return false;
   if (!switches_.any()) return true;
+  if (switches_.crossings() > 1 && switches_.coupled()) return switches_.refuse_order(report);
   if (!switches_.set(scales, motion_.q(), motion_.v(), scales.t, options_.intermediate_gradient, {}, report))
     return false;
   measure_switching_rows(motion_.q(), scales.t);
@@ -130,7 +131,9 @@ bool GeneralizedAlphaMethod::take_step(const StepScales& scales, const State& st
   if (switches_.any()) {
     const double before = system().energies(start.q, start.v, start.t).kinetic;
     switches_.finish(end);
-    switches_.note_events(system().energies(end.q, end.v, scales.t).kinetic - before);
+    for (int k = 0; k < switches_.crossings(); ++k)
+      switches_.set_energy(k, system().energies(end.q, end.v, scales.t).kinetic - before);
+    switches_.note_events();
   } else {
     switches_.finish(end);
   }

@@ -22,6 +22,8 @@ MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impac
 
 namespace {
 
+constexpr double same_motion = 1e-16;  // of the kinetic energy: that of the difference of two velocities
+
 bool locates(const System& system, ImpactInstant impact) {
   if (system.row_kinds().has(RowKind::joint_friction)) return false;
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
@@ -153,7 +155,7 @@ struct NsgaDecoupled::Velocity final : Correction {
   }
   // f_* vanishes as long as neither q nor, where forces depend on it, v has changed
   bool has_force() const {
-    return m.options_.force_corrections && (m.U_->moved || (moved && system.velocity_dependent()));
+    return forces && m.options_.force_corrections && (m.U_->moved || (moved && system.velocity_dependent()));
   }
   double residual(In s, Out r) override {
     const double terms = momentum(m.q_, s, r);
@@ -169,7 +171,7 @@ struct NsgaDecoupled::Velocity final : Correction {
   }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
-    S.c_C = m.options_.force_corrections ? m.theta_ * m.h_ : 0;
+    S.c_C = forces && m.options_.force_corrections ? m.theta_ * m.h_ : 0;
     S.q_M = S.q = m.q_.data();
     S.v = m.v_.data();
   }
@@ -180,6 +182,8 @@ struct NsgaDecoupled::Velocity final : Correction {
     m.correction_known_ = m.correction_known_ && !system.velocity_dependent();
     return true;
   }
+
+  bool forces = true;  // f_* acts
 };
 
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
@@ -229,7 +233,10 @@ std::vector<Integrator::Objection> NsgaDecoupled::objections(const State& start,
 bool NsgaDecoupled::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
   mark_touching(state);
-  if (!smooth_.initialise(state, h, options_.initial_acceleration, velocity_.saddle(), solvers(), report)) return false;
+  if (!options_.smooth_switching_rows) switches_.vacate();
+  const bool begun = smooth_.initialise(state, h, options_.initial_acceleration, velocity_.saddle(), solvers(), report);
+  switches_.set_old();
+  if (!begun) return false;
   switches_.initialise(state);
   return true;
 }
@@ -262,19 +269,32 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   t_ = scales.t;
   step_ = scales.start;
   lambda_n_ = In(start.lambda).first(at(system().bilateral()));
+  jumps_.clear();
+  if (!options_.smooth_switching_rows && switches_.present()) {
+    switches_.vacate();
+    measure_switching_rows(start.q, start.t);
+  }
   if (!smooth_.solve(scales.motion(options_.penalty), start, guard(), report)) return false;
+  if (!options_.smooth_switching_rows && switches_.present()) {
+    switches_.set_old();
+    measure_switching_rows(start.q, start.t);
+  }
   if (located_ && !located_->find(scales, start, smooth_, report)) return false;
   theta_ = impacts() ? located_->theta() : 1;
   if (!correct_position(scales, start, report)) return false;
   if (switches_.present() && !switch_position(scales, start, report)) return false;
-  if (!jump_velocity(scales, start, report)) return false;
   smooth_.write(end);
   copy(q_, end.q);
+  end.active = position_.flags();
+  if (switches_.any()) {
+    if (!switch_velocity(scales, start, end, report)) return false;
+  } else {
+    if (!jump_velocity(scales, start, report)) return false;
+    copy(velocity_.multipliers(), end.impulse);
+    end.closed = velocity_.flags();
+  }
   copy(v_, end.v);
   copy(position_.multipliers(), end.nu);
-  copy(velocity_.multipliers(), end.impulse);
-  end.active = position_.flags();
-  end.closed = velocity_.flags();
   if (located_) leave_resting(scales, end);
   if (impacts()) {
     axpy(1.0, located_->impulses(), end.impulse);
@@ -283,41 +303,178 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
       return false;
     }
   }
-  if (switches_.any() && !switch_velocity(end, report)) return false;
   switches_.finish(end);
-  const double jump = switches_.any() ? jump_energy() : 0;
-  switches_.note_events(jump);
-  guard().close(U_->moved || W_->moved, smooth_.multipliers(), W_->moved ? In(end.impulse) : In(), smooth_.v(), jump);
+  // the part of the impulses that the ends of the stages do not tell
+  for (Jump& jump : jumps_) {
+    scale_into(-1.0, jump.impulse, jump.impulse);
+    system().add_reactions(q_, t_, jump.multipliers, bilateral_rows, jump.impulse, &step_);
+    scale_into(-1.0, jump.impulse, jump.impulse);
+  }
+  const bool jumps = switches_.any() || W_->moved;
+  double gain = 0;  // by the intermediate gradients
+  if (switches_.any()) {
+    for (const Jump& jump : jumps_)
+      if (jump.switches) gain += kinetic(jump.v_1) - kinetic(jump.v_0);
+    switches_.note_events();
+    if (options_.smooth_switching_rows && !begin_anew(end, report)) return false;
+  }
+  guard().close(U_->moved || jumps, smooth_.multipliers(), jumps ? In(end.impulse) : In(), smooth_.v(), gain);
   return true;
 }
 
 // The position problem has been solved in the modes at t_n: again, in the modes behind the surfaces that it crosses.
 bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start, StepReport& report) {
-  if (!switches_.find(scales, q_, smooth_.v(), report)) return false;
+  In v = smooth_.v();
+  if (!options_.smooth_switching_rows && switches_.leave(q_, t_)) {
+    // the smooth velocity is not that of the modes
+    copy(smooth_.v(), v_);
+    set_zero(reflected_);
+    if (!solve_jump(scales, start, std::vector<std::uint8_t>(at(system().conditional()), 0), true, report))
+      return false;
+    v = v_;
+  }
+  if (!switches_.find(scales, q_, v, report)) return false;
   if (!switches_.any()) return true;
-  const double E = options_.intermediate_gradient;
-  if (!switches_.set(scales, smooth_.q(), smooth_.v(), t_, E, {}, report)) return false;
+  if (!switches_.set(scales, smooth_.q(), v, t_, options_.intermediate_gradient, {}, report)) return false;
   measure_switching_rows(smooth_.q(), t_);
   forget_matrices();  // they contain the rows of the old modes
-  if (!correct_position(scales, start, report)) return false;
-  if (!switches_.holds(scales, q_, report)) return false;
-  return switches_.set(scales, q_, smooth_.v(), t_, E, {}, report);
+  return correct_position(scales, start, report) && switches_.holds(scales, q_, report);
 }
 
-// The velocity problem has been solved in the new modes.
-bool NsgaDecoupled::switch_velocity(State& end, StepReport& report) {
-  if (!switches_.crosses(q_, v_, t_, report)) return false;
-  const bool has_force = W_->has_force();
-  if (has_force) force_correction(v_, !system().constant_mass());
-  // beside what the new rows give along their gradients: f_* + (G_E - G)^T Lam/h
-  other_force_.assign(at(system().size()), 0.0);
-  system().add_reactions(q_, t_, end.impulse, bilateral_rows, other_force_, &step_);
-  switches_.finish(end);
-  scale_into(-1.0, other_force_, other_force_);
-  system().add_reactions(q_, t_, end.impulse, bilateral_rows, other_force_, &step_);
-  scale_into(-1 / h_, other_force_, other_force_);
-  if (has_force) axpy(1.0, f_correction_, other_force_);
-  // the motion begins anew
+// From the smooth velocity to that behind all switches and impacts of the step.
+bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  const int n_b = system().bilateral();
+  set_zero(end.impulse);
+  set_zero(reflected_);
+  copy(smooth_.v(), v_);
+  // contacts that were closed and stay so at q
+  std::vector<std::uint8_t> resting = position_.flags();
+  const auto drop = [&](const auto& leaves) {
+    for (std::size_t i = 0; i < resting.size(); ++i)
+      if (resting[i] != 0 && leaves(normal_row(n_b + static_cast<int>(i)))) resting[i] = 0;
+  };
+  drop([&](int row) { return !rested(scales, start, row); });
+  switches_.set_old();
+  if (!solve_jump(scales, start, resting, true, report)) return false;
+  note_jump(true, false, smooth_.v(), W_->has_force());
+  const double rest = 4 * scales.momenta(1).row_tolerance;
+  drop([&](int row) { return std::abs(system().row_rate(row, q_, v_, t_, &step_)) > rest; });
+  // one after the other; another order must have the same result
+  Vector other;
+  if (switches_.crossings() > 1) {
+    const Vector before = v_;
+    if (!cross(scales, start, true, resting, report)) return false;
+    other = v_;
+    v_ = before;
+    jumps_.resize(1);
+  }
+  if (!cross(scales, start, false, resting, report)) return false;
+  if (!other.empty()) {
+    axpy(-1.0, v_, other);
+    if (kinetic(other) > same_motion * kinetic(v_)) return switches_.refuse_order(report);
+  }
+  if (!strike(scales, start, report)) return false;
+  report.velocity_residual = velocity_.largest_row();
+  end.closed.assign(at(system().conditional()), 0);
+  for (const Jump& jump : jumps_) {
+    axpy(1.0, jump.multipliers, end.impulse);
+    for (std::size_t i = 0; i < end.closed.size(); ++i)
+      if (jump.closed[i] != 0) end.closed[i] = jump.closed[i];
+  }
+  closed_ = end.closed;
+  return true;
+}
+
+// One part of the velocity jump, from v_; contacts of the candidates have their law with reflected_.
+bool NsgaDecoupled::solve_jump(const StepScales& scales, const State& start,
+                               const std::vector<std::uint8_t>& candidates, bool forces, StepReport& report) {
+  measure_switching_rows(q_, t_);
+  velocity_.forget_matrix();
+  correction_known_ = false;
+  W_->forces = forces;
+  W_->begin(nullptr);
+  velocity_.begin(report, {.held = &start.active, .candidates = &candidates, .first = &candidates});
+  const bool solved = velocity_.solve(*W_, scales.momenta(options_.penalty), report);
+  W_->forces = true;
+  return solved;
+}
+
+// All switches, each with those contacts in the metric that press in it.
+bool NsgaDecoupled::cross(const StepScales& scales, const State& start, bool backwards,
+                          const std::vector<std::uint8_t>& resting, StepReport& report) {
+  const int n_b = system().bilateral();
+  for (int k = 0; k < switches_.crossings(); ++k) {
+    const Vector before = v_;
+    std::vector<std::uint8_t> held = resting;
+    for (bool all_press = false; !all_press;) {
+      std::vector<int> closed;
+      for (std::size_t i = 0; i < held.size(); ++i)
+        if (const int row = n_b + static_cast<int>(i); held[i] != 0 && system().row_kind(row) == RowKind::unilateral)
+          closed.push_back(row);
+      v_ = before;
+      if (!switches_.set_one(k, backwards, scales, q_, v_, t_, options_.intermediate_gradient, closed, report) ||
+          !solve_jump(scales, start, held, false, report))
+        return false;
+      all_press = true;
+      for (const int row : closed)
+        if (velocity_.flags()[at(row - n_b)] == 0) {
+          all_press = false;
+          for (int r = row; r < system().rows() && normal_row(r) == row; ++r) held[at(r - n_b)] = 0;
+        }
+    }
+    if (!switches_.crosses(q_, v_, t_, report)) return false;
+    note_jump(false, true, before, false);
+    if (!backwards) switches_.set_energy(k, kinetic(v_) - kinetic(before));
+  }
+  return true;
+}
+
+// A contact that was closed at t_n. Without a force that presses, rounding opens and closes contacts that stay closed.
+bool NsgaDecoupled::rested(const StepScales& scales, const State& start, int row) const {
+  if (start.active[at(row - system().bilateral())] != 0) return true;
+  return system().row_kind(row) == RowKind::unilateral &&
+         system().row_gap(row, start.q, start.t) <= 4 * scales.positions(1).row_tolerance &&
+         std::abs(system().row_rate(row, start.q, start.v, start.t)) <= 4 * scales.momenta(1).row_tolerance;
+}
+
+// The impacts of contacts that touch and approach behind the switches.
+bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepReport& report) {
+  const int n_b = system().bilateral();
+  const double rest = 4 * scales.momenta(1).row_tolerance;
+  bool any = false;
+  for (const int row : position_.active_rows()) {
+    const double rate = system().row_rate(row, q_, v_, t_, &step_), e = system().contact_parameters(row).restitution;
+    const bool normal = system().row_kind(row) == RowKind::unilateral;
+    any = any || (normal && rate < -rest);
+    // contacts that were closed do not bounce
+    if (row >= n_b && !rested(scales, start, normal_row(row)))
+      reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);
+  }
+  if (!any) return true;
+  const Vector before = v_;
+  switches_.set_new();
+  const bool solved = solve_jump(scales, start, position_.flags(), false, report);
+  if (solved) note_jump(false, false, before, false);
+  return solved;
+}
+
+// What solve_jump() has found. Old rows are not those of the end of the step: all that they give is `impulse`.
+void NsgaDecoupled::note_jump(bool before_switch, bool switches, const Vector& v_before, bool forces) {
+  Jump& jump = jumps_.emplace_back();
+  jump.before_switch = before_switch;
+  jump.switches = switches;
+  jump.v_0 = v_before;
+  jump.v_1 = v_;
+  jump.closed = velocity_.flags();
+  jump.multipliers.assign(velocity_.multipliers().begin(), velocity_.multipliers().end());
+  jump.impulse.assign(at(system().size()), 0.0);
+  system().add_reactions(q_, t_, jump.multipliers, bilateral_rows, jump.impulse, &step_);
+  if (forces) axpy(h_, force_correction(v_, !system().constant_mass()), jump.impulse);
+  switches_.for_switched_rows([&](int row) { jump.multipliers[at(row)] = 0; }, true);
+}
+
+// The motion behind a switch begins from the equations of motion in the new modes.
+bool NsgaDecoupled::begin_anew(State& end, StepReport& report) {
   const std::size_t n_b = at(system().bilateral());
   Vector lambda(n_b);
   if (!consistent_acceleration(system(), velocity_.saddle(), scales().mass, true, q_, v_, t_, end.acceleration, lambda,
@@ -328,11 +485,9 @@ bool NsgaDecoupled::switch_velocity(State& end, StepReport& report) {
   return true;
 }
 
-// 1/2 (v + v~) . M W: what the velocity jump adds to the kinetic energy.
-double NsgaDecoupled::jump_energy() {
-  combine(1.0, v_, -1.0, smooth_.v(), scratch_);
-  system().mass_times(q_, scratch_, Mx_);
-  return 0.5 * (dot(v_, Mx_) + dot(smooth_.v(), Mx_));
+double NsgaDecoupled::kinetic(In v) {
+  system().mass_times(q_, v, Mx_);
+  return 0.5 * dot(v, Mx_);
 }
 
 // Closed for the next step are contacts that the velocity leaves closed.
@@ -529,18 +684,26 @@ std::span<const Stage> NsgaDecoupled::stages() {
     stages_.push_back({Kind::correction, t_, t_, q_1, v_1, q_, v_1, position_.multipliers()});
     stages_.back().switches = switches_.any();
   }
-  if (W_->moved) {
+  if (switches_.any()) {
+    add_switches();
+  } else if (W_->moved) {
     stages_.push_back({Kind::jump, t_, t_, q_, v_1, q_, v_, velocity_.multipliers(), h_});
     if (mean_directions_) stages_.back().mean = &mean_velocity_;
-    stages_.back().switches = switches_.any();
-    if (switches_.any())
-      stages_.back().force = other_force_;
-    else if (W_->has_force())
-      stages_.back().force = force_correction(v_, !system().constant_mass());
+    if (W_->has_force()) stages_.back().force = force_correction(v_, !system().constant_mass());
   }
   if (stages_.size() > 1) stages_.back().end = step_end();
-  stages_.back().closed = velocity_.flags();
+  stages_.back().closed = switches_.any() ? closed_ : velocity_.flags();
   return stages_;
+}
+
+void NsgaDecoupled::add_switches() {
+  for (const Jump& jump : jumps_) {
+    Stage& stage = stages_.emplace_back();
+    stage = {Stage::Kind::jump, t_, t_, q_, jump.v_0, q_, jump.v_1, jump.multipliers, 1};
+    stage.force = jump.impulse;
+    stage.switches = jump.switches;
+    stage.before_switch = jump.before_switch;
+  }
 }
 
 void NsgaDecoupled::add_motion(double s_0, In q_0, In v_0, double s_1, In q_1, In v_1) {

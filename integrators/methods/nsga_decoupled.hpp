@@ -37,15 +37,21 @@
 // is added to v~' and a. Contacts count as closed if they were active in 2. and rest on the obstacle at the end of 3.
 //
 // Switching constraints (SwitchingBlock, [SW24]): the rows of the mode at t_n are bilateral rows of 1. and of 2. Where
-// q then lies behind the surface z = 0 of the mode, 2. is solved again with the rows of the mode behind, and 3. too;
-// their reactions act along the intermediate gradient,
+// q then lies behind the surface z = 0 of the mode, 2. is solved again with the rows of the mode behind, whose
+// reactions act along the intermediate gradient at q~, and 3. in parts, all at q:
 //
-//   M U - h^2 f_p - G_E^T nu - G_b^T nu_b = 0,    g_new = 0
-//   M W - h f_* - G_E^T Lam - G_b^T Lam_b = 0,    G_new v = 0
+//   position     M U - h^2 f_p - G_E^T nu - G_b^T nu_b = 0,    g_new = 0
+//   old modes    M (v_1 - v~) - h f_* - G_-^T Lam_1 - G_b^T Lam_b1 - G_c^T Lam_c1 = 0,    G_- v_1 + g_-,t = 0
+//   switch       M (v_2 - v_1) - G_E^T Lam_2 - G_b^T Lam_b2 - G_c^T Lam_c2 = 0,           G_+ v_2 + g_+,t = 0
+//   impacts      M (v - v_2) - G_+^T Lam_3 - G_b^T Lam_b3 - G^T P = 0,   0 <= g' + e g'_2  perp  P >= 0
 //
-// at q~ for 2. and at q for 3.; f_p and f_* keep the smooth reactions of the old rows. E = 1/2 conserves the kinetic
-// energy in 3., E = 1 lets nothing of the motion against the new constraints remain. v~' and a begin anew behind a
-// switch. The total energy of the step changes by the work of the position correction, of the order h.
+// Contacts c that rest with v_1 are rows of the metric of G_E as long as they press in the switch. Contacts that touch
+// and approach behind it, new ones too, have an impact in the new modes. So E = 1/2 conserves the kinetic energy in the
+// switch to rounding, and E = 1 lets nothing of the motion against the new constraints remain. What the turn of the
+// rows by the position correction takes, of second order in h, belongs to this correction. v~' and a begin anew behind
+// a switch. Several switches in a step follow each other; if another order has another result, the step is refused.
+//
+// smooth_switching_rows = false: rows of switching constraints are no part of 1., as in [SW24].
 #pragma once
 
 #include "integrators/common/constraint_switches.hpp"
@@ -69,6 +75,8 @@ struct NsgaOptions {
   ImpactInstant impact = ImpactInstant::published;
   /// E of the intermediate gradient of constraints that switch, in [0, 1].
   double intermediate_gradient = 0.5;
+  /// The smooth motion keeps the constraints of the present modes; false: [SW24].
+  bool smooth_switching_rows = true;
   double penalty = 1;  ///< p_p = p_v = penalty * m, p_s = penalty * m/h
   NewtonOptions newton;
   Scales scales;
@@ -94,10 +102,18 @@ class NsgaDecoupled final : public Integrator {
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
   bool switch_position(const StepScales& scales, const State& start, StepReport& report);
-  bool switch_velocity(State& end, StepReport& report);
+  bool switch_velocity(const StepScales& scales, const State& start, State& end, StepReport& report);
+  bool solve_jump(const StepScales& scales, const State& start, const std::vector<std::uint8_t>& candidates,
+                  bool forces, StepReport& report);
+  bool cross(const StepScales& scales, const State& start, bool backwards, const std::vector<std::uint8_t>& resting,
+             StepReport& report);
+  bool strike(const StepScales& scales, const State& start, StepReport& report);
+  bool rested(const StepScales& scales, const State& start, int row) const;
+  void note_jump(bool before_switch, bool switches, const Vector& v_before, bool forces);
+  bool begin_anew(State& end, StepReport& report);
   void measure_switching_rows(In q, double t);
   void forget_matrices();
-  double jump_energy();
+  double kinetic(In v);
   bool correct_position(const StepScales& scales, const State& start, StepReport& report);
   bool jump_velocity(const StepScales& scales, const State& start, StepReport& report);
   void find_anchors(const State& start);
@@ -105,6 +121,7 @@ class NsgaDecoupled final : public Integrator {
   const Vector& force_correction(In v, bool mass_changes);
   void begin_position();
   void leave_resting(const StepScales& scales, State& end) const;
+  void add_switches();
   void add_motion(double s_0, In q_0, In v_0, double s_1, In q_1, In v_1);
   /// Of a contact, whose tangential rows follow its normal row.
   int normal_row(int row) const {
@@ -122,7 +139,15 @@ class NsgaDecoupled final : public Integrator {
   ConstraintSwitches switches_;
   SmoothMotion smooth_;
   MixedNewton position_, velocity_;
-  Vector other_force_;                       // of a step that switches
+  // A part of the velocity jump of a step that switches; impulse: f_* and what rows give beside the multipliers along
+  // their gradients in the new modes.
+  struct Jump {
+    Vector v_0, v_1, multipliers, impulse;
+    bool before_switch = false, switches = false;
+    std::vector<std::uint8_t> closed;
+  };
+  std::vector<Jump> jumps_;
+  std::vector<std::uint8_t> closed_;         // behind these
   std::unique_ptr<LocatedImpacts> located_;  // null: the published law
   MixedNewton* solvers_[4] = {&smooth_.solver(), &position_, &velocity_, nullptr};
   std::unique_ptr<Position> U_;

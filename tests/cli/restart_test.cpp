@@ -453,6 +453,12 @@ TEST_CASE("restart: every method goes on to the same bytes") {
   // checkpoints in the second and in the third mode
   check("track", R"({"type": "nsga_decoupled", "step": 2e-3, "duration": 2})", 1.2, 1.6);
   check("pothole", R"({"type": "nsga_decoupled", "step": 4e-3, "duration": 4})", 1.9, 2.5);
+  // before and behind a switch of joints, with a flexible body
+  for (const char* integrator :
+       {R"({"type": "nsga_decoupled", "step": 2e-3, "duration": 1})",
+        R"({"type": "nsga_decoupled", "smooth_switching_rows": false, "step": 2e-3, "duration": 1})",
+        R"({"type": "event_driven", "step": 2e-3, "duration": 1})"})
+    for (const double middle : {0.5, 0.6}) check("carrier_flexible_arm", integrator, middle, 0.7);
   check("pendulum_bouncing",
         R"({"type": "nsga_decoupled", "newton": {"test": "paper", "tolerance": 1e-6}, "step": 2e-3, "duration": 2})",
         0.6, 1.2);

@@ -33,6 +33,9 @@ Node nsga_spec() {
                                 {"published", "at the end of their step, as published"}}),
                         "published", "the instant at which impacts act"));
   keys.push_back(intermediate_gradient_key(0.5));
+  keys.push_back(preset("smooth_switching_rows", boolean(), true,
+                        "whether the smooth motion keeps the constraints of the present modes; false: as published, of "
+                        "first order between switches too"));
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }
@@ -46,6 +49,7 @@ Model::MakeIntegrator build(const json& in, const Model& model) {
                                                : ImpactInstant::published;
   if (in.contains("reaction_directions")) options.mean_directions = in["reaction_directions"] == "mean";
   options.intermediate_gradient = in["intermediate_gradient"].get<double>();
+  options.smooth_switching_rows = in["smooth_switching_rows"].get<bool>();
   options.penalty = in["penalty"].get<double>();
   options.scales = model.scales;
   return [options](const System& system) { return std::make_unique<NsgaDecoupled>(system, options); };
