@@ -19,7 +19,9 @@ constexpr double no_direction = 100;           // lengths, rad: a larger correct
 constexpr double transient_move = 0.2, transient_turn = 0.5;  // of an iteration with sigma: lengths, rad
 constexpr double first_shift = 10;                            // sigma times mass and length over the residual
 constexpr int transient_patience = 4;                         // iterations with sigma, times those without
-constexpr int most_extra_iterations = 400000;                 // for finding a set row by row
+constexpr double larger_shift = 10;                           // sigma over the one before, where friction needs more
+constexpr int most_larger_shifts = 8;
+constexpr int most_extra_iterations = 400000;  // for finding a set row by row
 constexpr double stalled_gain = 0.9;
 // of the expected rounding, for the first test of a solve: nothing passes that a correction would improve; and beside
 // conjugate gradients, which end where they are told to, while factors end far below
@@ -294,6 +296,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
   SubproblemReport& sub = this->sub(report);
   const bool constant = setup_.linear || setup_.constant_matrix;
   const RowPoint point = problem.row_point();
+  int larger_shifts = 0;
   for (;;) {
     const SaddlePoint& saddle = current();
     const bool stale = transient_ || !saddle.factorised() || factor_h_ != scales.h || saddle.gave_up();
@@ -324,8 +327,15 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       if (setup_.transient && !transient_ && !constant) found = moved_ < no_direction && turned_ < no_direction;
     }
     if (found) return true;
+    // A body under load that nothing but contacts holds has an indefinite tangent, and so has then the matrix of the
+    // contacts, for which the law may have no solution. With enough of sigma M it is definite.
+    if (transient_ && reason == FailureReason::no_friction_solution && larger_shifts++ < most_larger_shifts) {
+      sigma_ *= larger_shift;
+      continue;
+    }
     if (!setup_.transient || transient_) {
-      fail(report, setup_.transient ? FailureReason::singular_matrix : reason);
+      const bool law = reason == FailureReason::no_friction_solution;
+      fail(report, setup_.transient && !law ? FailureReason::singular_matrix : reason);
       return false;
     }
     go_transient(problem, sub);

@@ -117,9 +117,9 @@ TEST_CASE("static: slip runs into a chain of masses as far as the pull reaches")
   CHECK(c.position("m2").x() + 2 == doctest::Approx(0.02).epsilon(1e-8));
 }
 
-TEST_CASE("static: a pressed elastic block holds its load and a small pull, and no pull beyond its friction") {
-  const auto block = [](double pull) {
-    return Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, 0],
+// Rubber pressed by 4 on a floor with friction 0.5.
+Case pressed_block(double pull, double step) {
+  return Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, 0],
       "materials": [{{"name": "rubber", "type": "linear_elastic", "young": 1000, "poisson": 0.3, "density": 1}}],
       "bodies": [{{"name": "block", "type": "solid", "material": "rubber", "law": "saint_venant_kirchhoff",
         "mesh": {{"type": "box", "size": [0.4, 0.2, 0.1], "divisions": [3, 2, 1]}}, "position": [0.2, 0, 0.05]}}],
@@ -127,18 +127,46 @@ TEST_CASE("static: a pressed elastic block holds its load and a small pull, and 
                 {{"name": "pull", "type": "force", "on": "block.right", "value": [{}, 0, 0]}}],
       "contacts": [{{"name": "floor", "on": "block.bottom", "friction": 0.5,
         "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
-      "integrator": {{"type": "static", "step": 0.2, "duration": 1}}}})",
-                                       pull));
-  };
-  for (const double pull : {0.0, 0.1}) {
+      "integrator": {{"type": "static", "step": {}, "duration": 1}}}})",
+                                     pull, step));
+}
+
+TEST_CASE("static: a pressed elastic block slips at a part of its points, and no friction holds a larger pull") {
+  for (const double pull : {0.0, 0.1, 0.5, 1.0, 1.5, 1.9}) {
     CAPTURE(pull);
-    Case c = block(pull);
-    REQUIRE(c.run() == RunStatus::completed);
+    Case c = pressed_block(pull, 0.1);
+    REQUIRE(c.run_for(0.9) == RunStatus::completed);
+    const Vector q_before = c.state().q;
+    REQUIRE(c.run_for(0.1) == RunStatus::completed);
     const Forces f(c, "floor");
     CHECK(f.normal == doctest::Approx(4).epsilon(1e-8));
     CHECK((f.sum - Vec3(-pull, 0, 0)).norm() < 1e-7);
     CHECK(f.outside < 1e-8);
+    // the law of the last increment at each point
+    int sticking = 0, slipping = 0;
+    for (const int row : c.rows("floor")) {
+      const System& system = c.system();
+      const State& s = c.state();
+      Vec3 force = Vec3::Zero(), slip = Vec3::Zero();
+      for (int k = row + 1; k < row + 3; ++k) {
+        const auto now = system.row_contact_place(k, s.q, s.v, s.t);
+        const Vec3 moved = now.point - system.row_contact_place(k, q_before, s.v, s.t).point;
+        force += c.force(k) * now.normal;
+        slip += moved.dot(now.normal) * now.normal;
+      }
+      if (c.force(row) > 1e-9 && force.norm() < 0.5 * c.force(row) - 1e-7) {
+        ++sticking;
+        CHECK(slip.norm() < 1e-10);
+      } else if (c.force(row) > 1e-9) {
+        ++slipping;
+        CHECK(slip.dot(force) == doctest::Approx(-slip.norm() * force.norm()).epsilon(1e-6));
+      }
+    }
+    if (pull == 0.5 || pull == 1) {
+      CHECK(sticking > 0);
+      CHECK(slipping > 0);
+    }
   }
-  Case c = block(2.1);
+  Case c = pressed_block(2.1, 0.2);
   CHECK(c.run() != RunStatus::completed);
 }
