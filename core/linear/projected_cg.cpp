@@ -59,6 +59,7 @@ bool ProjectedCg::prepare(std::span<const double> values, Preconditioner precond
   const std::span<const double> kept_values = condensation_.empty() ? values : condensation_.values();
   preconditioner_ = preconditioner;
   may_keep_factors_ = old_factors;
+  old_factors_ = false;
   motions_.clear();
   if (!by_blocks())
     for (int i = 0; i < A_.rows(); ++i) {

@@ -396,6 +396,7 @@ TEST_CASE("conjugate gradients: too many rows of a node are refused, indefinite 
   const Vector r = random_vector(n, random);
   Vector x(at(n));
   CHECK(cg.solve(r, {}, 1e-12, 0, 0, 3, x, {}) == Status::slow);
+  const Vector definite = grid.values;
   // blocks of nodes are positive definite, the matrix is indefinite
   for (int i = 0; i < n; ++i)
     for (int k = grid.pattern.row_start[at(i)]; k < grid.pattern.row_start[at(i + 1)]; ++k)
@@ -404,6 +405,17 @@ TEST_CASE("conjugate gradients: too many rows of a node are refused, indefinite 
   REQUIRE(cg.solve(r, {}, 1e-9, 0, 0, 500, x, {}) == Status::converged);
   CHECK(cg.used_gmres());
   const Direct exact(grid, {}, r, {});
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(x[i] - exact.dx[i]) < 1e-7);
+  // the same after a matrix that factors of an earlier one have solved
+  const Vector at_rest(6 * at(n), 0.0), indefinite = grid.values;
+  for (const bool old : {false, true}) {
+    REQUIRE(cg.prepare(definite, Preconditioner::factors, at_rest, old));
+    REQUIRE(cg.solve(r, {}, 1e-9, 0, 0, 500, x, {}) == Status::converged);
+    REQUIRE(cg.has_old_factors() == old);
+  }
+  REQUIRE(cg.prepare(indefinite));
+  REQUIRE(cg.solve(r, {}, 1e-9, 0, 0, 500, x, {}) == Status::converged);
+  CHECK(cg.used_gmres());
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(x[i] - exact.dx[i]) < 1e-7);
   grid.values[at(grid.pattern.find(5, 5))] = -1;
   CHECK(!cg.prepare(grid.values));
