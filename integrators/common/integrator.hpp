@@ -193,6 +193,7 @@ class Integrator {
   void blame_formula(const State& state, double h);
   void blame_friction();
   void count_events(const State& before, const State& after);
+  void measure_slip(const State& before, const State& after);
   std::size_t failed_solver() const { return report_.failed >= 0 ? at(report_.failed) : 0; }
 
   const System* system_;

@@ -131,9 +131,9 @@ void visit_statistics(Statistics& s, const Visit& visit) {
                   &s.friction_fallbacks, &s.redundant_steps, &s.stalled_steps})
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
-  for (auto* x :
-       {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation, &s.growth,
-        &s.stalled_residual, &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
+  for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
+                  &s.growth, &s.slip, &s.slip_mismatch, &s.stalled_residual, &s.step_seconds, &s.sampled_total,
+                  &s.observer_seconds, &s.earlier_seconds})
     visit(*x);
   for (auto& x : s.sampled_seconds) visit(x);
 }
@@ -198,6 +198,8 @@ void Simulation::record(const StepReport& report) {
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
   statistics_.impacts += report.impacts;
   statistics_.growth = std::max(statistics_.growth, report.growth);
+  statistics_.slip += report.slip;
+  statistics_.slip_mismatch += report.slip_mismatch;
   statistics_.friction_fallbacks += report.friction_fallbacks > 0 ? 1 : 0;
   statistics_.set_fallbacks += report.set_fallback ? 1 : 0;
   statistics_.redundant_steps += report.redundant ? 1 : 0;

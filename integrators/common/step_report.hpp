@@ -75,6 +75,8 @@ struct StepFigures {
   double speed = 0;              ///< largest speed at the start of the step, rotations times the length scale
   double rotation = 0;           ///< largest rotation of a frame in the step by its angular velocity at the start, rad
   double growth = 0;             ///< of the energy without cause, in the run so far, over the energies (EnergyGuard)
+  double slip = 0;               ///< way of all slip rows of contacts that stay closed and of joints with friction
+  double slip_mismatch = 0;      ///< by which their displacements differ from what their velocities at both ends tell
   int closed = 0;                ///< conditional rows that are closed at the end
   int impacts = 0;               ///< rows that closed in this step and were open before
   int releases = 0;              ///< rows that opened in this step and were closed before

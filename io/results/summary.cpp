@@ -18,6 +18,9 @@ using nlohmann::json;
 
 namespace {
 
+// slip that is judged, over the length scale; what positions and velocities may tell differently, over the slip
+constexpr double least_slip = 1e-6, largest_mismatch = 0.1;
+
 std::string duration_words(double seconds) {
   if (!(seconds < 1e9)) return "decades";
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);
@@ -178,6 +181,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"impacts", s.impacts},
       {"set_fallbacks", s.set_fallbacks},
       {"friction_fallbacks", s.friction_fallbacks},
+      {"slip", {{"way", s.slip}, {"mismatch", s.slip_mismatch}}},
       {"redundant_steps", s.redundant_steps},
       {"stalled", {{"steps", s.stalled_steps}, {"residual", s.stalled_residual}}},
       {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
@@ -278,6 +282,12 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
                     "smaller step, more elements, or more numerical damping{}",
                     s.growth, late_impacts ? ", or the key \"impact\": \"automatic\"" : ""));
   }
+  if (s.slip > least_slip * model.scales.length && s.slip_mismatch > largest_mismatch * s.slip)
+    remarks.push_back(
+        fmt::format("contacts or joints slip by {:.2g} in all, but their positions and their velocities tell slips "
+                    "that differ by {:.2g}: "
+                    "friction is not resolved; use a smaller step",
+                    s.slip, s.slip_mismatch));
   if (s.stalled_residual > 0.01)
     remarks.push_back(fmt::format(
         "rounding left residuals of up to {:.2g} of the forces in {} steps: forces and motions so small are "

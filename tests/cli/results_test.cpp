@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-
+#include <fstream>
 #include <sstream>
 
 #include "tests/cli/program.hpp"
@@ -294,6 +294,52 @@ TEST_CASE("probes: joint_angle counts full turns at every step, also over restar
   const std::string checkpoint = (directory / "r/checkpoint/000000001990.cbor").string();
   REQUIRE(run("other", {"--restart", checkpoint}) == 0);
   CHECK(read_csv(directory / "other/probes.csv").rows.back() == table.rows.back());
+}
+
+// A point on a floor is pulled slowly against a spring with a damper until it slips by 1 N over 200 N/m.
+TEST_CASE("run: slips that positions and velocities tell differently are remarked, and only those") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "point.json") << R"x({"format": 1, "gravity": [0, 0, 0],
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1e-3, "position": [0, 0, 0]}],
+    "ground": [{"name": "g", "at": [-1, 0, 0]}],
+    "springs": [{"name": "s", "of": ["ground.g", "a"], "stiffness": 200, "damping": 4}],
+    "loads": [{"name": "press", "type": "force", "on": "a", "value": [0, 0, -4]},
+              {"name": "pull", "type": "force", "on": "a", "value": ["3*min(1, t)", 0, 0]}],
+    "contacts": [{"name": "floor", "on": "a", "friction": 0.5, "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "output": {"probes_every": 100, "probes": [{"name": "x", "of": "a", "quantity": "position.x"}]},
+    "integrator": {"type": "nsga_decoupled", "step": 2e-3, "duration": 1.2}})x";
+  const auto run = [&](const std::string& results, const Words& more) {
+    return run_carom(directory, joined({"run", "point.json", "-o", results}, more));
+  };
+  const auto slip = [&](const std::string& results, const char* key) {
+    return read_json(directory / (results + "/summary.json"))["slip"][key].get<double>();
+  };
+  const auto x = [&](const std::string& results) {
+    return read_csv(directory / (results + "/probes.csv")).rows.back()[1];
+  };
+  const std::string remark = "friction is not resolved; use a smaller step";
+
+  // c h/m = 8: the position problem takes the point for a free one, which friction would hold
+  const Outcome coarse = run("coarse", {});
+  REQUIRE(coarse.code == 0);
+  CHECK(contains(coarse.out + coarse.err, remark));
+  CHECK(std::abs(x("coarse") - 0.005) > 0.001);
+  CHECK(slip("coarse", "mismatch") > 0.5 * slip("coarse", "way"));
+  REQUIRE(run("r", {"--until", "0.9"}).code == 0);
+  REQUIRE(run("r", {"--until", "1.2", "--restart", "last"}).code == 0);
+  CHECK(slip("r", "mismatch") == slip("coarse", "mismatch"));
+  CHECK(slip("r", "way") == slip("coarse", "way"));
+
+  const Outcome fine = run("fine", {"--set", "/integrator/step=1e-5"});
+  REQUIRE(fine.code == 0);
+  CHECK_FALSE(contains(fine.out + fine.err, remark));
+  CHECK(x("fine") == doctest::Approx(0.005).epsilon(0.02));
+  CHECK(slip("fine", "mismatch") < 0.1 * slip("fine", "way"));
+
+  const Outcome other = run("other", {"--set", "/integrator/type=\"moreau_jean\""});
+  REQUIRE(other.code == 0);
+  CHECK_FALSE(contains(other.out + other.err, remark));
+  CHECK(x("other") == doctest::Approx(0.005).epsilon(0.03));
 }
 
 TEST_CASE("run: the closing table fits 80 columns, and --verbose adds rows") {
