@@ -319,7 +319,8 @@ TEST_CASE("run: slips that positions and velocities tell differently are remarke
   };
   const std::string remark = "friction is not resolved; use a smaller step";
 
-  // h^2 N/(2 m) = 5: the smooth motion, which knows no contact, carries the point far through the floor and turns the spring
+  // h^2 N/(2 m) = 5: the smooth motion, which knows no contact, carries the point far through the floor and turns the
+  // spring
   const Outcome coarse = run("coarse", {});
   REQUIRE(coarse.code == 0);
   CHECK(contains(coarse.out + coarse.err, remark));
