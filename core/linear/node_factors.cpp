@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/base/index.hpp"
+#include "core/linear/rounded_factors.hpp"
 
 namespace carom {
 
@@ -43,7 +44,10 @@ bool NodeFactors::build(const NodeMatrix& matrix, const NodeRows& rows, const Ve
   values_.clear();
   each_entry([&](int, int, double value) { values_.push_back(value); });
   LinearCounters not_reported;  // `factor_matrices` counts the matrices
-  return built_ = solver_->factorise(values_, not_reported) == detail::Outcome::ok;
+  built_ = solver_->factorise(values_, not_reported) == detail::Outcome::ok;
+  // factors with rows of single nodes serve few solves, before the rows change
+  if (can_follow()) detail::round_factors(*solver_);
+  return built_;
 }
 
 // Nodes that couple, directly or through others, are one solid.

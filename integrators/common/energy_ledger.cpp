@@ -19,20 +19,24 @@ void EnergyLedger::start(const StepView& view) {
   meter_.emplace(system);
   for (Vector* x : {&rates_, &rates_smooth_}) x->assign(at(system.rows()), 0.0);
   const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
-  const double drivers = powers_.drivers;
-  powers_ = meter_->powers(view.state.q, view.state.v, view.state.t, view.state.lambda);
-  // not every method keeps the forces of joints in its state, which a restart of the same model finds in the record
-  if (restored_ && std::abs(sum(now) - sum(energy_)) <= 1e-9 * balance_.scale) powers_.drivers = drivers;
-  if (restored_) {
-    // nothing, unless the model is another one
-    initial_.kinetic += now.kinetic - energy_.kinetic;
-    initial_.elastic += now.elastic - energy_.elastic;
-    initial_.potential += now.potential - energy_.potential;
+  const Powers powers = meter_->powers(view.state.q, view.state.v, view.state.t, view.state.lambda);
+  // The record of the same model knows the last bits of what steps add up in another order, and the power of drivers:
+  // not every method keeps the forces of joints in its state.
+  if (restored_ && std::abs(sum(now) - sum(energy_)) <= 1e-9 * balance_.scale) {
+    for (double Powers::*part : {&Powers::loads, &Powers::damping})
+      if (std::abs(powers.*part - powers_.*part) > 1e-9 * std::abs(powers.*part)) powers_.*part = powers.*part;
   } else {
-    initial_ = now;
-    largest_ = sum(now);
+    powers_ = powers;
+    if (restored_) {
+      initial_.kinetic += now.kinetic - energy_.kinetic;
+      initial_.elastic += now.elastic - energy_.elastic;
+      initial_.potential += now.potential - energy_.potential;
+    } else {
+      initial_ = now;
+      largest_ = sum(now);
+    }
+    energy_ = now;
   }
-  energy_ = now;
   closed_ = view.state.closed;
   sum_up();
 }
@@ -212,7 +216,7 @@ void EnergyLedger::save(NamedArrays& record) {
   record.set("bounds", {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain});
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
-  record.set("power of drivers", {powers_.drivers});
+  record.set("powers", {powers_.loads, powers_.drivers, powers_.damping});
   Vector sums;
   for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
                        &constraints_, &corrections_, &switches_, &switch_corrections_})
@@ -222,9 +226,9 @@ void EnergyLedger::save(NamedArrays& record) {
 
 void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
-                      *const drivers = record.find("power of drivers"), *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 4 || energies == nullptr || energies->size() != 6 || drivers == nullptr ||
-      drivers->size() != 1 || sums == nullptr || sums->size() != 24)
+                      *const powers = record.find("powers"), *const sums = record.find("sums");
+  if (bounds == nullptr || bounds->size() != 4 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
+      powers->size() != 3 || sums == nullptr || sums->size() != 24)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
   balance_.scale = (*bounds)[1];
@@ -232,7 +236,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
   balance_.friction_gain = (*bounds)[3];
   initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
   energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
-  powers_.drivers = (*drivers)[0];
+  powers_ = {(*powers)[0], (*powers)[1], (*powers)[2]};
   std::size_t i = 0;
   for (Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
                  &constraints_, &corrections_, &switches_, &switch_corrections_}) {

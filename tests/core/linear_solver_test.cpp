@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/linear/rounded_factors.hpp"
 #include "tests/core/solver_matrices.hpp"
 
 using namespace carom;
@@ -531,6 +532,47 @@ TEST_CASE("linear solver: several right-hand sides give the bits of one at a tim
     s.solve(b, 5);
     for (std::size_t c = 0; c < 5; ++c) s.solve(std::span(one).subspan(c * at(m.pattern.rows), at(m.pattern.rows)));
     CHECK(b == one);
+  }
+}
+
+TEST_CASE(
+    "linear solver: rounded factors of CHOLMOD solve to single precision, whatever the size of the right-hand side") {
+  Random random;
+  const Matrix m = grid_laplacian(12, false);
+  const std::size_t n = at(m.pattern.rows);
+  const detail::Backend exact = detail::make_cholmod(std::make_shared<SparsePattern>(m.pattern));
+  const detail::Backend rounded = detail::make_cholmod(std::make_shared<SparsePattern>(m.pattern));
+  LinearCounters counters;
+  REQUIRE(exact->factorise(m.values, counters) == detail::Outcome::ok);
+  for (int turn = 0; turn < 2; ++turn) {
+    REQUIRE(rounded->factorise(m.values, counters) == detail::Outcome::ok);
+    std::vector<double> b(5 * n, 0.0), x;
+    for (std::size_t i = 0; i < 4 * n; ++i) b[i] = random();
+    for (std::size_t i = n; i < 2 * n; ++i) b[i] *= 1e-60;
+    for (std::size_t i = 2 * n; i < 3 * n; ++i) b[i] *= 1e60;
+    std::vector<double> expected = b;
+    exact->solve(expected.data(), 5);
+    // the factors are exact until they are rounded
+    x = b;
+    rounded->solve(x.data(), 5);
+    CHECK(x == expected);
+    detail::round_factors(*rounded);
+    x = b;
+    rounded->solve(x.data(), 5);
+    std::vector<double> one = b;
+    for (std::size_t c = 0; c < 5; ++c) rounded->solve(one.data() + c * n, 1);
+    for (std::size_t c = 0; c < 4; ++c) {
+      double largest = 0, error = 0, error_one = 0;
+      for (std::size_t i = c * n; i < (c + 1) * n; ++i) {
+        largest = std::max(largest, std::abs(expected[i]));
+        error = std::max(error, std::abs(x[i] - expected[i]));
+        error_one = std::max(error_one, std::abs(one[i] - expected[i]));
+      }
+      CHECK(error < 2e-6 * largest);
+      CHECK(error > 1e-10 * largest);
+      CHECK(error_one < 2e-6 * largest);
+    }
+    for (std::size_t i = 4 * n; i < 5 * n; ++i) CHECK((x[i] == 0 && one[i] == 0));
   }
 }
 
