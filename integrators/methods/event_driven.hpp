@@ -78,7 +78,8 @@ class EventDriven final : public Integrator {
   void measure_gaps(const State& state, double tau, In forces, Gaps& gaps) const;
   bool strike(const StepScales& scales, StepReport& report);
   bool jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report);
-  bool solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report);
+  bool solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report,
+                  In impulses = {});
   bool take_jump(StepReport& report);
   bool cross(const StepScales& scales, const StepScales& part, int k, bool backwards, StepReport& report);
   bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
@@ -101,8 +102,9 @@ class EventDriven final : public Integrator {
   Gaps low_, high_, now_;
   Vector row_, impulses_, reflected_;
   Vector floors_, zone_floors_;  // below these open gaps penetrate, or modes end, beyond rounding
-  // K, those of K that press, those that pressed before an event, contacts of an impact
-  std::vector<std::uint8_t> closed_, pressing_, pressed_, striking_;
+  // K, those of K that press, those that pressed before an event, contacts of an impact, those of K at rest before a
+  // switch
+  std::vector<std::uint8_t> closed_, pressing_, pressed_, striking_, rested_;
   std::vector<Part> parts_;
   std::size_t count_ = 0;
   double touching_ = 0, rest_ = 0;  // the rounding of gaps; the speed of a contact that rests

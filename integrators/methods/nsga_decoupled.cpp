@@ -22,8 +22,6 @@ MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impac
 
 namespace {
 
-constexpr double same_motion = 1e-16;  // of the kinetic energy: that of the difference of two velocities
-
 bool locates(const System& system, ImpactInstant impact) {
   if (system.row_kinds().has(RowKind::joint_friction)) return false;
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
@@ -329,51 +327,86 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
     // the smooth velocity is not that of the modes
     copy(smooth_.v(), v_);
     set_zero(reflected_);
-    if (!solve_jump(scales, start, std::vector<std::uint8_t>(at(system().conditional()), 0), true, report))
+    if (!solve_jump(scales, start, ConstraintSwitches::Flags(at(system().conditional()), 0), {}, true, report))
       return false;
     v = v_;
   }
   if (!switches_.find(scales, q_, v, report)) return false;
   if (!switches_.any()) return true;
-  if (!switches_.set(scales, smooth_.q(), v, t_, options_.intermediate_gradient, {}, report)) return false;
+  if (!find_pressing(scales, start, report)) return false;
+  // for the position: those that press in all switches
+  ConstraintSwitches::Flags held = held_[0];
+  for (int k = 1; k < switches_.crossings(); ++k)
+    for (std::size_t i = 0; i < held.size(); ++i) held[i] = std::min(held[i], held_[at(k)][i]);
+  if (!switches_.set(scales, smooth_.q(), v, t_, options_.intermediate_gradient, held, report)) return false;
   measure_switching_rows(smooth_.q(), t_);
   forget_matrices();  // they contain the rows of the old modes
   return correct_position(scales, start, report) && switches_.holds(scales, q_, report);
 }
 
-// From the smooth velocity to that behind all switches and impacts of the step.
-bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start, State& end, StepReport& report) {
+// The contacts that are rows of the metric of the switches of this step: those that press in them where the old modes
+// lead the position.
+bool NsgaDecoupled::find_pressing(const StepScales& scales, const State& start, StepReport& report) {
+  const int n = switches_.crossings();
+  const ConstraintSwitches::Flags resting = resting_contacts(scales, start);
+  held_.assign(at(n > 1 ? 2 * n : n), resting);
+  if (std::ranges::find(resting, 1) == resting.end()) return true;
+  const bool found = approach(scales, start, resting, report) && cross_all(scales, start, report);
+  jumps_.clear();
+  return found;
+}
+
+// Contacts that were closed at t_n and touch at q, with their tangential rows.
+ConstraintSwitches::Flags NsgaDecoupled::resting_contacts(const StepScales& scales, const State& start) const {
   const int n_b = system().bilateral();
-  set_zero(end.impulse);
+  ConstraintSwitches::Flags resting(at(system().conditional()), 0);
+  for (std::size_t i = 0; i < resting.size(); ++i) {
+    const int row = n_b + static_cast<int>(i);
+    if (system().row_kind(row) == RowKind::unilateral)
+      resting[i] = rested(scales, start, row) &&
+                   system().row_gap(row, q_, t_, &step_) <= 4 * scales.positions(1).row_tolerance;
+    else if (system().row_kind(row) == RowKind::tangential)
+      resting[i] = resting[at(normal_row(row) - n_b)];
+  }
+  return resting;
+}
+
+// From the smooth velocity to one that the old modes allow at q, with those contacts closed.
+bool NsgaDecoupled::approach(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& resting,
+                             StepReport& report) {
   set_zero(reflected_);
   copy(smooth_.v(), v_);
-  // contacts that were closed and stay so at q
-  std::vector<std::uint8_t> resting = position_.flags();
-  const auto drop = [&](const auto& leaves) {
-    for (std::size_t i = 0; i < resting.size(); ++i)
-      if (resting[i] != 0 && leaves(normal_row(n_b + static_cast<int>(i)))) resting[i] = 0;
-  };
-  drop([&](int row) { return !rested(scales, start, row); });
   switches_.set_old();
-  if (!solve_jump(scales, start, resting, true, report)) return false;
+  if (!solve_jump(scales, start, resting, {}, true, report)) return false;
   note_jump(true, false, smooth_.v(), W_->has_force());
-  const double rest = 4 * scales.momenta(1).row_tolerance;
-  drop([&](int row) { return std::abs(system().row_rate(row, q_, v_, t_, &step_)) > rest; });
-  // one after the other; another order must have the same result
+  return true;
+}
+
+// One after the other; another order must have the same result.
+bool NsgaDecoupled::cross_all(const StepScales& scales, const State& start, StepReport& report) {
   Vector other;
   if (switches_.crossings() > 1) {
     const Vector before = v_;
-    if (!cross(scales, start, true, resting, report)) return false;
+    const std::size_t jumps = jumps_.size();
+    if (!cross(scales, start, true, report)) return false;
     other = v_;
     v_ = before;
-    jumps_.resize(1);
+    jumps_.resize(jumps);
   }
-  if (!cross(scales, start, false, resting, report)) return false;
-  if (!other.empty()) {
-    axpy(-1.0, v_, other);
-    if (kinetic(other) > same_motion * kinetic(v_)) return switches_.refuse_order(report);
-  }
-  if (!strike(scales, start, report)) return false;
+  if (!cross(scales, start, false, report)) return false;
+  if (other.empty()) return true;
+  axpy(-1.0, v_, other);
+  return kinetic(other) <= ConstraintSwitches::same_motion * kinetic(v_) || switches_.refuse_order(report);
+}
+
+// From the smooth velocity to that behind all switches and impacts of the step.
+bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  set_zero(end.impulse);
+  const ConstraintSwitches::Flags resting = resting_contacts(scales, start);
+  for (ConstraintSwitches::Flags& held : held_)
+    for (std::size_t i = 0; i < held.size(); ++i) held[i] = std::min(held[i], resting[i]);
+  if (!approach(scales, start, resting, report) || !cross_all(scales, start, report) || !strike(scales, start, report))
+    return false;
   report.velocity_residual = velocity_.largest_row();
   end.closed.assign(at(system().conditional()), 0);
   for (const Jump& jump : jumps_) {
@@ -385,44 +418,38 @@ bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start
   return true;
 }
 
-// One part of the velocity jump, from v_; contacts of the candidates have their law with reflected_.
+// One part of the velocity jump, from v_; contacts of the candidates have their law with reflected_, and impulses near
+// those given (none: zero).
 bool NsgaDecoupled::solve_jump(const StepScales& scales, const State& start,
-                               const std::vector<std::uint8_t>& candidates, bool forces, StepReport& report) {
+                               const ConstraintSwitches::Flags& candidates, In impulses, bool forces,
+                               StepReport& report) {
   measure_switching_rows(q_, t_);
   velocity_.forget_matrix();
   correction_known_ = false;
   W_->forces = forces;
   W_->begin(nullptr);
-  velocity_.begin(report, {.held = &start.active, .candidates = &candidates, .first = &candidates});
+  velocity_.begin(report, {.multipliers = impulses,
+                           .held = impulses.empty() ? &start.active : &candidates,
+                           .candidates = &candidates,
+                           .first = &candidates});
   const bool solved = velocity_.solve(*W_, scales.momenta(options_.penalty), report);
   W_->forces = true;
   return solved;
 }
 
 // All switches, each with those contacts in the metric that press in it.
-bool NsgaDecoupled::cross(const StepScales& scales, const State& start, bool backwards,
-                          const std::vector<std::uint8_t>& resting, StepReport& report) {
-  const int n_b = system().bilateral();
-  for (int k = 0; k < switches_.crossings(); ++k) {
+bool NsgaDecoupled::cross(const StepScales& scales, const State& start, bool backwards, StepReport& report) {
+  const double rest = 4 * scales.momenta(1).row_tolerance;
+  const int n = switches_.crossings();
+  for (int k = 0; k < n; ++k) {
     const Vector before = v_;
-    std::vector<std::uint8_t> held = resting;
-    for (bool all_press = false; !all_press;) {
-      std::vector<int> closed;
-      for (std::size_t i = 0; i < held.size(); ++i)
-        if (const int row = n_b + static_cast<int>(i); held[i] != 0 && system().row_kind(row) == RowKind::unilateral)
-          closed.push_back(row);
+    const auto jump = [&](const ConstraintSwitches::Flags& held, In impulses) {
       v_ = before;
-      if (!switches_.set_one(k, backwards, scales, q_, v_, t_, options_.intermediate_gradient, closed, report) ||
-          !solve_jump(scales, start, held, false, report))
-        return false;
-      all_press = true;
-      for (const int row : closed)
-        if (velocity_.flags()[at(row - n_b)] == 0) {
-          all_press = false;
-          for (int r = row; r < system().rows() && normal_row(r) == row; ++r) held[at(r - n_b)] = 0;
-        }
-    }
-    if (!switches_.crosses(q_, v_, t_, report)) return false;
+      return solve_jump(scales, start, held, impulses, false, report) ? In(v_) : In();
+    };
+    if (!switches_.cross({k, backwards, q_, before, t_, options_.intermediate_gradient, rest}, scales,
+                         held_[at(backwards ? n + k : k)], jump, report))
+      return false;
     note_jump(false, true, before, false);
     if (!backwards) switches_.set_energy(k, kinetic(v_) - kinetic(before));
   }
@@ -453,7 +480,7 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
   if (!any) return true;
   const Vector before = v_;
   switches_.set_new();
-  const bool solved = solve_jump(scales, start, position_.flags(), false, report);
+  const bool solved = solve_jump(scales, start, position_.flags(), {}, false, report);
   if (solved) note_jump(false, false, before, false);
   return solved;
 }

@@ -103,10 +103,14 @@ class NsgaDecoupled final : public Integrator {
   bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
   bool switch_position(const StepScales& scales, const State& start, StepReport& report);
   bool switch_velocity(const StepScales& scales, const State& start, State& end, StepReport& report);
-  bool solve_jump(const StepScales& scales, const State& start, const std::vector<std::uint8_t>& candidates,
-                  bool forces, StepReport& report);
-  bool cross(const StepScales& scales, const State& start, bool backwards, const std::vector<std::uint8_t>& resting,
-             StepReport& report);
+  bool find_pressing(const StepScales& scales, const State& start, StepReport& report);
+  ConstraintSwitches::Flags resting_contacts(const StepScales& scales, const State& start) const;
+  bool approach(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& resting,
+                StepReport& report);
+  bool solve_jump(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& candidates,
+                  In impulses, bool forces, StepReport& report);
+  bool cross_all(const StepScales& scales, const State& start, StepReport& report);
+  bool cross(const StepScales& scales, const State& start, bool backwards, StepReport& report);
   bool strike(const StepScales& scales, const State& start, StepReport& report);
   bool rested(const StepScales& scales, const State& start, int row) const;
   void note_jump(bool before_switch, bool switches, const Vector& v_before, bool forces);
@@ -147,6 +151,7 @@ class NsgaDecoupled final : public Integrator {
     std::vector<std::uint8_t> closed;
   };
   std::vector<Jump> jumps_;
+  std::vector<ConstraintSwitches::Flags> held_;  // contacts in the metric of each switch, then in the reverse order
   std::vector<std::uint8_t> closed_;         // behind these
   std::unique_ptr<LocatedImpacts> located_;  // null: the published law
   MixedNewton* solvers_[4] = {&smooth_.solver(), &position_, &velocity_, nullptr};
