@@ -338,6 +338,12 @@ bool ConstraintSwitches::leave(In q, double t) const {
                              [&](const Switch& s) { return s.block->condition(s.mode, input(s, q, {}, t)) < 0; });
 }
 
+bool ConstraintSwitches::on_surface(const StepScales& scales, In q) const {
+  return std::ranges::all_of(switches_, [&](const Switch& s) {
+    return s.next < 0 || s.block->condition(s.mode, input(s, q, {}, scales.t)) >= -64 * StepScales::epsilon * scales.place;
+  });
+}
+
 void ConstraintSwitches::vacate() {
   for (const Switch& s : switches_) s.block->set_mode(-1);
 }

@@ -89,6 +89,8 @@ class ConstraintSwitches {
   void set_new();
   /// A mode ends in front of this place.
   bool leave(In q, double t) const;
+  /// All modes that end in front of q do so within rounding.
+  bool on_surface(const StepScales& scales, In q) const;
   /// Where a switch is crossed: from v, at q.
   struct Crossing {
     int k = 0;               ///< block k of crossings()

@@ -321,6 +321,10 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
   const std::size_t first = count_;
   for (int k = 0; k < n; ++k) {
     if (!cross(scales, part, k, false, report)) return false;
+    for (std::size_t i = 0; i < pressing_.size(); ++i)
+      if (const int row = system().bilateral() + static_cast<int>(i);
+          std::abs(system().row_rate(row, to_.q, impact_problem_.velocity(), to_.t)) > rest_)
+        pressing_[i] = 0;
     const double before = kinetic(to_.v);
     if (!take_jump(report)) return false;
     switches_.set_energy(k, kinetic(to_.v) - before);
@@ -350,11 +354,9 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
   const double tau = now_.tau;
   measure_gaps(to_, 0, motion_.solver(0).multipliers(), now_);
   now_.tau = tau;
-  // contacts that the switch has opened, and those that strike behind it
-  for (std::size_t i = 0; i < closed_.size(); ++i) {
+  // contacts that the switch has opened
+  for (std::size_t i = 0; i < closed_.size(); ++i)
     if (now_.rate[i] > rest_) closed_[i] = 0;
-    if (std::abs(now_.rate[i]) > rest_) pressing_[i] = 0;
-  }
   return true;
 }
 

@@ -94,6 +94,7 @@ struct NsgaDecoupled::Correction : MixedProblem {
   Vector x, reaction, part_start;
   const Vector* given = nullptr;  // of impacts in the step; null: zero
   bool moved = false;             // x is not zero
+  bool forces = true;             // f_p, or f_*, acts
 };
 
 struct NsgaDecoupled::Position final : Correction {
@@ -104,7 +105,7 @@ struct NsgaDecoupled::Position final : Correction {
   }
   double residual(In s, Out r) override {
     const double terms = momentum(m.smooth_.q(), s, r);
-    if (!moved || !m.options_.force_corrections) return terms;
+    if (!moved || !forces || !m.options_.force_corrections) return terms;
     const Vector& f_p = m.force_correction(m.smooth_.v(), false);
     axpy(-m.h_ * m.h_, f_p, r);
     return terms + m.h_ * m.h_ * m.force_norm(f_p);
@@ -180,8 +181,6 @@ struct NsgaDecoupled::Velocity final : Correction {
     m.correction_known_ = m.correction_known_ && !system.velocity_dependent();
     return true;
   }
-
-  bool forces = true;  // f_* acts
 };
 
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
@@ -204,9 +203,10 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     located_ =
         std::make_unique<LocatedImpacts>(system, o.newton, o.scales, o.impact == ImpactInstant::located, 3, &matrix_);
     solvers_[3] = &located_->solver();
-    for (Vector* x : {&v_free_, &f_smooth_, &x_}) x->assign(at(system.size()), 0.0);
+    for (Vector* x : {&v_free_, &f_smooth_}) x->assign(at(system.size()), 0.0);
     q_free_ = q_;
   }
+  if (located_ || switches_.present()) x_.assign(at(system.size()), 0.0);
   if (!system.row_kinds().has(RowKind::tangential)) return;
   anchors_.assign(at(system.rows()), 0.0);
   frictionless_.assign(at(system.conditional()), 0);
@@ -283,7 +283,7 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   if (switches_.present() && !switch_position(scales, start, report)) return false;
   smooth_.write(end);
   copy(q_, end.q);
-  end.active = position_.flags();
+  end.active = switches_.any() ? touching_ : position_.flags();
   if (switches_.any()) {
     if (!switch_velocity(scales, start, end, report)) return false;
   } else {
@@ -333,22 +333,68 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
   }
   if (!switches_.find(scales, q_, v, report)) return false;
   if (!switches_.any()) return true;
-  if (!find_pressing(scales, start, report)) return false;
+  const ConstraintSwitches::Flags resting = resting_contacts(scales, start);
+  if (!find_pressing(scales, start, resting, report)) return false;
   // for the position: those that press in all switches
   ConstraintSwitches::Flags held = held_[0];
   for (int k = 1; k < switches_.crossings(); ++k)
     for (std::size_t i = 0; i < held.size(); ++i) held[i] = std::min(held[i], held_[at(k)][i]);
+  const bool on_surface = switches_.on_surface(scales, q_);
   if (!switches_.set(scales, smooth_.q(), v, t_, options_.intermediate_gradient, held, report)) return false;
   measure_switching_rows(smooth_.q(), t_);
   forget_matrices();  // they contain the rows of the old modes
-  return correct_position(scales, start, report) && switches_.holds(scales, q_, report);
+  candidates_ = &held;
+  const bool corrected = correct_position(scales, start, report);
+  candidates_ = nullptr;
+  if (!corrected) return false;
+  touching_ = position_.flags();
+  if (!strike_position(scales, start, v, report)) return false;
+  if (switches_.holds(scales, q_, report)) return true;
+  if (!on_surface) return false;
+  // the step ends on the surface but for rounding: the next one switches
+  forget_failure(report);
+  switches_.stay();
+  measure_switching_rows(start.q, start.t);
+  forget_matrices();
+  return correct_position(scales, start, report);
+}
+
+// Contacts that the switch has led beyond their obstacles: from there along the rows of the new modes, as the velocity.
+bool NsgaDecoupled::strike_position(const StepScales& scales, const State& start, In v, StepReport& report) {
+  const int n_b = system().bilateral();
+  bool any = false;
+  for (std::size_t i = 0; i < touching_.size(); ++i)
+    if (const int row = n_b + static_cast<int>(i); system().row_kind(row) == RowKind::unilateral)
+      any = any || system().row_gap(row, q_, t_, &step_) < -scales.positions(1).row_tolerance;
+  if (!any) return true;
+  if (!switches_.set(scales, smooth_.q(), v, t_, 1, {}, report)) return false;
+  measure_switching_rows(smooth_.q(), t_);
+  forget_matrices();
+  const Vector U = U_->x;
+  correction_known_ = false;
+  U_->begin(&U);
+  U_->forces = false;
+  position_.begin(report, {.held = &start.active, .moved = true});
+  const bool solved = position_.solve(*U_, scales.positions(options_.penalty), report);
+  U_->forces = true;
+  U_->given = nullptr;
+  if (!solved) return false;
+  report_gaps(position_, report);
+  for (std::size_t i = 0; i < touching_.size(); ++i) {
+    touching_[i] = std::max(touching_[i], position_.flags()[i]);
+    const int normal = normal_row(n_b + static_cast<int>(i));
+    if (system().row_kind(normal) == RowKind::unilateral &&
+        system().row_gap(normal, q_, t_, &step_) > 4 * scales.positions(1).row_tolerance)
+      touching_[i] = 0;
+  }
+  return true;
 }
 
 // The contacts that are rows of the metric of the switches of this step: those that press in them where the old modes
 // lead the position.
-bool NsgaDecoupled::find_pressing(const StepScales& scales, const State& start, StepReport& report) {
+bool NsgaDecoupled::find_pressing(const StepScales& scales, const State& start,
+                                  const ConstraintSwitches::Flags& resting, StepReport& report) {
   const int n = switches_.crossings();
-  const ConstraintSwitches::Flags resting = resting_contacts(scales, start);
   held_.assign(at(n > 1 ? 2 * n : n), resting);
   if (std::ranges::find(resting, 1) == resting.end()) return true;
   const bool found = approach(scales, start, resting, report) && cross_all(scales, start, report);
@@ -469,18 +515,20 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
   const int n_b = system().bilateral();
   const double rest = 4 * scales.momenta(1).row_tolerance;
   bool any = false;
-  for (const int row : position_.active_rows()) {
+  set_zero(reflected_);
+  for (std::size_t i = 0; i < touching_.size(); ++i) {
+    const int row = n_b + static_cast<int>(i);
+    if (touching_[i] == 0) continue;
     const double rate = system().row_rate(row, q_, v_, t_, &step_), e = system().contact_parameters(row).restitution;
     const bool normal = system().row_kind(row) == RowKind::unilateral;
     any = any || (normal && rate < -rest);
     // contacts that were closed do not bounce
-    if (row >= n_b && !rested(scales, start, normal_row(row)))
-      reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);
+    if (!rested(scales, start, normal_row(row))) reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);
   }
   if (!any) return true;
   const Vector before = v_;
   switches_.set_new();
-  const bool solved = solve_jump(scales, start, position_.flags(), {}, false, report);
+  const bool solved = solve_jump(scales, start, touching_, {}, false, report);
   if (solved) note_jump(false, false, before, false);
   return solved;
 }
@@ -545,6 +593,7 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
   }
   const double ratio = h_ / start.last_h;
   position_.begin(report, {.held = &start.active,
+                           .candidates = candidates_,
                            .first = &start.active,
                            .guess = start.nu,
                            .guess_scale = ratio * ratio,
@@ -626,7 +675,10 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
     ++report.friction_fallbacks;
     begin_position();
     position_.begin(
-        report, {.held = &start.active, .frictionless = way == shorter ? nullptr : &frictionless_, .moved = impacts()});
+        report, {.held = &start.active,
+                 .candidates = candidates_,
+                 .frictionless = way == shorter ? nullptr : &frictionless_,
+                 .moved = impacts()});
     if (position_.solve(*U_, scales.positions(options_.penalty), report)) return true;
     if (report.reason != FailureReason::no_friction_solution) return false;
   }
@@ -724,12 +776,15 @@ std::span<const Stage> NsgaDecoupled::stages() {
 }
 
 void NsgaDecoupled::add_switches() {
-  for (const Jump& jump : jumps_) {
+  for (std::size_t k = 0; k < jumps_.size(); ++k) {
+    const Jump& jump = jumps_[k];
     Stage& stage = stages_.emplace_back();
     stage = {Stage::Kind::jump, t_, t_, q_, jump.v_0, q_, jump.v_1, jump.multipliers, 1};
     stage.force = jump.impulse;
     stage.switches = jump.switches;
     stage.before_switch = jump.before_switch;
+    // those that strike behind the switch have opened
+    if (k + 1 < jumps_.size() && !jumps_[k + 1].switches) stage.closed = jump.closed;
   }
 }
 

@@ -103,7 +103,8 @@ class NsgaDecoupled final : public Integrator {
   bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
   bool switch_position(const StepScales& scales, const State& start, StepReport& report);
   bool switch_velocity(const StepScales& scales, const State& start, State& end, StepReport& report);
-  bool find_pressing(const StepScales& scales, const State& start, StepReport& report);
+  bool find_pressing(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& resting,
+                     StepReport& report);
   ConstraintSwitches::Flags resting_contacts(const StepScales& scales, const State& start) const;
   bool approach(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& resting,
                 StepReport& report);
@@ -111,6 +112,7 @@ class NsgaDecoupled final : public Integrator {
                   In impulses, bool forces, StepReport& report);
   bool cross_all(const StepScales& scales, const State& start, StepReport& report);
   bool cross(const StepScales& scales, const State& start, bool backwards, StepReport& report);
+  bool strike_position(const StepScales& scales, const State& start, In v, StepReport& report);
   bool strike(const StepScales& scales, const State& start, StepReport& report);
   bool rested(const StepScales& scales, const State& start, int row) const;
   void note_jump(bool before_switch, bool switches, const Vector& v_before, bool forces);
@@ -153,6 +155,8 @@ class NsgaDecoupled final : public Integrator {
   std::vector<Jump> jumps_;
   std::vector<ConstraintSwitches::Flags> held_;  // contacts in the metric of each switch, then in the reverse order
   std::vector<std::uint8_t> closed_;         // behind these
+  ConstraintSwitches::Flags touching_;       // at the end of a step that switches
+  const ConstraintSwitches::Flags* candidates_ = nullptr;  // of the position correction; null: all contacts
   std::unique_ptr<LocatedImpacts> located_;  // null: the published law
   MixedNewton* solvers_[4] = {&smooth_.solver(), &position_, &velocity_, nullptr};
   std::unique_ptr<Position> U_;
