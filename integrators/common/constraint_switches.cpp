@@ -134,9 +134,7 @@ class ConstraintSwitches::Metric final : public SwitchMetric {
   }
 
  private:
-  double in_units(int equation, double g) const {
-    return unit_[at(equation)] > 0 ? g * g / unit_[at(equation)] : 0.0;
-  }
+  double in_units(int equation, double g) const { return unit_[at(equation)] > 0 ? g * g / unit_[at(equation)] : 0.0; }
   // M (1, ..., 1)
   void set_ones() {
     for (std::size_t e = 0; e < x_.size(); ++e) x_[e] = 1;
@@ -340,7 +338,8 @@ bool ConstraintSwitches::leave(In q, double t) const {
 
 bool ConstraintSwitches::on_surface(const StepScales& scales, In q) const {
   return std::ranges::all_of(switches_, [&](const Switch& s) {
-    return s.next < 0 || s.block->condition(s.mode, input(s, q, {}, scales.t)) >= -64 * StepScales::epsilon * scales.place;
+    return s.next < 0 ||
+           s.block->condition(s.mode, input(s, q, {}, scales.t)) >= -64 * StepScales::epsilon * scales.place;
   });
 }
 

@@ -17,8 +17,8 @@
 // in the jump, and so are the tangential rows of those that stick as long as the impulses stay in the cone of friction.
 // All begin in the metric. The impulses of the jump in which they are equations tell which one pulls most, P_i sqrt(g_i
 // M^-1 g_i^T): this one leaves the metric, and the impulses are those of the others then, until none pulls. Where other
-// sets could press as well, this rule takes one of them, the same in every method. A contact that has left the metric is
-// open behind the switch, or it strikes there without restitution, since it has rested before.
+// sets could press as well, this rule takes one of them, the same in every method. A contact that has left the metric
+// is open behind the switch, or it strikes there without restitution, since it has rested before.
 #pragma once
 
 #include <functional>

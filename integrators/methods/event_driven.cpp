@@ -410,10 +410,9 @@ bool EventDriven::jump(const StepScales& scales, const std::vector<std::uint8_t>
 bool EventDriven::solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report,
                              In impulses) {
   impact_problem_.begin(to_, reflected_);
-  impact_.begin(report, {.multipliers = impulses,
-                         .held = &closed_,
-                         .candidates = fixed != nullptr ? fixed : &striking_,
-                         .fixed = fixed});
+  impact_.begin(
+      report,
+      {.multipliers = impulses, .held = &closed_, .candidates = fixed != nullptr ? fixed : &striking_, .fixed = fixed});
   return impact_.solve(impact_problem_, scales_from(scales, to_, scales.h).momenta(1), report);
 }
 

@@ -409,8 +409,8 @@ ConstraintSwitches::Flags NsgaDecoupled::resting_contacts(const StepScales& scal
   for (std::size_t i = 0; i < resting.size(); ++i) {
     const int row = n_b + static_cast<int>(i);
     if (system().row_kind(row) == RowKind::unilateral)
-      resting[i] = rested(scales, start, row) &&
-                   system().row_gap(row, q_, t_, &step_) <= 4 * scales.positions(1).row_tolerance;
+      resting[i] =
+          rested(scales, start, row) && system().row_gap(row, q_, t_, &step_) <= 4 * scales.positions(1).row_tolerance;
     else if (system().row_kind(row) == RowKind::tangential)
       resting[i] = resting[at(normal_row(row) - n_b)];
   }
@@ -674,11 +674,10 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
     forget_failure(report);
     ++report.friction_fallbacks;
     begin_position();
-    position_.begin(
-        report, {.held = &start.active,
-                 .candidates = candidates_,
-                 .frictionless = way == shorter ? nullptr : &frictionless_,
-                 .moved = impacts()});
+    position_.begin(report, {.held = &start.active,
+                             .candidates = candidates_,
+                             .frictionless = way == shorter ? nullptr : &frictionless_,
+                             .moved = impacts()});
     if (position_.solve(*U_, scales.positions(options_.penalty), report)) return true;
     if (report.reason != FailureReason::no_friction_solution) return false;
   }

@@ -6,31 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "case_runner.hpp"
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/energy_ledger.hpp"
+#include "switching_checks.hpp"
 
 namespace {
 
 using namespace carom;
 using namespace carom::cases;
 
-std::string gradient(double E) { return set("/integrator/intermediate_gradient", E); }
-
 // Ratio of the speeds at a switch with the cosine c.
 double ratio(double E, double c) { return ((1 - E) + E * c) / ((1 - E) * c + E); }
-
-struct Watch {
-  double position = 0, velocity = 0;
-  void operator()(const StepView& view) {
-    const System& s = view.system;
-    Vector g(at(s.rows())), rate(g);
-    s.gaps(view.state.q, view.state.t, bilateral_rows, g);
-    s.rates(view.state.q, view.state.v, view.state.t, bilateral_rows, rate);
-    position = std::max(position, max_abs(g));
-    velocity = std::max(velocity, max_abs(rate));
-  }
-};
 
 TEST_CASE("track: the energy behind the corner is that of the closed form for every E and step") {
   const double energies[][2] = {{1, 0.25}, {0.9, 0.2877487}, {0.7, 0.3798055}, {0.5, 0.5}};

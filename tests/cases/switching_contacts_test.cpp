@@ -1,0 +1,146 @@
+// Contacts that rest where a surface is met, beside the switch: which of them are part of the metric, with friction
+// too, and what strikes behind it.
+
+#include <doctest/doctest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "switching_checks.hpp"
+
+namespace {
+
+using namespace carom;
+using namespace carom::cases;
+
+using Matrix = Eigen::MatrixXd;
+using Column = Eigen::VectorXd;
+
+// ---- random models
+
+struct RandomModel {
+  std::string text;  // empty: the motion would not come to the surface
+  bool weight = false;
+};
+
+// Two to five masses with two or three linear modes, up to two contacts c_i >= 0 that touch or rest, and any E.
+RandomModel random_model(std::mt19937& random) {
+  std::normal_distribution<double> normal;
+  const auto some = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  const auto rows = [&](Eigen::Index count, Eigen::Index n) {
+    return Matrix(Matrix::NullaryExpr(count, n, [&] { return normal(random); }));
+  };
+  RandomModel model;
+  const int n = some(2, 5), contacts = std::min(some(0, 2), n - 2), most = n - contacts - 1;
+  const int old = some(std::min(1, most), most), modes = some(2, 3);
+  std::vector<Matrix> A = {rows(old, n)};
+  std::vector<Column> a = {Column::Zero(old)};  // rows A c - a
+  const double surfaces[] = {0, 0.06};
+  for (int k = 1; k < modes; ++k) {
+    // on the surface c0 = surfaces[k - 1] the new rows follow from the old ones
+    const Matrix R = rows(some(0, static_cast<int>(A.back().rows())), A.back().rows());
+    const Column turn = rows(R.rows(), 1).col(0);
+    Matrix B = R * A.back();
+    B.col(0) += turn;
+    a.emplace_back(R * a.back() + turn * surfaces[k - 1]);
+    A.push_back(B);
+  }
+  Matrix all = Matrix::Zero(old + contacts, n);
+  all.topRows(old) = A[0];
+  for (int i = 0; i < contacts; ++i) all(old + i, n - 1 - i) = 1;
+  Column w = rows(n, 1).col(0);
+  if (all.rows() > 0) {
+    const Eigen::JacobiSVD<Matrix> svd(all, Eigen::ComputeFullV);
+    const Matrix N = svd.matrixV().rightCols(n - old - contacts);
+    w = N * w.head(N.cols());
+  }
+  if (std::abs(w[0]) < 0.3 * w.norm()) return model;
+  w /= w[0];
+  w.tail(contacts).setZero();
+  model.weight = contacts > 0 && some(0, 1) == 1;
+  const double restitution = some(0, 2) == 0 ? 0.5 : 0;
+  std::string coordinates, masses, forces, gaps, switching;
+  for (int i = 0; i < n; ++i) {
+    append(coordinates, R"({"name": "c)" + std::to_string(i) + R"(", "position": )" + digits(-0.105 * w[i]) +
+                            R"(, "velocity": )" + digits(w[i]) + "}");
+    append(masses, digits(0.5 + 1.5 * std::abs(std::sin(normal(random)))));
+    append(forces, i >= n - contacts && model.weight ? R"("-0.5")" : R"("0")");
+  }
+  for (int i = 0; i < contacts; ++i)
+    append(gaps, R"({"name": "g)" + std::to_string(i) + R"(", "formula": "c)" + std::to_string(n - 1 - i) +
+                     R"(", "restitution": )" + digits(restitution) + "}");
+  const char* conditions[2][3] = {{"-c0", "c0", ""}, {"-c0", "min(c0, 0.06 - c0)", "c0 - 0.06"}};
+  for (int k = 0; k < modes; ++k) {
+    std::string constraints;
+    for (Eigen::Index i = 0; i < a[at(k)].size(); ++i)
+      append(constraints, '"' + linear_formula(A[at(k)].row(i), -a[at(k)][i]) + '"');
+    append(switching, R"({"name": "m)" + std::to_string(k) + R"(", "condition": ")" + conditions[modes - 2][k] +
+                          R"(", "constraints": [)" + constraints + "]}");
+  }
+  model.text = R"({"format": 1, "bodies": [{"name": "b", "type": "coordinates", "coordinates": [)" + coordinates +
+               R"(], "masses": [)" + masses + R"(], "forces": [)" + forces +
+               (contacts > 0 ? R"(], "gaps": [)" + gaps : std::string()) + R"(], "switching": [)" + switching +
+               R"(]}], "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.2, )" +
+               R"("intermediate_gradient": )" + digits(0.25 * some(0, 4)) +
+               R"(}, "output": {"vtu": {"enabled": false}}})";
+  return model;
+}
+
+TEST_CASE("random modes beside contacts that touch or rest: both methods have the same continuation") {
+  struct Path {
+    bool completed = false;
+    std::string why;
+    FailureReason reason{};
+    std::vector<Vector> behind;  // the switches
+  };
+  int models = 0, both = 0, accumulate = 0, thrown_back = 0;
+  for (unsigned k = 0; k < 600; ++k) {
+    CAPTURE(k);
+    std::mt19937 random(1000 + k);
+    const RandomModel model = random_model(random);
+    if (model.text.empty()) continue;
+    ++models;
+    const auto follow = [&](const std::string& type) {
+      Case masses = Case::from_text(model.text, {with_method(type)});
+      Path path;
+      path.completed = masses.run([&](const StepView& view) {
+        for_jumps(view, [&](const Stage& stage) { path.behind.emplace_back(stage.v_1.begin(), stage.v_1.end()); });
+      }) == RunStatus::completed;
+      path.why = masses.last_report().failed_item;
+      path.reason = masses.last_report().reason;
+      return path;
+    };
+    const Path steps = follow("nsga_decoupled"), events = follow("event_driven");
+    // weight acts for a whole step more in the decoupled method, and an impact may throw the motion off its surface
+    const std::size_t common = std::min(steps.behind.size(), events.behind.size());
+    if (!model.weight) CHECK((!steps.completed || !events.completed || steps.behind.size() == events.behind.size()));
+    for (std::size_t j = 0; j < common; ++j) {
+      double error = 0, speed = 0;
+      for (std::size_t i = 0; i < events.behind[j].size(); ++i) {
+        error = std::max(error, std::abs(steps.behind[j][i] - events.behind[j][i]));
+        speed = std::max(speed, std::abs(events.behind[j][i]));
+      }
+      CHECK(error <= (model.weight ? 0.03 : 1e-7) * speed);
+    }
+    if (!steps.completed && !events.completed) ++both;
+    if (steps.completed && !events.completed) {
+      // not by the switch
+      CHECK_MESSAGE(events.reason == FailureReason::accumulation, events.why);
+      ++accumulate;
+    }
+    if (!steps.completed && events.completed) {
+      CHECK_MESSAGE(steps.why.find("in front of the surface") != std::string::npos, steps.why);
+      ++thrown_back;
+    }
+  }
+  CHECK(models > 400);
+  CHECK(both < models / 12);
+  CHECK(accumulate < models / 100);
+  CHECK(thrown_back < models / 400);
+}
+
+}  // namespace
