@@ -319,6 +319,13 @@ bool ConstraintSwitches::set(const StepScales& scales, In q, In v, double t, dou
   return true;
 }
 
+void ConstraintSwitches::settle(int k, bool backwards) {
+  for (int i = 0; i <= k; ++i) {
+    const Switch& s = switches_[at(order_[at(backwards ? crossings() - 1 - i : i)])];
+    s.block->set_mode(s.next);
+  }
+}
+
 void ConstraintSwitches::set_old() {
   for (Switch& s : switches_) {
     s.switching = false;
@@ -354,18 +361,13 @@ std::vector<int> ConstraintSwitches::closed_rows(const Flags& held) const {
   return rows;
 }
 
-// A contact leaves with its tangential rows, and these leave together: those of one disc.
+// A contact leaves with its tangential rows, and these leave together.
 void ConstraintSwitches::open(int row, Flags& held) const {
   const System& s = *system_;
-  const bool contact = s.row_kind(row) == RowKind::unilateral;
-  const auto follows = [&](int r) {
-    return s.row_kind(r) == RowKind::tangential &&
-           (contact || s.contact_parameters(r).disc == s.contact_parameters(row).disc);
-  };
   int first = row;
-  while (!contact && follows(first - 1)) --first;
+  while (s.row_kind(row) == RowKind::tangential && s.row_kind(first - 1) == RowKind::tangential) --first;
   held[at(first - s.bilateral())] = 0;
-  for (int r = first + 1; r < s.rows() && follows(r); ++r) held[at(r - s.bilateral())] = 0;
+  for (int r = first + 1; r < s.rows() && s.row_kind(r) == RowKind::tangential; ++r) held[at(r - s.bilateral())] = 0;
 }
 
 bool ConstraintSwitches::rests(int row, const StepScales& scales, In q, In v, double t, double rest) const {
@@ -380,7 +382,7 @@ bool ConstraintSwitches::cross(const Crossing& c, const StepScales& scales, Flag
     if (!set_one(c, scales, held, report)) return false;
     const In behind = jump(held, impulses_);
     if (behind.empty()) return false;
-    // contacts that slide give other impulses with their friction
+    // where the law of contacts has another solution
     bool all = true;
     for (const int row : closed_rows(held)) {
       if (held[at(row - system_->bilateral())] == 0 || rests(row, scales, c.q, behind, c.t, c.rest)) continue;

@@ -15,10 +15,12 @@
 //
 // Contacts that rest where a surface is met are rows of the metric of the intermediate gradient as long as they press
 // in the jump, and so are the tangential rows of those that stick as long as the impulses stay in the cone of friction.
-// All begin in the metric. The impulses of the jump in which they are equations tell which one pulls most, P_i sqrt(g_i
-// M^-1 g_i^T): this one leaves the metric, and the impulses are those of the others then, until none pulls. Where other
-// sets could press as well, this rule takes one of them, the same in every method. A contact that has left the metric
-// is open behind the switch, or it strikes there without restitution, since it has rested before.
+// Contacts that slide have no friction in this jump; the method lets it act behind it, with the same normal impulses,
+// in a part of its own, which only dissipates. All begin in the metric. The impulses of the jump in which they are
+// equations tell which one pulls most, P_i sqrt(g_i M^-1 g_i^T): this one leaves the metric, and the impulses are those
+// of the others then, until none pulls. Where other sets could press as well, this rule takes one of them, the same in
+// every method. A contact that has left the metric is open behind the switch, or it strikes there without restitution,
+// since it has rested before.
 #pragma once
 
 #include <functional>
@@ -106,6 +108,8 @@ class ConstraintSwitches {
   /// that may be part of the metric, and afterwards those that are.
   bool cross(const Crossing& crossing, const StepScales& scales, Flags& held, const SolveJump& jump,
              StepReport& report);
+  /// After it: the block has its new rows, with reactions along their gradients.
+  void settle(int k, bool backwards);
   bool holds(const StepScales& scales, In q, StepReport& report) const;
   /// The motion goes on into the new modes of the blocks whose rows are those of a switch.
   bool crosses(In q, In v, double t, StepReport& report) const;

@@ -157,7 +157,11 @@ struct NsgaDecoupled::Velocity final : Correction {
     return forces && m.options_.force_corrections && (m.U_->moved || (moved && system.velocity_dependent()));
   }
   double residual(In s, Out r) override {
-    const double terms = momentum(m.q_, s, r);
+    double terms = momentum(m.q_, s, r);
+    if (spent != nullptr) {
+      axpy(1.0, *spent, r);
+      terms += m.force_norm(*spent);
+    }
     if (!has_force()) return terms;
     const Vector& f = m.force_correction(m.v_, !system.constant_mass());
     axpy(-m.h_, f, r);
@@ -181,6 +185,8 @@ struct NsgaDecoupled::Velocity final : Correction {
     m.correction_known_ = m.correction_known_ && !system.velocity_dependent();
     return true;
   }
+
+  const Vector* spent = nullptr;  // reactions among F^T s that have acted before; null: none
 };
 
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
@@ -327,8 +333,8 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
     // the smooth velocity is not that of the modes
     copy(smooth_.v(), v_);
     set_zero(reflected_);
-    if (!solve_jump(scales, start, ConstraintSwitches::Flags(at(system().conditional()), 0), {}, true, report))
-      return false;
+    const ConstraintSwitches::Flags none(at(system().conditional()), 0);
+    if (!solve_jump(scales, {.held = &start.active, .candidates = &none}, true, report)) return false;
     v = v_;
   }
   if (!switches_.find(scales, q_, v, report)) return false;
@@ -397,7 +403,7 @@ bool NsgaDecoupled::find_pressing(const StepScales& scales, const State& start,
   const int n = switches_.crossings();
   held_.assign(at(n > 1 ? 2 * n : n), resting);
   if (std::ranges::find(resting, 1) == resting.end()) return true;
-  const bool found = approach(scales, start, resting, report) && cross_all(scales, start, report);
+  const bool found = approach(scales, start, resting, report) && cross_all(scales, report);
   jumps_.clear();
   return found;
 }
@@ -423,23 +429,24 @@ bool NsgaDecoupled::approach(const StepScales& scales, const State& start, const
   set_zero(reflected_);
   copy(smooth_.v(), v_);
   switches_.set_old();
-  if (!solve_jump(scales, start, resting, {}, true, report)) return false;
+  if (!solve_jump(scales, {.held = &start.active, .candidates = &resting, .first = &resting}, true, report))
+    return false;
   note_jump(true, false, smooth_.v(), W_->has_force());
   return true;
 }
 
 // One after the other; another order must have the same result.
-bool NsgaDecoupled::cross_all(const StepScales& scales, const State& start, StepReport& report) {
+bool NsgaDecoupled::cross_all(const StepScales& scales, StepReport& report) {
   Vector other;
   if (switches_.crossings() > 1) {
     const Vector before = v_;
     const std::size_t jumps = jumps_.size();
-    if (!cross(scales, start, true, report)) return false;
+    if (!cross(scales, true, report)) return false;
     other = v_;
     v_ = before;
     jumps_.resize(jumps);
   }
-  if (!cross(scales, start, false, report)) return false;
+  if (!cross(scales, false, report)) return false;
   if (other.empty()) return true;
   axpy(-1.0, v_, other);
   return kinetic(other) <= ConstraintSwitches::same_motion * kinetic(v_) || switches_.refuse_order(report);
@@ -451,7 +458,7 @@ bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start
   const ConstraintSwitches::Flags resting = resting_contacts(scales, start);
   for (ConstraintSwitches::Flags& held : held_)
     for (std::size_t i = 0; i < held.size(); ++i) held[i] = std::min(held[i], resting[i]);
-  if (!approach(scales, start, resting, report) || !cross_all(scales, start, report) || !strike(scales, start, report))
+  if (!approach(scales, start, resting, report) || !cross_all(scales, report) || !strike(scales, start, report))
     return false;
   report.velocity_residual = velocity_.largest_row();
   end.closed.assign(at(system().conditional()), 0);
@@ -464,41 +471,68 @@ bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start
   return true;
 }
 
-// One part of the velocity jump, from v_; contacts of the candidates have their law with reflected_, and impulses near
-// those given (none: zero).
-bool NsgaDecoupled::solve_jump(const StepScales& scales, const State& start,
-                               const ConstraintSwitches::Flags& candidates, In impulses, bool forces,
+// One part of the velocity jump, from v_; contacts of the candidates have their law with reflected_.
+bool NsgaDecoupled::solve_jump(const StepScales& scales, const MixedNewton::Start& contacts, bool forces,
                                StepReport& report) {
   measure_switching_rows(q_, t_);
   velocity_.forget_matrix();
   correction_known_ = false;
   W_->forces = forces;
   W_->begin(nullptr);
-  velocity_.begin(report, {.multipliers = impulses,
-                           .held = impulses.empty() ? &start.active : &candidates,
-                           .candidates = &candidates,
-                           .first = &candidates});
+  velocity_.begin(report, contacts);
   const bool solved = velocity_.solve(*W_, scales.momenta(options_.penalty), report);
   W_->forces = true;
   return solved;
 }
 
 // All switches, each with those contacts in the metric that press in it.
-bool NsgaDecoupled::cross(const StepScales& scales, const State& start, bool backwards, StepReport& report) {
+bool NsgaDecoupled::cross(const StepScales& scales, bool backwards, StepReport& report) {
   const double rest = 4 * scales.momenta(1).row_tolerance;
-  const int n = switches_.crossings();
+  const int n = switches_.crossings(), n_b = system().bilateral();
   for (int k = 0; k < n; ++k) {
     const Vector before = v_;
-    const auto jump = [&](const ConstraintSwitches::Flags& held, In impulses) {
+    ConstraintSwitches::Flags& held = held_[at(backwards ? n + k : k)];
+    ConstraintSwitches::Flags sliding(held.size(), 0);
+    const auto jump = [&](const ConstraintSwitches::Flags& closed, In impulses) {
+      for (std::size_t i = 0; i < sliding.size(); ++i)
+        if (system().row_kind(n_b + static_cast<int>(i)) == RowKind::tangential)
+          sliding[at(normal_row(n_b + static_cast<int>(i)) - n_b)] = closed[i] == 0 ? 1 : 0;
       v_ = before;
-      return solve_jump(scales, start, held, impulses, false, report) ? In(v_) : In();
+      return solve_jump(scales,
+                        {.multipliers = impulses, .held = &closed, .candidates = &closed, .frictionless = &sliding},
+                        false, report)
+                 ? In(v_)
+                 : In();
     };
-    if (!switches_.cross({k, backwards, q_, before, t_, options_.intermediate_gradient, rest}, scales,
-                         held_[at(backwards ? n + k : k)], jump, report))
+    if (!switches_.cross({k, backwards, q_, before, t_, options_.intermediate_gradient, rest}, scales, held, jump,
+                         report))
       return false;
     note_jump(false, true, before, false);
     if (!backwards) switches_.set_energy(k, kinetic(v_) - kinetic(before));
+    bool slides = false;
+    for (std::size_t i = 0; i < held.size(); ++i)
+      slides = slides || (held[i] != 0 && sliding[i] != 0 && jumps_.back().multipliers[at(n_b) + i] > 0);
+    if (slides && !rub(scales, k, backwards, held, report)) return false;
   }
+  return true;
+}
+
+// The friction of contacts that slide, with the impulses with which they have pressed in the switch, in its new mode.
+bool NsgaDecoupled::rub(const StepScales& scales, int k, bool backwards, const ConstraintSwitches::Flags& held,
+                        StepReport& report) {
+  const Vector before = v_;
+  Vector impulses = jumps_.back().multipliers, spent(at(system().size()), 0.0);
+  set_zero(Out(impulses).first(at(system().bilateral())));
+  system().add_reactions(q_, t_, impulses, contact_rows, spent, &step_);
+  switches_.settle(k, backwards);
+  W_->spent = &spent;
+  const bool solved =
+      solve_jump(scales, {.multipliers = impulses, .held = &held, .candidates = &held}, false, report) &&
+      switches_.crosses(q_, v_, t_, report);
+  W_->spent = nullptr;
+  if (!solved) return false;
+  note_jump(false, false, before, false);
+  axpy(-1.0, impulses, jumps_.back().multipliers);
   return true;
 }
 
@@ -528,7 +562,8 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
   if (!any) return true;
   const Vector before = v_;
   switches_.set_new();
-  const bool solved = solve_jump(scales, start, touching_, {}, false, report);
+  const bool solved =
+      solve_jump(scales, {.held = &start.active, .candidates = &touching_, .first = &touching_}, false, report);
   if (solved) note_jump(false, false, before, false);
   return solved;
 }

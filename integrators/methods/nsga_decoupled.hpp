@@ -108,10 +108,10 @@ class NsgaDecoupled final : public Integrator {
   ConstraintSwitches::Flags resting_contacts(const StepScales& scales, const State& start) const;
   bool approach(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& resting,
                 StepReport& report);
-  bool solve_jump(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& candidates,
-                  In impulses, bool forces, StepReport& report);
-  bool cross_all(const StepScales& scales, const State& start, StepReport& report);
-  bool cross(const StepScales& scales, const State& start, bool backwards, StepReport& report);
+  bool solve_jump(const StepScales& scales, const MixedNewton::Start& contacts, bool forces, StepReport& report);
+  bool cross_all(const StepScales& scales, StepReport& report);
+  bool cross(const StepScales& scales, bool backwards, StepReport& report);
+  bool rub(const StepScales& scales, int k, bool backwards, const ConstraintSwitches::Flags& held, StepReport& report);
   bool strike_position(const StepScales& scales, const State& start, In v, StepReport& report);
   bool strike(const StepScales& scales, const State& start, StepReport& report);
   bool rested(const StepScales& scales, const State& start, int row) const;
@@ -154,10 +154,10 @@ class NsgaDecoupled final : public Integrator {
   };
   std::vector<Jump> jumps_;
   std::vector<ConstraintSwitches::Flags> held_;  // contacts in the metric of each switch, then in the reverse order
-  std::vector<std::uint8_t> closed_;         // behind these
-  ConstraintSwitches::Flags touching_;       // at the end of a step that switches
+  std::vector<std::uint8_t> closed_;             // behind these
+  ConstraintSwitches::Flags touching_;           // at the end of a step that switches
   const ConstraintSwitches::Flags* candidates_ = nullptr;  // of the position correction; null: all contacts
-  std::unique_ptr<LocatedImpacts> located_;  // null: the published law
+  std::unique_ptr<LocatedImpacts> located_;                // null: the published law
   MixedNewton* solvers_[4] = {&smooth_.solver(), &position_, &velocity_, nullptr};
   std::unique_ptr<Position> U_;
   std::unique_ptr<Velocity> W_;

@@ -143,4 +143,66 @@ TEST_CASE("random modes beside contacts that touch or rest: both methods have th
   CHECK(thrown_back < models / 400);
 }
 
+// ---- friction
+
+// A ball rolls on a floor and draws a mass c along: y_c = 0, then y_c = s with the ball's displacement s along an axis
+// that leans over the floor, so that the switch presses the ball down.
+Case rolling(double friction, double E, double weight) {
+  const std::string text =
+      R"x({"format": 1, "parameters": {"mu": 1, "g": 0}, "gravity": [0, 0, "=-g"], "bodies": [
+   {"name": "ball", "type": "rigid", "mass": 1, "shape": {"type": "sphere", "radius": 0.1}, "position": [-0.205, 0, 0.1],
+    "velocity": [1, 0, 0], "angular_velocity": [0, 10, 0]},
+   {"name": "c", "type": "rigid", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, 1]}],
+   "ground": [{"name": "o", "at": [0, 0, 0.1]}],
+   "contacts": [{"name": "floor", "on": "ball", "friction": "=mu", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+   "joints": [{"name": "shelf", "type": "prismatic", "of": ["ground.o", "c"], "axis": [0, 1, 0]}],
+   "switching": [{"name": "rope", "type": "joints", "measures": [
+      {"name": "x", "type": "displacement", "of": ["ground.o", "ball"], "axis": [1, 0, 0]},
+      {"name": "s", "type": "displacement", "of": ["ground.o", "ball"], "axis": [0.6, 0, 0.8]},
+      {"name": "y", "type": "displacement", "of": ["ground.o", "c"], "axis": [0, 1, 0]}],
+     "modes": [{"name": "slack", "condition": "-x", "constraints": ["y"]},
+               {"name": "taut", "condition": "x", "constraints": ["y - s"]}]}],
+   "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.3}, "output": {"vtu": {"enabled": false}}})x";
+  return Case::from_text(text, {set("/parameters/mu", friction), set("/parameters/g", weight), gradient(E)});
+}
+
+TEST_CASE("friction beside a switch: a contact whose impulse leaves the cone slips, and friction takes energy only") {
+  for (const double E : {0.5, 1.0})
+    for (const double mu : {0.0, 0.05, 0.15}) {
+      CAPTURE(E);
+      CAPTURE(mu);
+      // without friction x has the mass 1: the ball slows down by R cos and presses by R sin
+      const double c = std::sqrt(1 / 1.72), r = ((1 - E) + E * c) / ((1 - E) * c + E), v = r * c;
+      const double R = (1 - v) / 0.6, P = 0.8 * R;
+      Case ball = rolling(mu, E, 0);
+      const int row = ball.rows("floor")[0];
+      double change = 0, taken = 0;
+      int jumps = 0;
+      Watch watch;
+      REQUIRE(ball.run([&](const StepView& view) {
+        watch(view);
+        if (view.integrator.switches().empty()) return;
+        jumps += for_jumps(view, [&](const Stage& stage) {
+          change = kinetic_change(view, stage);
+          CHECK(stage.v_1[0] == doctest::Approx(v).epsilon(1e-9));
+          CHECK(stage.v_1[4] == doctest::Approx(10).epsilon(1e-9));
+          CHECK(stage.multipliers[at(row)] == doctest::Approx(P).epsilon(1e-9));
+        });
+        const Stage& last = view.integrator.stages().back();
+        taken = -kinetic_change(view, last);
+        if (mu == 0) return;
+        // friction f against the slip v - w R, with what it adds to the pull of the rope and so to P: 1.72 dv = f
+        // (x and y = 0.6 x move), dP = 0.8 * 2 * 0.6 dv
+        const double f = mu * P / (1 - mu * 0.96 / 1.72);
+        CHECK(last.v_1[0] == doctest::Approx(v + f / 1.72).epsilon(1e-9));
+        CHECK(last.v_1[4] == doctest::Approx(10 - 0.1 * f / 0.004).epsilon(1e-9));
+      }) == RunStatus::completed);
+      CHECK(jumps == 1);
+      CHECK(change == doctest::Approx(0.5 * (r * r - 1)).epsilon(1e-9));
+      if (mu > 0) CHECK(taken > 1e-3);
+      CHECK(watch.position < 1e-10);
+      CHECK(watch.velocity < 1e-9);
+    }
+}
+
 }  // namespace
