@@ -18,6 +18,7 @@ namespace carom {
 namespace {
 
 constexpr const char* array_name = "modes";
+constexpr double touching = 1e-9;  // a gap, of the length
 // a contact pulls, or slips, beyond this impulse, over that of the largest speed at the start of the step
 constexpr double pulling = 1e-10;
 
@@ -178,6 +179,24 @@ bool ConstraintSwitches::reaches_beyond(const SwitchingBlock& block) const {
     if (std::ranges::any_of(nodes, is_own) && !std::ranges::all_of(nodes, is_own)) return true;
   }
   return false;
+}
+
+// The velocity at a state, or of a start at rest the mean one under its accelerations, unless contacts may stop these.
+Vector ConstraintSwitches::ahead(const State& state, double duration, const Scales& scales) const {
+  Vector v = state.v;
+  const System& s = *system_;
+  if (!present() || max_abs(v) > 0) return v;
+  for (int row = s.bilateral(); row < s.rows(); ++row)
+    if (s.row_kind(row) == RowKind::unilateral && s.row_gap(row, state.q, state.t) <= touching * scales.length) return v;
+  SaddlePoint saddle;
+  saddle.analyse(s, {s.symmetric(), false}, nullptr, scales.length, true);
+  Vector multipliers(at(s.bilateral())), acceleration(v);
+  StepReport report;
+  if (consistent_acceleration(s, saddle, scales.mass, true, state.q, state.v, state.t, acceleration, multipliers,
+                              report) &&
+      all_finite(acceleration))
+    scale_into(0.5 * duration, acceleration, v);
+  return v;
 }
 
 int ConstraintSwitches::place_of(const System& system, std::string_view body) {

@@ -63,9 +63,10 @@ class ConstraintSwitches {
   static const Vector* modes_of(const State& state);
   /// Calls visit(name of the body, fault) for bodies with SwitchingBlock::find_fault at a state.
   template <class Visit>
-  void for_faults(const State& state, double duration, double length, const Visit& visit) const {
+  void for_faults(const State& state, double duration, const Scales& scales, const Visit& visit) const {
+    const Vector v = ahead(state, duration, scales);
     for (const Switch& s : switches_)
-      if (const std::string fault = s.block->find_fault(input(s, state.q, state.v, state.t), duration, length);
+      if (const std::string fault = s.block->find_fault(input(s, state.q, v, state.t), duration, scales.length);
           !fault.empty())
         visit(s.block->name(), fault);
   }
@@ -175,6 +176,7 @@ class ConstraintSwitches {
   ConstraintInput input(const Switch& s, In q, In v, double t, Vector& v_local) const;
   ConstraintInput input(const Switch& s, In q, In v, double t) const { return input(s, q, v, t, v_local_); }
   bool reaches_beyond(const SwitchingBlock& block) const;
+  Vector ahead(const State& state, double duration, const Scales& scales) const;
   bool prepare(const Switch& s, bool whole, const StepScales& scales, In q, In v, double t, std::span<const int> closed,
                StepReport& report);
   bool set_one(const Crossing& crossing, const StepScales& scales, Flags& held, StepReport& report);
