@@ -187,7 +187,8 @@ Vector ConstraintSwitches::ahead(const State& state, double duration, const Scal
   const System& s = *system_;
   if (!present() || max_abs(v) > 0) return v;
   for (int row = s.bilateral(); row < s.rows(); ++row)
-    if (s.row_kind(row) == RowKind::unilateral && s.row_gap(row, state.q, state.t) <= touching * scales.length) return v;
+    if (s.row_kind(row) == RowKind::unilateral && s.row_gap(row, state.q, state.t) <= touching * scales.length)
+      return v;
   SaddlePoint saddle;
   saddle.analyse(s, {s.symmetric(), false}, nullptr, scales.length, true);
   Vector multipliers(at(s.bilateral())), acceleration(v);
@@ -517,6 +518,22 @@ void ConstraintSwitches::finish(State& end) {
     modes[i] = mode;
     modes[switches_.size() + i] = s.next >= 0 ? s.t : s.began;
   }
+}
+
+double ConstraintSwitches::kinetic(int k, In q, In v) const {
+  const Switch& s = switches_[at(order_[at(k)])];
+  Vector own(v.size(), 0.0), momentum(v.size());
+  if (crossings() == 1 || !s.alone) {
+    copy(v, own);
+  } else {
+    const Topology& topology = s.block->topology();
+    for (std::size_t i = 0; i < topology.slots.size(); ++i)
+      for (int c = 0; c < topology.slots[i].components; ++c)
+        if (const int e = system_->dofs().equation(topology.nodes[i], topology.slots[i].first_component + c); e >= 0)
+          own[at(e)] = v[at(e)];
+  }
+  system_->mass_times(q, own, momentum);
+  return 0.5 * dot(own, momentum);
 }
 
 void ConstraintSwitches::note_events() {

@@ -121,6 +121,9 @@ class ConstraintSwitches {
   void finish(State& end);
   /// The change of the kinetic energy in the jump of block k of crossings().
   void set_energy(int k, double energy) { switches_[at(order_[at(k)])].energy = energy; }
+  /// The kinetic energy of what block k of crossings() moves in its switch: that of the system, or of its body where
+  /// others switch in the same step and the metric is that of the body.
+  double kinetic(int k, In q, In v) const;
   /// After finish(): what has switched.
   void note_events();
   std::span<const SwitchEvent> events() const { return events_; }

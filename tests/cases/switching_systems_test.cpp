@@ -492,6 +492,14 @@ TEST_CASE("joints that switch, generalized_alpha: energies of the independent so
   }
 }
 
+TEST_CASE("flexible arm, index 1: refused with the drift of the positions as the reason") {
+  Case arm("carrier_flexible_arm", {integrator("generalized_alpha", 1e-3, 1, R"(, "formulation": "index_1")")});
+  REQUIRE(arm.run() == RunStatus::failed);
+  const std::string& why = arm.last_report().failed_item;
+  CHECK_MESSAGE(why.find("disagree on their surface: there pin_b") != std::string::npos, why);
+  CHECK_MESSAGE(why.find("the motion drifts off them") != std::string::npos, why);
+}
+
 // ---- energies and orders
 
 TEST_CASE(

@@ -301,6 +301,30 @@ TEST_CASE("track: the fully implicit index 2 has the energy of every intermediat
   }
 }
 
+TEST_CASE("two tracks, index 2 and 3: switches of two bodies in one step have each its own energy") {
+  const auto body = [](const std::string& name, double v) {
+    return R"({"name": ")" + name + R"(", "type": "coordinates", "coordinates": [{"name": "x", "position": )" +
+           std::to_string(-0.995 * v) + R"(, "velocity": )" + std::to_string(v) + R"(}, {"name": "y"}],
+           "masses": [1, 1], "switching": [{"name": "level", "condition": "-x", "constraints": ["y"]},
+           {"name": "slope", "condition": "x", "constraints": ["y - x"]}]})";
+  };
+  for (const char* type :
+       {R"("generalized_alpha", "formulation": "index_2")", R"("nsga_decoupled")", R"("event_driven")"}) {
+    CAPTURE(type);
+    Case both = Case::from_text(R"({"format": 1, "bodies": [)" + body("slow", 1) + ", " + body("fast", 3) +
+                                R"(], "integrator": {"type": )" + type +
+                                R"(, "intermediate_gradient": 1, "step": 0.01, "duration": 1.2},
+                                "output": {"vtu": {"enabled": false}}})");
+    std::vector<SwitchEvent> events;
+    REQUIRE(both.run([&](const StepView& view) {
+      for (const SwitchEvent& e : view.integrator.switches()) events.push_back(e);
+    }) == RunStatus::completed);
+    REQUIRE(events.size() == 2);
+    for (const SwitchEvent& e : events)
+      CHECK(e.energy == doctest::Approx(e.body == "slow" ? -0.25 : -2.25).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("track, event-driven: the closed form for every E and step, at the time of the corner") {
   for (const double E : {0.3, 0.5, 0.7, 1.0})
     for (const double h : {1e-3, 0.037, 0.3}) {
