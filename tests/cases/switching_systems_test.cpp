@@ -6,6 +6,7 @@
 
 #include <Eigen/Dense>
 #include <cmath>
+#include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
@@ -556,6 +557,29 @@ TEST_CASE("smooth motion without the rows of the modes: the energies of [SW24] a
     const double order = fitted_order(steps, errors);
     CHECK(order == doctest::Approx(smooth ? 2 : 1).epsilon(0.12));
   }
+}
+
+TEST_CASE("flexible arm: of second order before the switch and of first order through it" *
+          doctest::test_suite("long")) {
+  const auto run = [](const std::string& type, double h, double duration) {
+    char keys[160];
+    std::snprintf(keys, sizeof keys,
+                  R"(/integrator={"type": "%s", "rho_infinity": 0.8, "step": %.9g, "duration": %.9g})", type.c_str(), h,
+                  duration);
+    Case arm("carrier_flexible_arm", {keys, "/output/probes=[]", "/expect=[]"});
+    REQUIRE(arm.run() == RunStatus::completed);
+    return arm.state().v[5];
+  };
+  // steps that resolve the vibrations of the beam along its axis; h and h/8 meet the surface at the same share of a
+  // step
+  const auto order = [&](double duration, double reference, double coarse, double factor) {
+    const double exact = run("event_driven", reference, duration);
+    const double first = std::abs(run("nsga_decoupled", coarse, duration) - exact),
+                 last = std::abs(run("nsga_decoupled", coarse / factor, duration) - exact);
+    return std::log(first / last) / std::log(factor);
+  };
+  CHECK(order(0.4, 1.5625e-5, 2.5e-4, 4) == doctest::Approx(2).epsilon(0.1));
+  CHECK(order(0.8, 3.125e-5, 2.5e-4, 8) == doctest::Approx(1).epsilon(0.2));
 }
 
 }  // namespace
