@@ -170,7 +170,13 @@ struct NsgaDecoupled::Velocity final : Correction {
   RowPoint row_point() override { return {m.q_, nullptr, directions()}; }
   void friction_limits(In s, std::span<const int> joints, Out radii) override {
     const double h = m.h_;
-    limits(s, joints, h / 2, h / 2, h, m.step_.t + h / 2, radii);
+    if (frictionless) return set_zero(radii);
+    if (forces) return limits(s, joints, h / 2, h / 2, h, m.step_.t + h / 2, radii);
+    // parts behind the surface of a switch: impulses alone
+    if (spent == nullptr) return limits(s, joints, 0, 0, 0, m.t_, radii);
+    pressing.assign(loads.begin(), loads.end());
+    axpy(1.0, s.first(pressing.size()), pressing);
+    limits(pressing, joints, 0, 0, 0, m.t_, radii);
   }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
@@ -187,6 +193,9 @@ struct NsgaDecoupled::Velocity final : Correction {
   }
 
   const Vector* spent = nullptr;  // reactions among F^T s that have acted before; null: none
+  bool frictionless = false;      // joints have no friction
+  In loads;                       // impulses of bilateral rows then, by which friction of joints is limited
+  Vector pressing;
 };
 
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
@@ -498,18 +507,19 @@ bool NsgaDecoupled::cross(const StepScales& scales, bool backwards, StepReport& 
         if (system().row_kind(n_b + static_cast<int>(i)) == RowKind::tangential)
           sliding[at(normal_row(n_b + static_cast<int>(i)) - n_b)] = closed[i] == 0 ? 1 : 0;
       v_ = before;
-      return solve_jump(scales,
-                        {.multipliers = impulses, .held = &closed, .candidates = &closed, .frictionless = &sliding},
-                        false, report)
-                 ? In(v_)
-                 : In();
+      W_->frictionless = true;
+      const bool solved = solve_jump(
+          scales, {.multipliers = impulses, .held = &closed, .candidates = &closed, .frictionless = &sliding}, false,
+          report);
+      W_->frictionless = false;
+      return solved ? In(v_) : In();
     };
     if (!switches_.cross({k, backwards, q_, before, t_, options_.intermediate_gradient, rest}, scales, held, jump,
                          report))
       return false;
     note_jump(false, true, before, false);
     if (!backwards) switches_.set_energy(k, kinetic(v_) - kinetic(before));
-    bool slides = false;
+    bool slides = system().row_kinds().has(RowKind::joint_friction);
     for (std::size_t i = 0; i < held.size(); ++i)
       slides = slides || (held[i] != 0 && sliding[i] != 0 && jumps_.back().multipliers[at(n_b) + i] > 0);
     if (slides && !rub(scales, k, backwards, held, report)) return false;
@@ -517,15 +527,18 @@ bool NsgaDecoupled::cross(const StepScales& scales, bool backwards, StepReport& 
   return true;
 }
 
-// The friction of contacts that slide, with the impulses with which they have pressed in the switch, in its new mode.
+// The friction of joints, and of contacts that slide, with the impulses with which they have pressed in the switch, in
+// its new mode.
 bool NsgaDecoupled::rub(const StepScales& scales, int k, bool backwards, const ConstraintSwitches::Flags& held,
                         StepReport& report) {
   const Vector before = v_;
   Vector impulses = jumps_.back().multipliers, spent(at(system().size()), 0.0);
-  set_zero(Out(impulses).first(at(system().bilateral())));
+  const Vector loads(impulses.begin(), impulses.begin() + system().bilateral());
+  set_zero(Out(impulses).first(loads.size()));
   system().add_reactions(q_, t_, impulses, contact_rows, spent, &step_);
   switches_.settle(k, backwards);
   W_->spent = &spent;
+  W_->loads = loads;
   const bool solved =
       solve_jump(scales, {.multipliers = impulses, .held = &held, .candidates = &held}, false, report) &&
       switches_.crosses(q_, v_, t_, report);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "integrators/common/energy_ledger.hpp"
 #include "switching_checks.hpp"
 
 namespace {
@@ -153,9 +154,9 @@ Case rolling(double friction, double E, double weight) {
    {"name": "ball", "type": "rigid", "mass": 1, "shape": {"type": "sphere", "radius": 0.1}, "position": [-0.205, 0, 0.1],
     "velocity": [1, 0, 0], "angular_velocity": [0, 10, 0]},
    {"name": "c", "type": "rigid", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, 1]}],
-   "ground": [{"name": "o", "at": [0, 0, 0.1]}],
+   "ground": [{"name": "o", "at": [0, 0, 0.1]}, {"name": "p", "at": [0, 0, 1]}],
    "contacts": [{"name": "floor", "on": "ball", "friction": "=mu", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
-   "joints": [{"name": "shelf", "type": "prismatic", "of": ["ground.o", "c"], "axis": [0, 1, 0]}],
+   "joints": [{"name": "shelf", "type": "prismatic", "of": ["ground.p", "c"], "axis": [0, 1, 0]}],
    "switching": [{"name": "rope", "type": "joints", "measures": [
       {"name": "x", "type": "displacement", "of": ["ground.o", "ball"], "axis": [1, 0, 0]},
       {"name": "s", "type": "displacement", "of": ["ground.o", "ball"], "axis": [0.6, 0, 0.8]},
@@ -164,6 +165,31 @@ Case rolling(double friction, double E, double weight) {
                {"name": "taut", "condition": "x", "constraints": ["y - s"]}]}],
    "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.3}, "output": {"vtu": {"enabled": false}}})x";
   return Case::from_text(text, {set("/parameters/mu", friction), set("/parameters/g", weight), gradient(E)});
+}
+
+TEST_CASE("friction beside a switch: a contact that sticks is part of the metric, and E = 1/2 conserves the energy") {
+  for (const double weight : {0.0, 9.81})
+    for (const double E : {0.5, 0.75, 1.0}) {
+      CAPTURE(weight);
+      CAPTURE(E);
+      // x is the only coordinate: mass m + J/R^2 = 1.4 before the switch, and y = 0.6 x behind it
+      const double M = 1.4, M_c = 2 * 0.36, c = std::sqrt(M / (M + M_c));
+      const double r = ((1 - E) + E * c) / ((1 - E) * c + E), v = r * c;
+      Case ball = rolling(1, E, weight);
+      double change = 1;
+      int jumps = 0;
+      REQUIRE(ball.run([&](const StepView& view) {
+        jumps += for_jumps(view, [&](const Stage& stage) {
+          change = kinetic_change(view, stage);
+          CHECK(stage.v_1[0] == doctest::Approx(v).epsilon(1e-9));
+          CHECK(stage.v_1[4] == doctest::Approx(10 * v).epsilon(1e-9));
+        });
+      }) == RunStatus::completed);
+      CHECK(jumps == 1);
+      CHECK(change == doctest::Approx(0.5 * M * (r * r - 1)).epsilon(1e-9));
+      CHECK(ball.velocity("ball").x() == doctest::Approx(v).epsilon(1e-9));
+      CHECK(ball.velocity("c").y() == doctest::Approx(0.6 * v).epsilon(1e-9));
+    }
 }
 
 TEST_CASE("friction beside a switch: a contact whose impulse leaves the cone slips, and friction takes energy only") {
@@ -179,30 +205,76 @@ TEST_CASE("friction beside a switch: a contact whose impulse leaves the cone sli
       double change = 0, taken = 0;
       int jumps = 0;
       Watch watch;
-      REQUIRE(ball.run([&](const StepView& view) {
-        watch(view);
-        if (view.integrator.switches().empty()) return;
-        jumps += for_jumps(view, [&](const Stage& stage) {
-          change = kinetic_change(view, stage);
-          CHECK(stage.v_1[0] == doctest::Approx(v).epsilon(1e-9));
-          CHECK(stage.v_1[4] == doctest::Approx(10).epsilon(1e-9));
-          CHECK(stage.multipliers[at(row)] == doctest::Approx(P).epsilon(1e-9));
-        });
-        const Stage& last = view.integrator.stages().back();
-        taken = -kinetic_change(view, last);
-        if (mu == 0) return;
-        // friction f against the slip v - w R, with what it adds to the pull of the rope and so to P: 1.72 dv = f
-        // (x and y = 0.6 x move), dP = 0.8 * 2 * 0.6 dv
-        const double f = mu * P / (1 - mu * 0.96 / 1.72);
-        CHECK(last.v_1[0] == doctest::Approx(v + f / 1.72).epsilon(1e-9));
-        CHECK(last.v_1[4] == doctest::Approx(10 - 0.1 * f / 0.004).epsilon(1e-9));
-      }) == RunStatus::completed);
+      EnergyLedger ledger;
+      bool first = true;
+      REQUIRE(ball.run(
+                  [&](const StepView& view) {
+                    if (first) ledger.start(view);
+                    if (!first) ledger.after_step(view);
+                    first = false;
+                    watch(view);
+                    if (view.integrator.switches().empty()) return;
+                    jumps += for_jumps(view, [&](const Stage& stage) {
+                      change = kinetic_change(view, stage);
+                      CHECK(stage.v_1[0] == doctest::Approx(v).epsilon(1e-9));
+                      CHECK(stage.v_1[4] == doctest::Approx(10).epsilon(1e-9));
+                      CHECK(stage.multipliers[at(row)] == doctest::Approx(P).epsilon(1e-9));
+                    });
+                    const Stage& last = view.integrator.stages().back();
+                    taken = -kinetic_change(view, last);
+                    if (mu == 0) return;
+                    // friction f against the slip v - w R, with what it adds to the pull of the rope and so to P: 1.72
+                    // dv = f (x and y = 0.6 x move), dP = 0.8 * 2 * 0.6 dv
+                    const double f = mu * P / (1 - mu * 0.96 / 1.72);
+                    CHECK(last.v_1[0] == doctest::Approx(v + f / 1.72).epsilon(1e-9));
+                    CHECK(last.v_1[4] == doctest::Approx(10 - 0.1 * f / 0.004).epsilon(1e-9));
+                  },
+                  true) == RunStatus::completed);
+      CHECK(ledger.balance().largest_closure <= 1e-9 * ledger.balance().scale);
       CHECK(jumps == 1);
       CHECK(change == doctest::Approx(0.5 * (r * r - 1)).epsilon(1e-9));
       if (mu > 0) CHECK(taken > 1e-3);
       CHECK(watch.position < 1e-10);
       CHECK(watch.velocity < 1e-9);
     }
+}
+
+TEST_CASE("friction beside a switch: joints rub with the impulses of the switch behind it") {
+  // as above with a slide in the place of the floor: the rope presses it with P = 0.8 R, whose friction acts against x'
+  for (const double mu : {0.0, 0.05, 0.3}) {
+    CAPTURE(mu);
+    Case slide = Case::from_text(
+        R"x({"format": 1, "parameters": {"mu": 0}, "bodies": [
+   {"name": "a", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "position": [-0.205, 0, 0], "velocity": [1, 0, 0]},
+   {"name": "c", "type": "rigid", "mass": 2, "inertia": [1, 1, 1], "position": [0, 0, 1]}],
+   "ground": [{"name": "o", "at": [0, 0, 0]}, {"name": "p", "at": [0, 0, 1]}],
+   "joints": [{"name": "shelf", "type": "prismatic", "of": ["ground.p", "c"], "axis": [0, 1, 0]},
+     {"name": "slide", "type": "prismatic", "of": ["ground.o", "a"], "axis": [1, 0, 0], "friction": {"coefficient": "=mu"}}],
+   "switching": [{"name": "rope", "type": "joints", "measures": [
+      {"name": "x", "type": "displacement", "of": ["ground.o", "a"], "axis": [1, 0, 0]},
+      {"name": "s", "type": "displacement", "of": ["ground.o", "a"], "axis": [0.6, 0, 0.8]},
+      {"name": "y", "type": "displacement", "of": ["ground.p", "c"], "axis": [0, 1, 0]}],
+     "modes": [{"name": "slack", "condition": "-x", "constraints": ["y"]},
+               {"name": "taut", "condition": "x", "constraints": ["y - s"]}]}],
+   "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.3}, "output": {"vtu": {"enabled": false}}})x",
+        {set("/parameters/mu", mu)});
+    const double c = std::sqrt(1 / 1.72), P = 0.8 * (1 - c) / 0.6, f = mu * P / (1 + mu * 0.96 / 1.72);
+    EnergyLedger ledger;
+    bool first = true;
+    REQUIRE(slide.run(
+                [&](const StepView& view) {
+                  for_jumps(view, [&](const Stage& stage) {
+                    CHECK(std::abs(kinetic_change(view, stage)) < 1e-12);
+                    CHECK(stage.v_1[0] == doctest::Approx(c).epsilon(1e-9));
+                  });
+                  if (first) ledger.start(view);
+                  if (!first) ledger.after_step(view);
+                  first = false;
+                },
+                true) == RunStatus::completed);
+    CHECK(slide.velocity("a").x() == doctest::Approx(c - f / 1.72).epsilon(1e-9));
+    CHECK(ledger.balance().largest_closure <= 1e-9 * ledger.balance().scale);
+  }
 }
 
 }  // namespace
