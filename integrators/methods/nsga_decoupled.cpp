@@ -57,11 +57,23 @@ struct NsgaDecoupled::Correction : MixedProblem {
       system.add_reactions(m.q_, m.t_, s, all_rows, reaction, &m.step_);
     }
     scale_into(-1.0, reaction, r);
-    if (!moved) return m.force_norm(reaction);
+    double terms = m.force_norm(reaction);
+    if (!spent.empty()) {
+      axpy(1.0, spent, r);
+      terms += m.force_norm(spent);
+    }
+    if (!moved) return terms;
     if (given != nullptr) combine(1.0, x, -1.0, *given, m.x_);
     system.mass_times(q_M, given != nullptr ? m.x_ : x, m.Mx_);
     axpy(1.0, m.Mx_, r);
-    return m.force_norm(reaction) + m.force_norm(m.Mx_);
+    return terms + m.force_norm(m.Mx_);
+  }
+  // Where x begins with what is given, reactions among s have acted already.
+  void spend(In q_M, In s) {
+    Vector r(x.size());
+    momentum(q_M, s, r);
+    scale_into(-1.0, r, r);
+    spent = std::move(r);
   }
 
   // The share of the multipliers whose directions are those of the end of the step; `rest`: what is left.
@@ -95,6 +107,7 @@ struct NsgaDecoupled::Correction : MixedProblem {
   const Vector* given = nullptr;  // of impacts in the step; null: zero
   bool moved = false;             // x is not zero
   bool forces = true;             // f_p, or f_*, acts
+  Vector spent;                   // F^T s of these; empty: none
 };
 
 struct NsgaDecoupled::Position final : Correction {
@@ -157,11 +170,7 @@ struct NsgaDecoupled::Velocity final : Correction {
     return forces && m.options_.force_corrections && (m.U_->moved || (moved && system.velocity_dependent()));
   }
   double residual(In s, Out r) override {
-    double terms = momentum(m.q_, s, r);
-    if (spent != nullptr) {
-      axpy(1.0, *spent, r);
-      terms += m.force_norm(*spent);
-    }
+    const double terms = momentum(m.q_, s, r);
     if (!has_force()) return terms;
     const Vector& f = m.force_correction(m.v_, !system.constant_mass());
     axpy(-m.h_, f, r);
@@ -173,7 +182,7 @@ struct NsgaDecoupled::Velocity final : Correction {
     if (frictionless) return set_zero(radii);
     if (forces) return limits(s, joints, h / 2, h / 2, h, m.step_.t + h / 2, radii);
     // parts behind the surface of a switch: impulses alone
-    if (spent == nullptr) return limits(s, joints, 0, 0, 0, m.t_, radii);
+    if (spent.empty()) return limits(s, joints, 0, 0, 0, m.t_, radii);
     pressing.assign(loads.begin(), loads.end());
     axpy(1.0, s.first(pressing.size()), pressing);
     limits(pressing, joints, 0, 0, 0, m.t_, radii);
@@ -192,9 +201,8 @@ struct NsgaDecoupled::Velocity final : Correction {
     return true;
   }
 
-  const Vector* spent = nullptr;  // reactions among F^T s that have acted before; null: none
-  bool frictionless = false;      // joints have no friction
-  In loads;                       // impulses of bilateral rows then, by which friction of joints is limited
+  bool frictionless = false;  // joints have no friction
+  In loads;                   // impulses of bilateral rows before, by which friction of joints is limited
   Vector pressing;
 };
 
@@ -283,6 +291,7 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   step_ = scales.start;
   lambda_n_ = In(start.lambda).first(at(system().bilateral()));
   jumps_.clear();
+  nu_before_.clear();
   if (!options_.smooth_switching_rows && switches_.present()) {
     switches_.vacate();
     measure_switching_rows(start.q, start.t);
@@ -298,7 +307,7 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   if (switches_.present() && !switch_position(scales, start, report)) return false;
   smooth_.write(end);
   copy(q_, end.q);
-  end.active = switches_.any() ? touching_ : position_.flags();
+  end.active = position_.flags();
   if (switches_.any()) {
     if (!switch_velocity(scales, start, end, report)) return false;
   } else {
@@ -308,6 +317,7 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   }
   copy(v_, end.v);
   copy(position_.multipliers(), end.nu);
+  if (!nu_before_.empty()) axpy(1.0, nu_before_, Out(end.nu).first(nu_before_.size()));
   if (located_) leave_resting(scales, end);
   if (impacts()) {
     axpy(1.0, located_->impulses(), end.impulse);
@@ -361,9 +371,7 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
   candidates_ = &held;
   const bool corrected = correct_position(scales, start, report);
   candidates_ = nullptr;
-  if (!corrected) return false;
-  touching_ = position_.flags();
-  if (!strike_position(scales, start, v, report)) return false;
+  if (!corrected || !strike_position(scales, start, v, report)) return false;
   if (switches_.holds(scales, q_, report)) return true;
   if (!on_surface) return false;
   // the step ends on the surface but for rounding: the next one switches
@@ -378,30 +386,28 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
 bool NsgaDecoupled::strike_position(const StepScales& scales, const State& start, In v, StepReport& report) {
   const int n_b = system().bilateral();
   bool any = false;
-  for (std::size_t i = 0; i < touching_.size(); ++i)
-    if (const int row = n_b + static_cast<int>(i); system().row_kind(row) == RowKind::unilateral)
-      any = any || system().row_gap(row, q_, t_, &step_) < -scales.positions(1).row_tolerance;
+  for (int row = n_b; row < system().rows() && !any; ++row)
+    any = system().row_kind(row) == RowKind::unilateral &&
+          system().row_gap(row, q_, t_, &step_) < -scales.positions(1).row_tolerance;
   if (!any) return true;
   if (!switches_.set(scales, smooth_.q(), v, t_, 1, {}, report)) return false;
   measure_switching_rows(smooth_.q(), t_);
   forget_matrices();
   const Vector U = U_->x;
+  Vector pressing(at(system().rows()), 0.0);
+  copy(position_.multipliers().subspan(at(n_b)), Out(pressing).subspan(at(n_b)));
+  nu_before_.assign(position_.multipliers().begin(), position_.multipliers().begin() + n_b);
   correction_known_ = false;
   U_->begin(&U);
+  U_->spend(smooth_.q(), pressing);
   U_->forces = false;
-  position_.begin(report, {.held = &start.active, .moved = true});
+  position_.begin(report, {.multipliers = pressing, .held = &start.active, .moved = true});
   const bool solved = position_.solve(*U_, scales.positions(options_.penalty), report);
   U_->forces = true;
   U_->given = nullptr;
+  U_->spent.clear();
   if (!solved) return false;
   report_gaps(position_, report);
-  for (std::size_t i = 0; i < touching_.size(); ++i) {
-    touching_[i] = std::max(touching_[i], position_.flags()[i]);
-    const int normal = normal_row(n_b + static_cast<int>(i));
-    if (system().row_kind(normal) == RowKind::unilateral &&
-        system().row_gap(normal, q_, t_, &step_) > 4 * scales.positions(1).row_tolerance)
-      touching_[i] = 0;
-  }
   return true;
 }
 
@@ -532,17 +538,17 @@ bool NsgaDecoupled::cross(const StepScales& scales, bool backwards, StepReport& 
 bool NsgaDecoupled::rub(const StepScales& scales, int k, bool backwards, const ConstraintSwitches::Flags& held,
                         StepReport& report) {
   const Vector before = v_;
-  Vector impulses = jumps_.back().multipliers, spent(at(system().size()), 0.0);
+  Vector impulses = jumps_.back().multipliers;
   const Vector loads(impulses.begin(), impulses.begin() + system().bilateral());
   set_zero(Out(impulses).first(loads.size()));
-  system().add_reactions(q_, t_, impulses, contact_rows, spent, &step_);
   switches_.settle(k, backwards);
-  W_->spent = &spent;
+  W_->begin(nullptr);
+  W_->spend(q_, impulses);
   W_->loads = loads;
   const bool solved =
       solve_jump(scales, {.multipliers = impulses, .held = &held, .candidates = &held}, false, report) &&
       switches_.crosses(q_, v_, t_, report);
-  W_->spent = nullptr;
+  W_->spent.clear();
   if (!solved) return false;
   note_jump(false, false, before, false);
   axpy(-1.0, impulses, jumps_.back().multipliers);
@@ -563,9 +569,9 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
   const double rest = 4 * scales.momenta(1).row_tolerance;
   bool any = false;
   set_zero(reflected_);
-  for (std::size_t i = 0; i < touching_.size(); ++i) {
+  for (std::size_t i = 0; i < position_.flags().size(); ++i) {
     const int row = n_b + static_cast<int>(i);
-    if (touching_[i] == 0) continue;
+    if (position_.flags()[i] == 0) continue;
     const double rate = system().row_rate(row, q_, v_, t_, &step_), e = system().contact_parameters(row).restitution;
     const bool normal = system().row_kind(row) == RowKind::unilateral;
     any = any || (normal && rate < -rest);
@@ -575,8 +581,8 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
   if (!any) return true;
   const Vector before = v_;
   switches_.set_new();
-  const bool solved =
-      solve_jump(scales, {.held = &start.active, .candidates = &touching_, .first = &touching_}, false, report);
+  const bool solved = solve_jump(
+      scales, {.held = &start.active, .candidates = &position_.flags(), .first = &position_.flags()}, false, report);
   if (solved) note_jump(false, false, before, false);
   return solved;
 }

@@ -155,7 +155,7 @@ class NsgaDecoupled final : public Integrator {
   std::vector<Jump> jumps_;
   std::vector<ConstraintSwitches::Flags> held_;  // contacts in the metric of each switch, then in the reverse order
   std::vector<std::uint8_t> closed_;             // behind these
-  ConstraintSwitches::Flags touching_;           // at the end of a step that switches
+  Vector nu_before_;  // of bilateral rows, in the first of two parts of the position correction; empty: one part
   const ConstraintSwitches::Flags* candidates_ = nullptr;  // of the position correction; null: all contacts
   std::unique_ptr<LocatedImpacts> located_;                // null: the published law
   MixedNewton* solvers_[4] = {&smooth_.solver(), &position_, &velocity_, nullptr};
