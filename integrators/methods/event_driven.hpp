@@ -16,8 +16,9 @@
 // Constraints that switch ([SW24], 4.2): where z of the mode falls through zero an event is located as where a gap
 // does. The velocity jumps once by the rows of the mode behind, with reactions along the intermediate gradient at this
 // place; then the motion begins anew in that mode. Contacts that touch are rows of the metric of this gradient as long
-// as they press in the switch; those that approach behind it strike in the new mode. Several switches at one instant
-// follow each other; if another order has another result, the step is refused.
+// as they press in the switch (ConstraintSwitches::cross); those that approach behind it strike in the new mode,
+// without restitution if they have rested before. Several switches at one instant follow each other; if another order
+// has another result, the step is refused.
 //
 // So nothing remembers the motion before the event: the method is of second order through impacts. Gaps that fall and
 // rise again within a step are found by the cubics of gaps and rates at both ends. Impacts that accumulate end the run,

@@ -45,11 +45,14 @@
 //   switch       M (v_2 - v_1) - G_E^T Lam_2 - G_b^T Lam_b2 - G_c^T Lam_c2 = 0,           G_+ v_2 + g_+,t = 0
 //   impacts      M (v - v_2) - G_+^T Lam_3 - G_b^T Lam_b3 - G^T P = 0,   0 <= g' + e g'_2  perp  P >= 0
 //
-// Contacts c that rest with v_1 are rows of the metric of G_E as long as they press in the switch. Contacts that touch
-// and approach behind it, new ones too, have an impact in the new modes. So E = 1/2 conserves the kinetic energy in the
-// switch to rounding, and E = 1 lets nothing of the motion against the new constraints remain. What the turn of the
-// rows by the position correction takes, of second order in h, belongs to this correction. v~' and a begin anew behind
-// a switch. Several switches in a step follow each other; if another order has another result, the step is refused.
+// Contacts c that rest with v_1 are rows of the metric of G_E as long as they press in the switch
+// (ConstraintSwitches::cross), which is decided where the old modes lead q. Friction of contacts that slide and of
+// joints acts between the last two parts, with the impulses of the switch. Contacts that touch and approach behind the
+// switch, new ones too, have an impact in the new modes; 2. takes them in a second part along G_+. So E = 1/2 conserves
+// the kinetic energy in the switch to rounding, and E = 1 lets nothing of the motion against the new constraints
+// remain. What the turn of the rows by the position correction takes, of second order in h, belongs to this correction.
+// v~' and a begin anew behind a switch. Several switches in a step follow each other; if another order has another
+// result, the step is refused.
 //
 // smooth_switching_rows = false: rows of switching constraints are no part of 1., as in [SW24].
 #pragma once
