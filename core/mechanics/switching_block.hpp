@@ -69,7 +69,8 @@ class SwitchingBlock : public ConstraintBlock {
   /// rounding for a mode that is entered because the model names it, and not because z is positive.
   virtual double margin(int from, int to, const ConstraintInput& in, double length) const = 0;
   /// A fault of the modes that shows at the start or along the path that the motion would follow for `duration` if it
-  /// kept its direction and speed: a start off its mode, modes that overlap, leave a hole or disagree; empty: none.
+  /// kept its direction and speed start.v: a start off its mode, modes that overlap, leave a hole, disagree or hold the
+  /// motion on their surface; empty: none.
   virtual std::string find_fault(const ConstraintInput& start, double duration, double length) const = 0;
 
   /// The metric of a switch is that of the whole system: bodies of other blocks move, too.

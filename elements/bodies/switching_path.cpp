@@ -164,7 +164,8 @@ std::string SwitchingRowBlock::find_fault(const ConstraintInput& start, double d
     const Matrix known = stacked(stacked(gradients(mode, on_surface), surface(mode, on_surface)),
                                  persistent_gradients(on_surface)),
                  all = stacked(known, gradients(next, on_surface));
-    const auto rank = [](Matrix G) {
+    const auto rank = [](Matrix G) -> Eigen::Index {
+      if (G.rows() == 0) return 0;
       for (Eigen::Index i = 0; i < G.rows(); ++i)
         if (const double size = G.row(i).norm(); size > 0) G.row(i) /= size;
       Eigen::ColPivHouseholderQR<Matrix> qr(G.transpose());
@@ -174,6 +175,11 @@ std::string SwitchingRowBlock::find_fault(const ConstraintInput& start, double d
     if (rank(all) > rank(known)) return {};
     if (fault = disagreement(mode, next, on_surface, length); !fault.empty()) return fault;
     const Eigen::RowVectorXd Z = surface(mode, on_surface);
+    const Matrix kept = persistent_gradients(on_surface), behind = stacked(gradients(next, on_surface), kept);
+    if (modes_[at(mode)].next != next && rank(stacked(kept, Z)) > rank(kept) &&
+        rank(stacked(behind, Z)) == rank(behind))
+      return "the constraints of the mode " + mode_name(next) + " hold the motion on the surface of the mode " +
+             mode_name(mode) + ", which must name the mode that follows: \"next\"";
     x = on_surface;
     if (++surfaces > most_surfaces || !find_tangent(next, x, speed, v) || !(Z.dot(v) < 0)) return {};
     move(1e-3);

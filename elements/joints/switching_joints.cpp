@@ -14,6 +14,7 @@ constexpr double largest_misfit = 1e-6;    // of the joints of the next mode, of
 constexpr double surface_rounding = 1e-9;  // of the same
 constexpr int places_between = 4;          // of a step, where a mode might be left and entered again
 constexpr int components = 6;              // of a slot
+constexpr int path_places = 512;           // of the path along which modes are tried at the start
 
 // The nodes of all joints and measures, each once.
 std::vector<int> nodes_of(const std::vector<SwitchingJoint>& joints, const std::vector<JointCoordinate>& measures) {
@@ -524,7 +525,9 @@ SwitchingBlock::Crossing SwitchingJointBlock::find_crossing(int from, const Cons
   return crossing;
 }
 
-std::string SwitchingJointBlock::find_fault(const ConstraintInput& start, double, double length) const {
+// Whether joints fit is only known where the motion of the whole system leads; conditions are tried along the path of
+// constant rates of the measures, up to the first surface.
+std::string SwitchingJointBlock::find_fault(const ConstraintInput& start, double duration, double length) const {
   ConstraintInput in = start;
   in.v = nullptr;
   Vector gaps(at(rows()));
@@ -533,6 +536,37 @@ std::string SwitchingJointBlock::find_fault(const ConstraintInput& start, double
   fill(mode_, in, wanted);
   if (const std::string off = misfit(mode_, gaps, in, length); !off.empty())
     return "the start is off the mode " + mode_name(mode_) + ": there " + off;
+  const Point p = measures(start);
+  if (p.rates.empty()) return {};
+  Vector x = p.x;
+  const auto move = [&](double tau) {
+    for (std::size_t i = 0; i < measures_.size(); ++i) x[i] = p.x[i] + tau * p.rates[i];
+    x.back() = p.x.back() + tau;
+    // angles begin anew beyond
+    for (std::size_t i = 0; i < measures_.size(); ++i)
+      if (measures_[i].kind == JointCoordinate::Kind::angle && std::abs(x[i]) > 2 * std::numbers::pi) return false;
+    return true;
+  };
+  const auto z = [&](int mode) { return value(modes_[at(mode)].condition, x); };
+  const double tau = duration / path_places;
+  for (int k = 0; k < path_places; ++k) {
+    if (!move(k * tau)) return {};
+    for (int j = 0; j < modes() && !named(mode_); ++j)
+      if (j != mode_ && !named(j) && z(j) > surface_rounding && z(mode_) > surface_rounding)
+        return "the modes " + mode_name(mode_) + " and " + mode_name(j) + " overlap";
+    if (!move((k + 1) * tau)) return {};
+    if (!(z(mode_) < 0)) continue;
+    double inside = k * tau, outside = (k + 1) * tau;
+    for (int halving = 0; halving < 50; ++halving) {
+      const double middle = 0.5 * (inside + outside);
+      move(middle);
+      (z(mode_) < 0 ? outside : inside) = middle;
+    }
+    move(outside + 1e-3 * tau);
+    std::string fault;
+    mode_behind(mode_, x, fault);
+    return fault;
+  }
   return {};
 }
 

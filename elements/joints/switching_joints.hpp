@@ -14,7 +14,7 @@
 // mode must fit: their rows, interpolated in the same way, are zero but for 1e-6 of the model's length or of a radian.
 //
 // Limits: joints are bilateral and have neither stops, springs nor friction. Angles are those of joint_coordinate.hpp,
-// between -2 pi and 2 pi. The modes along the path ahead of the start are not tried.
+// between -2 pi and 2 pi. Along the path ahead of the start the conditions of modes are tried up to the first surface.
 #pragma once
 
 #include <memory>

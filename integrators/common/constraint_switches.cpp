@@ -1,5 +1,6 @@
 #include "integrators/common/constraint_switches.hpp"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -17,6 +18,9 @@ namespace carom {
 namespace {
 
 constexpr const char* array_name = "modes";
+constexpr double touching = 1e-9;  // a gap, of the length
+// a contact pulls, or slips, beyond this impulse, over that of the largest speed at the start of the step
+constexpr double pulling = 1e-10;
 
 Vector* find_modes(State& state) {
   for (State::History& history : state.history)
@@ -44,8 +48,9 @@ class ConstraintSwitches::Metric final : public SwitchMetric {
   }
 
   /// For a block whose rows are vacant at present.
-  bool prepare(In q, In v, double t, double mass, std::span<const int> closed) {
+  bool prepare(In q, In v, double t, const StepStart& start, double mass, std::span<const int> closed) {
     q_ = q;
+    t_ = t;
     std::vector<int> rows;
     for (int row = 0; row < system_->bilateral(); ++row)
       if (!vacant_row(system_->row_block(row), system_->row_place(row).row)) rows.push_back(row);
@@ -58,7 +63,7 @@ class ConstraintSwitches::Metric final : public SwitchMetric {
     request.row_scale = mass;
     saddle_.forget();
     if (!saddle_.factorise(request)) return false;
-    saddle_.set_active(closed, q, t, nullptr);
+    saddle_.set_active(closed, q, t, nullptr, &start);
     closed_.assign(closed.size(), 0.0);
     // sums of the rows of M give the order of the lengths of rows
     set_ones();
@@ -70,6 +75,7 @@ class ConstraintSwitches::Metric final : public SwitchMetric {
     rows.x.resize(n, G.rows());
     rows.y.resize(n, G.rows());
     rows.length.resize(G.rows());
+    reactions_.resize(static_cast<Eigen::Index>(closed_.size()), G.rows());
     for (Eigen::Index k = 0; k < G.rows(); ++k) {
       set_zero(r_);
       Eigen::Index local = 0;
@@ -79,8 +85,7 @@ class ConstraintSwitches::Metric final : public SwitchMetric {
           if (const int e = system_->dofs().equation(t.nodes[i], t.slots[i].first_component + c); e >= 0)
             r_[at(e)] -= G(k, local);
       double square = 0;
-      for (std::size_t e = 0; e < r_.size(); ++e)
-        if (unit_[e] > 0) square += r_[e] * r_[e] / unit_[e];
+      for (std::size_t e = 0; e < r_.size(); ++e) square += in_units(static_cast<int>(e), r_[e]);
       rows.length[k] = std::sqrt(square);
       if (!saddle_.solve(r_, In(zero_).first(multipliers_.size()), In(zero_).first(closed_.size()), x_, multipliers_,
                          closed_))
@@ -88,11 +93,49 @@ class ConstraintSwitches::Metric final : public SwitchMetric {
       system_->mass_times(q_, x_, y_);
       rows.x.col(k) = Eigen::Map<const Eigen::VectorXd>(x_.data(), n);
       rows.y.col(k) = Eigen::Map<const Eigen::VectorXd>(y_.data(), n);
+      reactions_.col(k) = Eigen::Map<const Eigen::VectorXd>(closed_.data(), reactions_.rows());
     }
     return true;
   }
 
+  /// The impulses of the closed contacts in the jump of the velocity v, M W = G_E^T Lam + G_b^T Lam_b + G_c^T P with
+  /// G_+ (v + W) + g_t = 0, for a block that has the rows G_+ and reactions along G_E, `directions`, at present.
+  bool impulses(const SwitchingBlock& block, int first_row, const Eigen::MatrixXd& directions, In v, Vector& P) {
+    RowsInMetric along;
+    if (!measure(block, directions, along)) return false;
+    const Eigen::Index m = directions.rows();
+    Eigen::MatrixXd D(m, m);
+    Eigen::VectorXd rates(m), unit(m);
+    for (Eigen::Index i = 0; i < m; ++i) {
+      const int row = first_row + static_cast<int>(i);
+      const double size = length(row);
+      unit[i] = size > 0 ? 1 / size : 0;
+      for (Eigen::Index j = 0; j < m; ++j) {
+        D(i, j) = 0;
+        for (std::size_t e = 0; e < row_.equation.size(); ++e) D(i, j) += row_.value[e] * along.x(row_.equation[e], j);
+      }
+      rates[i] = system_->row_rate(row, q_, v, t_);
+    }
+    const Eigen::MatrixXd scaled = unit.asDiagonal() * D * unit.asDiagonal();
+    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
+    solver.setThreshold(1e-11);
+    solver.compute(scaled);
+    const Eigen::VectorXd Lam = -(unit.asDiagonal() * solver.solve(unit.asDiagonal() * rates));
+    P.assign(closed_.size(), 0.0);
+    Eigen::Map<Eigen::VectorXd>(P.data(), reactions_.rows()) = reactions_ * Lam;
+    return true;
+  }
+
+  /// sqrt(g M^-1 g^T) of a row in its order of magnitude.
+  double length(int row, const StepStart* start = nullptr) {
+    system_->row_gradient(row, q_, t_, nullptr, row_, start);
+    double square = 0;
+    for (std::size_t e = 0; e < row_.equation.size(); ++e) square += in_units(row_.equation[e], row_.value[e]);
+    return std::sqrt(square);
+  }
+
  private:
+  double in_units(int equation, double g) const { return unit_[at(equation)] > 0 ? g * g / unit_[at(equation)] : 0.0; }
   // M (1, ..., 1)
   void set_ones() {
     for (std::size_t e = 0; e < x_.size(); ++e) x_[e] = 1;
@@ -102,6 +145,9 @@ class ConstraintSwitches::Metric final : public SwitchMetric {
   const System* system_;
   SaddlePoint saddle_;
   In q_;
+  double t_ = 0;
+  SparseRow row_;
+  Eigen::MatrixXd reactions_;  // of closed contacts, to the rows of the last measure()
   Vector r_, x_, y_, zero_, multipliers_, closed_, unit_;
 };
 
@@ -133,6 +179,25 @@ bool ConstraintSwitches::reaches_beyond(const SwitchingBlock& block) const {
     if (std::ranges::any_of(nodes, is_own) && !std::ranges::all_of(nodes, is_own)) return true;
   }
   return false;
+}
+
+// The velocity at a state, or of a start at rest the mean one under its accelerations, unless contacts may stop these.
+Vector ConstraintSwitches::ahead(const State& state, double duration, const Scales& scales) const {
+  Vector v = state.v;
+  const System& s = *system_;
+  if (!present() || max_abs(v) > 0) return v;
+  for (int row = s.bilateral(); row < s.rows(); ++row)
+    if (s.row_kind(row) == RowKind::unilateral && s.row_gap(row, state.q, state.t) <= touching * scales.length)
+      return v;
+  SaddlePoint saddle;
+  saddle.analyse(s, {s.symmetric(), false}, nullptr, scales.length, true);
+  Vector multipliers(at(s.bilateral())), acceleration(v);
+  StepReport report;
+  if (consistent_acceleration(s, saddle, scales.mass, true, state.q, state.v, state.t, acceleration, multipliers,
+                              report) &&
+      all_finite(acceleration))
+    scale_into(0.5 * duration, acceleration, v);
+  return v;
 }
 
 int ConstraintSwitches::place_of(const System& system, std::string_view body) {
@@ -249,7 +314,7 @@ bool ConstraintSwitches::prepare(const Switch& s, bool whole, const StepScales& 
                                  std::span<const int> closed, StepReport& report) {
   if (!whole) return true;
   if (!metric_) metric_ = std::make_unique<Metric>(*system_, scales.model.length);
-  if (metric_->prepare(q, v, t, scales.model.mass, closed)) return true;
+  if (metric_->prepare(q, v, t, scales.start, scales.model.mass, closed)) return true;
   return refuse(report, 1, names(s) + ": the mass matrix with the other constraints is singular");
 }
 
@@ -261,9 +326,10 @@ bool ConstraintSwitches::set_switch(Switch& s, In q, In v, double t, bool whole,
                     number(s.block->crossing_rate(s.mode, input(s, q, v, t))));
 }
 
-bool ConstraintSwitches::set(const StepScales& scales, In q, In v, double t, double E, std::span<const int> closed,
+bool ConstraintSwitches::set(const StepScales& scales, In q, In v, double t, double E, const Flags& held,
                              StepReport& report) {
   E_ = E;
+  const std::vector<int> closed = closed_rows(held);
   bool whole = !closed.empty();
   for (const int i : order_) whole = whole || !switches_[at(i)].alone;
   for (const int i : order_) switches_[at(i)].block->set_mode(-1);
@@ -271,6 +337,13 @@ bool ConstraintSwitches::set(const StepScales& scales, In q, In v, double t, dou
   for (const int i : order_)
     if (!set_switch(switches_[at(i)], q, v, t, whole, report)) return false;
   return true;
+}
+
+void ConstraintSwitches::settle(int k, bool backwards) {
+  for (int i = 0; i <= k; ++i) {
+    const Switch& s = switches_[at(order_[at(backwards ? crossings() - 1 - i : i)])];
+    s.block->set_mode(s.next);
+  }
 }
 
 void ConstraintSwitches::set_old() {
@@ -290,23 +363,123 @@ bool ConstraintSwitches::leave(In q, double t) const {
                              [&](const Switch& s) { return s.block->condition(s.mode, input(s, q, {}, t)) < 0; });
 }
 
+bool ConstraintSwitches::on_surface(const StepScales& scales, In q) const {
+  return std::ranges::all_of(switches_, [&](const Switch& s) {
+    return s.next < 0 ||
+           s.block->condition(s.mode, input(s, q, {}, scales.t)) >= -64 * StepScales::epsilon * scales.place;
+  });
+}
+
 void ConstraintSwitches::vacate() {
   for (const Switch& s : switches_) s.block->set_mode(-1);
 }
 
-bool ConstraintSwitches::set_one(int k, bool backwards, const StepScales& scales, In q, In v, double t, double E,
-                                 std::span<const int> closed, StepReport& report) {
-  E_ = E;
-  const auto place = [&](int i) { return backwards ? crossings() - 1 - i : i; };
+std::vector<int> ConstraintSwitches::closed_rows(const Flags& held) const {
+  std::vector<int> rows;
+  for (std::size_t i = 0; i < held.size(); ++i)
+    if (held[i] != 0) rows.push_back(system_->bilateral() + static_cast<int>(i));
+  return rows;
+}
+
+// A contact leaves with its tangential rows, and these leave together.
+void ConstraintSwitches::open(int row, Flags& held) const {
+  const System& s = *system_;
+  int first = row;
+  while (s.row_kind(row) == RowKind::tangential && s.row_kind(first - 1) == RowKind::tangential) --first;
+  held[at(first - s.bilateral())] = 0;
+  for (int r = first + 1; r < s.rows() && s.row_kind(r) == RowKind::tangential; ++r) held[at(r - s.bilateral())] = 0;
+}
+
+bool ConstraintSwitches::rests(int row, const StepScales& scales, In q, In v, double t, double rest) const {
+  return std::abs(system_->row_rate(row, q, v, t, &scales.start)) <= rest;
+}
+
+bool ConstraintSwitches::cross(const Crossing& c, const StepScales& scales, Flags& held, const SolveJump& jump,
+                               StepReport& report) {
+  for (const int row : closed_rows(held))
+    if (!rests(row, scales, c.q, c.v, c.t, c.rest)) open(row, held);
+  for (;;) {
+    if (!set_one(c, scales, held, report)) return false;
+    const In behind = jump(held, impulses_);
+    if (behind.empty()) return false;
+    // where the law of contacts has another solution
+    bool all = true;
+    for (const int row : closed_rows(held)) {
+      if (held[at(row - system_->bilateral())] == 0 || rests(row, scales, c.q, behind, c.t, c.rest)) continue;
+      open(row, held);
+      all = false;
+    }
+    if (all) return crosses(c.q, behind, c.t, report);
+  }
+}
+
+// The rows of a switch, with those contacts of `held` in the metric that press in it.
+bool ConstraintSwitches::set_one(const Crossing& c, const StepScales& scales, Flags& held, StepReport& report) {
+  E_ = c.E;
+  const auto place = [&](int i) { return c.backwards ? crossings() - 1 - i : i; };
   set_old();
-  for (int i = 0; i < k; ++i) {
+  for (int i = 0; i < c.k; ++i) {
     const Switch& before = switches_[at(order_[at(place(i))])];
     before.block->set_mode(before.next);
   }
-  Switch& s = switches_[at(order_[at(place(k))])];
-  s.block->set_mode(-1);
-  const bool whole = !s.alone || !closed.empty();
-  return prepare(s, whole, scales, q, v, t, closed, report) && set_switch(s, q, v, t, whole, report);
+  Switch& s = switches_[at(order_[at(place(c.k))])];
+  impulses_.assign(at(system_->rows()), 0.0);
+  for (;;) {
+    const std::vector<int> closed = closed_rows(held);
+    s.block->set_mode(-1);
+    const bool whole = !s.alone || !closed.empty();
+    if (!prepare(s, whole, scales, c.q, c.v, c.t, closed, report)) return false;
+    // contacts that all together hold the motion: E = 1 tells which of them pull
+    const bool leads = set_switch(s, c.q, c.v, c.t, whole, report);
+    if (closed.empty()) return leads;
+    if (!leads) s.block->set_mode(s.next);
+    const auto local = static_cast<Eigen::Index>(s.block->topology().local_size);
+    Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> F(s.block->rows(), local);
+    s.block->direction(input(s, c.q, c.v, c.t), F.data());
+    Vector P;
+    if (!metric_->impulses(*s.block, s.first_row, F, c.v, P))
+      return refuse(report, 1, names(s) + ": the mass matrix with the other constraints is singular");
+    set_zero(impulses_);
+    for (std::size_t i = 0; i < closed.size(); ++i) impulses_[at(closed[i])] = P[i];
+    if (!let_go(closed, scales, held)) return leads;
+    if (!leads) forget_failure(report);
+  }
+}
+
+// Opens the contact that pulls most; those that pull alike, together. Without any, contacts slip whose impulses are
+// outside of the cone.
+bool ConstraintSwitches::let_go(const std::vector<int>& closed, const StepScales& scales, Flags& held) const {
+  const double least = pulling * std::sqrt(scales.model.mass) * scales.speed;
+  Vector pull(closed.size(), 0.0);
+  for (std::size_t i = 0; i < closed.size(); ++i)
+    if (system_->row_kind(closed[i]) == RowKind::unilateral)
+      pull[i] = -impulses_[at(closed[i])] * metric_->length(closed[i], &scales.start);
+  const double most = *std::ranges::max_element(pull);
+  bool any = false;
+  for (std::size_t i = 0; i < closed.size(); ++i)
+    if (most > least && pull[i] >= (1 - 1e-9) * most) {
+      open(closed[i], held);
+      any = true;
+    }
+  if (any) return true;
+  double normal = 0;
+  for (std::size_t i = 0; i < closed.size();) {
+    if (system_->row_kind(closed[i]) == RowKind::unilateral) {
+      normal = std::max(0.0, impulses_[at(closed[i++])]);
+      continue;
+    }
+    const ContactParameters law = system_->contact_parameters(closed[i]);
+    const std::size_t first = i;
+    double square = 0;
+    for (; i < closed.size() && system_->row_kind(closed[i]) == RowKind::tangential &&
+           system_->contact_parameters(closed[i]).disc == law.disc;
+         ++i)
+      square += impulses_[at(closed[i])] * impulses_[at(closed[i])];
+    if ((std::sqrt(square) - law.friction * normal) * metric_->length(closed[first], &scales.start) <= least) continue;
+    open(closed[first], held);
+    any = true;
+  }
+  return any;
 }
 
 bool ConstraintSwitches::holds(const StepScales& scales, In q, StepReport& report) const {
@@ -348,6 +521,22 @@ void ConstraintSwitches::finish(State& end) {
     modes[i] = mode;
     modes[switches_.size() + i] = s.next >= 0 ? s.t : s.began;
   }
+}
+
+double ConstraintSwitches::kinetic(int k, In q, In v) const {
+  const Switch& s = switches_[at(order_[at(k)])];
+  Vector own(v.size(), 0.0), momentum(v.size());
+  if (crossings() == 1 || !s.alone) {
+    copy(v, own);
+  } else {
+    const Topology& topology = s.block->topology();
+    for (std::size_t i = 0; i < topology.slots.size(); ++i)
+      for (int c = 0; c < topology.slots[i].components; ++c)
+        if (const int e = system_->dofs().equation(topology.nodes[i], topology.slots[i].first_component + c); e >= 0)
+          own[at(e)] = v[at(e)];
+  }
+  system_->mass_times(q, own, momentum);
+  return 0.5 * dot(own, momentum);
 }
 
 void ConstraintSwitches::note_events() {

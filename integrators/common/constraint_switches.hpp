@@ -7,14 +7,23 @@
 //   set()             the rows of the modes behind, with reactions along the intermediate gradient at a configuration
 //   holds()           after the position problem in the new modes
 //   set_old()         for the velocity: the rows of the modes at t_n
-//   set_one()         those of one switch after the other, as their surfaces are met
-//   crosses()         after each
+//   cross()           the jumps of the velocity, one switch after the other, as their surfaces are met
 //   finish()          the new modes without intermediate gradients, into State::history
 //
 // Only one surface of a block may be crossed in a step: a step that crosses several is refused, and the time loop
 // halves it. Several blocks may switch in a step as long as the result does not depend on their order.
+//
+// Contacts that rest where a surface is met are rows of the metric of the intermediate gradient as long as they press
+// in the jump, and so are the tangential rows of those that stick as long as the impulses stay in the cone of friction.
+// Contacts that slide have no friction in this jump; the method lets it act behind it, with the same normal impulses,
+// in a part of its own, which only dissipates. All begin in the metric. The impulses of the jump in which they are
+// equations tell which one pulls most, P_i sqrt(g_i M^-1 g_i^T): this one leaves the metric, and the impulses are those
+// of the others then, until none pulls. Where other sets could press as well, this rule takes one of them, the same in
+// every method. A contact that has left the metric is open behind the switch, or it strikes there without restitution,
+// since it has rested before.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +42,10 @@ namespace carom {
 
 class ConstraintSwitches {
  public:
+  using Flags = std::vector<std::uint8_t>;  ///< per conditional row
+  /// Of the kinetic energy: that of the difference of two velocities that are the same but for rounding.
+  static constexpr double same_motion = 1e-16;
+
   explicit ConstraintSwitches(const System& system);
   ~ConstraintSwitches();
   ConstraintSwitches(const ConstraintSwitches&) = delete;
@@ -50,9 +63,10 @@ class ConstraintSwitches {
   static const Vector* modes_of(const State& state);
   /// Calls visit(name of the body, fault) for bodies with SwitchingBlock::find_fault at a state.
   template <class Visit>
-  void for_faults(const State& state, double duration, double length, const Visit& visit) const {
+  void for_faults(const State& state, double duration, const Scales& scales, const Visit& visit) const {
+    const Vector v = ahead(state, duration, scales);
     for (const Switch& s : switches_)
-      if (const std::string fault = s.block->find_fault(input(s, state.q, state.v, state.t), duration, length);
+      if (const std::string fault = s.block->find_fault(input(s, state.q, v, state.t), duration, scales.length);
           !fault.empty())
         visit(s.block->name(), fault);
   }
@@ -71,20 +85,34 @@ class ConstraintSwitches {
   }
   /// How far the present modes are from their end, z and SwitchingBlock::margin, and the rates; count() entries.
   void measure_zones(In q, In v, double t, double length, Vector& zone, Vector& rate) const;
-  /// All blocks that switch. `closed`: rows of contacts that stay closed through the switch, which are part of the
-  /// metric then.
-  bool set(const StepScales& scales, In q, In v, double t, double E, std::span<const int> closed, StepReport& report);
+  /// All blocks that switch, with the rows of contacts that `held` marks in the metric.
+  bool set(const StepScales& scales, In q, In v, double t, double E, const Flags& held, StepReport& report);
   void set_old();
   /// All blocks that switch have the rows of their new modes.
   void set_new();
   /// A mode ends in front of this place.
   bool leave(In q, double t) const;
-  /// Block k of crossings(), or the k-th from the end if `backwards`; those before it have their new rows, those behind
-  /// it their old ones.
-  bool set_one(int k, bool backwards, const StepScales& scales, In q, In v, double t, double E,
-               std::span<const int> closed, StepReport& report);
+  /// All modes that end in front of q do so within rounding.
+  bool on_surface(const StepScales& scales, In q) const;
+  /// Where a switch is crossed: from v, at q.
+  struct Crossing {
+    int k = 0;               ///< block k of crossings()
+    bool backwards = false;  ///< the k-th from the end
+    In q, v;
+    double t = 0, E = 1;
+    double rest = 0;  ///< the largest speed of a contact that rests
+  };
+  /// A method's velocity behind the present switch, with the contacts of `held` closed, whose impulses are near those
+  /// given (rows() entries); empty if there is none, with the reason in the report.
+  using SolveJump = std::function<In(const Flags& held, In impulses)>;
+  /// The jump of one switch; the blocks before it have their new rows, those behind it their old ones. `held`: contacts
+  /// that may be part of the metric, and afterwards those that are.
+  bool cross(const Crossing& crossing, const StepScales& scales, Flags& held, const SolveJump& jump,
+             StepReport& report);
+  /// After it: the block has its new rows, with reactions along their gradients.
+  void settle(int k, bool backwards);
   bool holds(const StepScales& scales, In q, StepReport& report) const;
-  /// Of the blocks whose rows are those of a switch.
+  /// The motion goes on into the new modes of the blocks whose rows are those of a switch.
   bool crosses(In q, In v, double t, StepReport& report) const;
   /// One of the blocks that switch has the metric of the whole system.
   bool coupled() const;
@@ -93,6 +121,9 @@ class ConstraintSwitches {
   void finish(State& end);
   /// The change of the kinetic energy in the jump of block k of crossings().
   void set_energy(int k, double energy) { switches_[at(order_[at(k)])].energy = energy; }
+  /// The kinetic energy of what block k of crossings() moves in its switch: that of the system, or of its body where
+  /// others switch in the same step and the metric is that of the body.
+  double kinetic(int k, In q, In v) const;
   /// After finish(): what has switched.
   void note_events();
   std::span<const SwitchEvent> events() const { return events_; }
@@ -148,8 +179,14 @@ class ConstraintSwitches {
   ConstraintInput input(const Switch& s, In q, In v, double t, Vector& v_local) const;
   ConstraintInput input(const Switch& s, In q, In v, double t) const { return input(s, q, v, t, v_local_); }
   bool reaches_beyond(const SwitchingBlock& block) const;
+  Vector ahead(const State& state, double duration, const Scales& scales) const;
   bool prepare(const Switch& s, bool whole, const StepScales& scales, In q, In v, double t, std::span<const int> closed,
                StepReport& report);
+  bool set_one(const Crossing& crossing, const StepScales& scales, Flags& held, StepReport& report);
+  bool let_go(const std::vector<int>& closed, const StepScales& scales, Flags& held) const;
+  bool rests(int row, const StepScales& scales, In q, In v, double t, double rest) const;
+  std::vector<int> closed_rows(const Flags& held) const;
+  void open(int row, Flags& held) const;
   bool set_switch(Switch& s, In q, In v, double t, bool whole, StepReport& report);
   std::string names(const Switch& s) const;
   static bool refuse(StepReport& report, int subproblem, std::string why);
@@ -160,7 +197,8 @@ class ConstraintSwitches {
   std::vector<SwitchEvent> events_;
   std::unique_ptr<Metric> metric_;  // made when a switch needs it
   mutable Vector v_local_, v_start_;
-  Vector weights_;  // of the rows of one block
+  Vector weights_;   // of the rows of one block
+  Vector impulses_;  // of contacts in the metric, in the jump that set_one() has found
   double E_ = 1;
   bool any_ = false;
 };

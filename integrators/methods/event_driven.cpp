@@ -17,8 +17,7 @@ constexpr int cubic_parts = 16;       // of a cubic in which a fall is looked fo
 constexpr double least_share = 0.05;  // of a bracket by which a trial stays away from its ends
 // a contact that moves apart no faster stays closed: of the speeds of the model, of what rounding of gaps lets arise
 constexpr double resting_rate = 1e-10, resting_factor = 10;
-constexpr double same_motion = 1e-16;  // of the kinetic energy: that of the difference of two velocities
-constexpr double pulling = 1e-9;       // of the force scale: a contact whose force is below minus that has opened
+constexpr double pulling = 1e-9;  // of the force scale: a contact whose force is below minus that has opened
 
 // The first point in (0, 1] at which the cubic of the given values and slopes falls below zero; infinity: none.
 double fall(double value_0, double slope_0, double value_1, double slope_1) {
@@ -295,6 +294,7 @@ EventDriven::End EventDriven::move(const StepScales& scales, double longest, Ste
 
 // The jump of the velocity at the end of a motion that has met the surface of its mode, and the mode behind.
 bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
+  rested_.assign(closed_.size(), 0);
   bool leaves = false;
   for (std::size_t i = 0; i < zone_floors_.size(); ++i) leaves = leaves || now_.zone[i] < zone_floors_[i];
   if (!leaves) return true;
@@ -303,9 +303,10 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
   if (!switches_.any()) return true;  // z is zero but for rounding
   switches_.locate(to_.t);
   set_zero(reflected_);
+  for (std::size_t i = 0; i < closed_.size(); ++i)
+    rested_[i] = closed_[i] != 0 && std::abs(now_.rate[i]) <= rest_ ? 1 : 0;
   // one after the other; another order must have the same result
   const Vector v_0 = to_.v;
-  const std::vector<std::uint8_t> pressing = pressing_;
   Vector other;
   const int n = switches_.crossings();
   if (n > 1) {
@@ -315,12 +316,15 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
     }
     other = to_.v;
     to_.v = v_0;
-    pressing_ = pressing;
   }
   const auto kinetic = [&](const Vector& v) { return system().energies(to_.q, v, to_.t).kinetic; };
   const std::size_t first = count_;
   for (int k = 0; k < n; ++k) {
     if (!cross(scales, part, k, false, report)) return false;
+    for (std::size_t i = 0; i < pressing_.size(); ++i)
+      if (const int row = system().bilateral() + static_cast<int>(i);
+          std::abs(system().row_rate(row, to_.q, impact_problem_.velocity(), to_.t)) > rest_)
+        pressing_[i] = 0;
     const double before = kinetic(to_.v);
     if (!take_jump(report)) return false;
     switches_.set_energy(k, kinetic(to_.v) - before);
@@ -333,7 +337,7 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
   }
   if (!other.empty()) {
     axpy(-1.0, to_.v, other);
-    if (kinetic(other) > same_motion * kinetic(to_.v)) return switches_.refuse_order(report);
+    if (kinetic(other) > ConstraintSwitches::same_motion * kinetic(to_.v)) return switches_.refuse_order(report);
   }
   if (!switches_.holds(part, to_.q, report)) return false;
   switches_.finish(to_);
@@ -352,39 +356,19 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
   now_.tau = tau;
   // contacts that the switch has opened
   for (std::size_t i = 0; i < closed_.size(); ++i)
-    if (now_.rate[i] > rest_) closed_[i] = pressing_[i] = 0;
+    if (now_.rate[i] > rest_) closed_[i] = 0;
   return true;
 }
 
 // A switch with those contacts of K in the metric that press in it: the velocity of impact_problem_ from that of to_.
 bool EventDriven::cross(const StepScales& scales, const StepScales& part, int k, bool backwards, StepReport& report) {
-  const int n_b = system().bilateral();
-  for (std::size_t i = 0; i < striking_.size(); ++i) {
-    const double rate = system().row_rate(n_b + static_cast<int>(i), to_.q, to_.v, to_.t);
-    striking_[i] = closed_[i] != 0 && std::abs(rate) <= rest_ ? 1 : 0;
-  }
-  for (bool all_press = false; !all_press;) {
-    std::vector<int> closed;
-    for (std::size_t i = 0; i < striking_.size(); ++i)
-      if (striking_[i] != 0) closed.push_back(n_b + static_cast<int>(i));
-    if (!switches_.set_one(k, backwards, part, to_.q, to_.v, to_.t, options_.intermediate_gradient, closed, report))
-      return false;
+  striking_ = closed_;
+  const auto jump = [&](const ConstraintSwitches::Flags&, In impulses) {
     measure_switching_rows(to_.q, to_.t);
-    if (!solve_jump(scales, nullptr, report)) return false;
-    all_press = true;
-    for (const int row : closed)
-      if (impact_.flags()[at(row - n_b)] == 0) {
-        all_press = false;
-        striking_[at(row - n_b)] = 0;
-      }
-  }
-  // contacts of which the motion behind the switch does not let go strike
-  for (std::size_t i = 0; i < pressing_.size(); ++i) {
-    const int row = n_b + static_cast<int>(i);
-    if (pressing_[i] != 0 && system().row_rate(row, to_.q, impact_problem_.velocity(), to_.t) < -rest_)
-      pressing_[i] = 0;
-  }
-  return switches_.crosses(to_.q, impact_problem_.velocity(), to_.t, report);
+    return solve_jump(scales, nullptr, report, impulses) ? In(impact_problem_.velocity()) : In();
+  };
+  return switches_.cross({k, backwards, to_.q, to_.v, to_.t, options_.intermediate_gradient, rest_}, part, striking_,
+                         jump, report);
 }
 
 // The impact at the end of a motion of all contacts that touch and approach; then K is what stays closed.
@@ -397,7 +381,8 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
     const double e = s.contact_parameters(row).restitution;
     // only contacts that have not parted from K may be slow by rounding: others would accumulate unseen
     const double slow = closed_[i] != 0 ? std::max(options_.rest_speed, rest_) : options_.rest_speed;
-    const bool strikes = pressing_[i] == 0 && now_.gap[i] <= touching_ + late && rate<0, bounces = e> 0 && -rate > slow;
+    const bool strikes = pressing_[i] == 0 && now_.gap[i] <= touching_ + late && rate < 0;
+    const bool bounces = e > 0 && -rate > slow && rested_[i] == 0;
     striking_[i] = strikes || closed_[i] != 0 ? 1 : 0;
     impact = impact || strikes;
     reflected_[at(row)] = strikes && bounces ? e * rate : 0.0;
@@ -422,9 +407,12 @@ bool EventDriven::jump(const StepScales& scales, const std::vector<std::uint8_t>
   return solve_jump(scales, fixed, report) && take_jump(report);
 }
 
-bool EventDriven::solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report) {
+bool EventDriven::solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report,
+                             In impulses) {
   impact_problem_.begin(to_, reflected_);
-  impact_.begin(report, {.held = &closed_, .candidates = fixed != nullptr ? fixed : &striking_, .fixed = fixed});
+  impact_.begin(
+      report,
+      {.multipliers = impulses, .held = &closed_, .candidates = fixed != nullptr ? fixed : &striking_, .fixed = fixed});
   return impact_.solve(impact_problem_, scales_from(scales, to_, scales.h).momenta(1), report);
 }
 

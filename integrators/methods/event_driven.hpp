@@ -16,8 +16,9 @@
 // Constraints that switch ([SW24], 4.2): where z of the mode falls through zero an event is located as where a gap
 // does. The velocity jumps once by the rows of the mode behind, with reactions along the intermediate gradient at this
 // place; then the motion begins anew in that mode. Contacts that touch are rows of the metric of this gradient as long
-// as they press in the switch; those that approach behind it strike in the new mode. Several switches at one instant
-// follow each other; if another order has another result, the step is refused.
+// as they press in the switch (ConstraintSwitches::cross); those that approach behind it strike in the new mode,
+// without restitution if they have rested before. Several switches at one instant follow each other; if another order
+// has another result, the step is refused.
 //
 // So nothing remembers the motion before the event: the method is of second order through impacts. Gaps that fall and
 // rise again within a step are found by the cubics of gaps and rates at both ends. Impacts that accumulate end the run,
@@ -78,7 +79,8 @@ class EventDriven final : public Integrator {
   void measure_gaps(const State& state, double tau, In forces, Gaps& gaps) const;
   bool strike(const StepScales& scales, StepReport& report);
   bool jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report);
-  bool solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report);
+  bool solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report,
+                  In impulses = {});
   bool take_jump(StepReport& report);
   bool cross(const StepScales& scales, const StepScales& part, int k, bool backwards, StepReport& report);
   bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
@@ -101,8 +103,9 @@ class EventDriven final : public Integrator {
   Gaps low_, high_, now_;
   Vector row_, impulses_, reflected_;
   Vector floors_, zone_floors_;  // below these open gaps penetrate, or modes end, beyond rounding
-  // K, those of K that press, those that pressed before an event, contacts of an impact
-  std::vector<std::uint8_t> closed_, pressing_, pressed_, striking_;
+  // K, those of K that press, those that pressed before an event, contacts of an impact, those of K at rest before a
+  // switch
+  std::vector<std::uint8_t> closed_, pressing_, pressed_, striking_, rested_;
   std::vector<Part> parts_;
   std::size_t count_ = 0;
   double touching_ = 0, rest_ = 0;  // the rounding of gaps; the speed of a contact that rests

@@ -85,7 +85,11 @@ void GeneralizedAlphaMethod::measure_switching_rows(In q, double t) {
 // The motion has been solved with the rows of the modes at t_n: again, with those of the modes behind the surfaces that
 // it crosses.
 bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State& start, StepReport& report) {
-  if (!switches_.find(scales, motion_.q(), motion_.v(), report)) return false;
+  if (!switches_.find(scales, motion_.q(), motion_.v(), report)) {
+    if (options_.form.position == 0 && !options_.ggl && report.failed_item.find("disagree") != std::string::npos)
+      report.failed_item += " (the method does not take constraints at position level: the motion drifts off them)";
+    return false;
+  }
   if (!switches_.any()) return true;
   if (switches_.crossings() > 1 && switches_.coupled()) return switches_.refuse_order(report);
   if (!switches_.set(scales, motion_.q(), motion_.v(), scales.t, options_.intermediate_gradient, {}, report))
@@ -129,10 +133,9 @@ bool GeneralizedAlphaMethod::take_step(const StepScales& scales, const State& st
   if (options_.ggl) copy(nu_, end.nu);
   guard().close(false, motion_.multipliers(), {});
   if (switches_.any()) {
-    const double before = system().energies(start.q, start.v, start.t).kinetic;
     switches_.finish(end);
     for (int k = 0; k < switches_.crossings(); ++k)
-      switches_.set_energy(k, system().energies(end.q, end.v, scales.t).kinetic - before);
+      switches_.set_energy(k, switches_.kinetic(k, end.q, end.v) - switches_.kinetic(k, start.q, start.v));
     switches_.note_events();
   } else {
     switches_.finish(end);

@@ -22,8 +22,6 @@ MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impac
 
 namespace {
 
-constexpr double same_motion = 1e-16;  // of the kinetic energy: that of the difference of two velocities
-
 bool locates(const System& system, ImpactInstant impact) {
   if (system.row_kinds().has(RowKind::joint_friction)) return false;
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
@@ -59,11 +57,23 @@ struct NsgaDecoupled::Correction : MixedProblem {
       system.add_reactions(m.q_, m.t_, s, all_rows, reaction, &m.step_);
     }
     scale_into(-1.0, reaction, r);
-    if (!moved) return m.force_norm(reaction);
+    double terms = m.force_norm(reaction);
+    if (!spent.empty()) {
+      axpy(1.0, spent, r);
+      terms += m.force_norm(spent);
+    }
+    if (!moved) return terms;
     if (given != nullptr) combine(1.0, x, -1.0, *given, m.x_);
     system.mass_times(q_M, given != nullptr ? m.x_ : x, m.Mx_);
     axpy(1.0, m.Mx_, r);
-    return m.force_norm(reaction) + m.force_norm(m.Mx_);
+    return terms + m.force_norm(m.Mx_);
+  }
+  // Where x begins with what is given, reactions among s have acted already.
+  void spend(In q_M, In s) {
+    Vector r(x.size());
+    momentum(q_M, s, r);
+    scale_into(-1.0, r, r);
+    spent = std::move(r);
   }
 
   // The share of the multipliers whose directions are those of the end of the step; `rest`: what is left.
@@ -96,6 +106,8 @@ struct NsgaDecoupled::Correction : MixedProblem {
   Vector x, reaction, part_start;
   const Vector* given = nullptr;  // of impacts in the step; null: zero
   bool moved = false;             // x is not zero
+  bool forces = true;             // f_p, or f_*, acts
+  Vector spent;                   // F^T s of these; empty: none
 };
 
 struct NsgaDecoupled::Position final : Correction {
@@ -106,7 +118,7 @@ struct NsgaDecoupled::Position final : Correction {
   }
   double residual(In s, Out r) override {
     const double terms = momentum(m.smooth_.q(), s, r);
-    if (!moved || !m.options_.force_corrections) return terms;
+    if (!moved || !forces || !m.options_.force_corrections) return terms;
     const Vector& f_p = m.force_correction(velocity(), false);
     const double c = force_weight();
     axpy(-c, f_p, r);
@@ -178,7 +190,13 @@ struct NsgaDecoupled::Velocity final : Correction {
   RowPoint row_point() override { return {m.q_, nullptr, directions()}; }
   void friction_limits(In s, std::span<const int> joints, Out radii) override {
     const double h = m.h_;
-    limits(s, joints, h / 2, h / 2, h, m.step_.t + h / 2, radii);
+    if (frictionless) return set_zero(radii);
+    if (forces) return limits(s, joints, h / 2, h / 2, h, m.step_.t + h / 2, radii);
+    // parts behind the surface of a switch: impulses alone
+    if (spent.empty()) return limits(s, joints, 0, 0, 0, m.t_, radii);
+    pressing.assign(loads.begin(), loads.end());
+    axpy(1.0, s.first(pressing.size()), pressing);
+    limits(pressing, joints, 0, 0, 0, m.t_, radii);
   }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
@@ -194,7 +212,9 @@ struct NsgaDecoupled::Velocity final : Correction {
     return true;
   }
 
-  bool forces = true;  // f_* acts
+  bool frictionless = false;  // joints have no friction
+  In loads;                   // impulses of bilateral rows before, by which friction of joints is limited
+  Vector pressing;
 };
 
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
@@ -218,9 +238,10 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     located_ =
         std::make_unique<LocatedImpacts>(system, o.newton, o.scales, o.impact == ImpactInstant::located, 3, &matrix_);
     solvers_[3] = &located_->solver();
-    for (Vector* x : {&v_free_, &f_smooth_, &x_}) x->assign(at(system.size()), 0.0);
+    for (Vector* x : {&v_free_, &f_smooth_}) x->assign(at(system.size()), 0.0);
     q_free_ = q_;
   }
+  if (located_ || switches_.present()) x_.assign(at(system.size()), 0.0);
   if (!system.row_kinds().has(RowKind::tangential)) return;
   anchors_.assign(at(system.rows()), 0.0);
   frictionless_.assign(at(system.conditional()), 0);
@@ -282,6 +303,7 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   step_ = scales.start;
   lambda_n_ = In(start.lambda).first(at(system().bilateral()));
   jumps_.clear();
+  nu_before_.clear();
   if (!options_.smooth_switching_rows && switches_.present()) {
     switches_.vacate();
     measure_switching_rows(start.q, start.t);
@@ -307,6 +329,7 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
   }
   copy(v_, end.v);
   copy(position_.multipliers(), end.nu);
+  if (!nu_before_.empty()) axpy(1.0, nu_before_, Out(end.nu).first(nu_before_.size()));
   if (located_) leave_resting(scales, end);
   if (impacts()) {
     axpy(1.0, located_->impulses(), end.impulse);
@@ -341,51 +364,129 @@ bool NsgaDecoupled::switch_position(const StepScales& scales, const State& start
     // the smooth velocity is not that of the modes
     copy(smooth_.v(), v_);
     set_zero(reflected_);
-    if (!solve_jump(scales, start, std::vector<std::uint8_t>(at(system().conditional()), 0), true, report))
-      return false;
+    const ConstraintSwitches::Flags none(at(system().conditional()), 0);
+    if (!solve_jump(scales, {.held = &start.active, .candidates = &none}, true, report)) return false;
     v = v_;
   }
   if (!switches_.find(scales, q_, v, report)) return false;
   if (!switches_.any()) return true;
-  if (!switches_.set(scales, smooth_.q(), v, t_, options_.intermediate_gradient, {}, report)) return false;
+  const ConstraintSwitches::Flags resting = resting_contacts(scales, start);
+  if (!find_pressing(scales, start, resting, report)) return false;
+  // for the position: those that press in all switches
+  ConstraintSwitches::Flags held = held_[0];
+  for (int k = 1; k < switches_.crossings(); ++k)
+    for (std::size_t i = 0; i < held.size(); ++i) held[i] = std::min(held[i], held_[at(k)][i]);
+  const bool on_surface = switches_.on_surface(scales, q_);
+  if (!switches_.set(scales, smooth_.q(), v, t_, options_.intermediate_gradient, held, report)) return false;
   measure_switching_rows(smooth_.q(), t_);
   forget_matrices();  // they contain the rows of the old modes
-  return correct_position(scales, start, report) && switches_.holds(scales, q_, report);
+  candidates_ = &held;
+  const bool corrected = correct_position(scales, start, report);
+  candidates_ = nullptr;
+  if (!corrected || !strike_position(scales, start, v, report)) return false;
+  if (switches_.holds(scales, q_, report)) return true;
+  if (!on_surface) return false;
+  // the step ends on the surface but for rounding: the next one switches
+  forget_failure(report);
+  switches_.stay();
+  measure_switching_rows(start.q, start.t);
+  forget_matrices();
+  return correct_position(scales, start, report);
+}
+
+// Contacts that the switch has led beyond their obstacles: from there along the rows of the new modes, as the velocity.
+bool NsgaDecoupled::strike_position(const StepScales& scales, const State& start, In v, StepReport& report) {
+  const int n_b = system().bilateral();
+  bool any = false;
+  for (int row = n_b; row < system().rows() && !any; ++row)
+    any = system().row_kind(row) == RowKind::unilateral &&
+          system().row_gap(row, q_, t_, &step_) < -scales.positions(1).row_tolerance;
+  if (!any) return true;
+  if (!switches_.set(scales, smooth_.q(), v, t_, 1, {}, report)) return false;
+  measure_switching_rows(smooth_.q(), t_);
+  forget_matrices();
+  const Vector U = U_->x;
+  Vector pressing(at(system().rows()), 0.0);
+  copy(position_.multipliers().subspan(at(n_b)), Out(pressing).subspan(at(n_b)));
+  nu_before_.assign(position_.multipliers().begin(), position_.multipliers().begin() + n_b);
+  correction_known_ = false;
+  U_->begin(&U);
+  U_->spend(smooth_.q(), pressing);
+  U_->forces = false;
+  position_.begin(report, {.multipliers = pressing, .held = &start.active, .moved = true});
+  const bool solved = position_.solve(*U_, scales.positions(options_.penalty), report);
+  U_->forces = true;
+  U_->given = nullptr;
+  U_->spent.clear();
+  if (!solved) return false;
+  report_gaps(position_, report);
+  return true;
+}
+
+// The contacts that are rows of the metric of the switches of this step: those that press in them where the old modes
+// lead the position.
+bool NsgaDecoupled::find_pressing(const StepScales& scales, const State& start,
+                                  const ConstraintSwitches::Flags& resting, StepReport& report) {
+  const int n = switches_.crossings();
+  held_.assign(at(n > 1 ? 2 * n : n), resting);
+  if (std::ranges::find(resting, 1) == resting.end()) return true;
+  const bool found = approach(scales, start, resting, report) && cross_all(scales, report);
+  jumps_.clear();
+  return found;
+}
+
+// Contacts that were closed at t_n and touch at q, with their tangential rows.
+ConstraintSwitches::Flags NsgaDecoupled::resting_contacts(const StepScales& scales, const State& start) const {
+  const int n_b = system().bilateral();
+  ConstraintSwitches::Flags resting(at(system().conditional()), 0);
+  for (std::size_t i = 0; i < resting.size(); ++i) {
+    const int row = n_b + static_cast<int>(i);
+    if (system().row_kind(row) == RowKind::unilateral)
+      resting[i] =
+          rested(scales, start, row) && system().row_gap(row, q_, t_, &step_) <= 4 * scales.positions(1).row_tolerance;
+    else if (system().row_kind(row) == RowKind::tangential)
+      resting[i] = resting[at(normal_row(row) - n_b)];
+  }
+  return resting;
+}
+
+// From the smooth velocity to one that the old modes allow at q, with those contacts closed.
+bool NsgaDecoupled::approach(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& resting,
+                             StepReport& report) {
+  set_zero(reflected_);
+  copy(smooth_.v(), v_);
+  switches_.set_old();
+  if (!solve_jump(scales, {.held = &start.active, .candidates = &resting, .first = &resting}, true, report))
+    return false;
+  note_jump(true, false, smooth_.v(), W_->has_force());
+  return true;
+}
+
+// One after the other; another order must have the same result.
+bool NsgaDecoupled::cross_all(const StepScales& scales, StepReport& report) {
+  Vector other;
+  if (switches_.crossings() > 1) {
+    const Vector before = v_;
+    const std::size_t jumps = jumps_.size();
+    if (!cross(scales, true, report)) return false;
+    other = v_;
+    v_ = before;
+    jumps_.resize(jumps);
+  }
+  if (!cross(scales, false, report)) return false;
+  if (other.empty()) return true;
+  axpy(-1.0, v_, other);
+  return kinetic(other) <= ConstraintSwitches::same_motion * kinetic(v_) || switches_.refuse_order(report);
 }
 
 // From the smooth velocity to that behind all switches and impacts of the step.
 bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start, State& end, StepReport& report) {
-  const int n_b = system().bilateral();
   set_zero(end.impulse);
-  set_zero(reflected_);
-  copy(smooth_.v(), v_);
-  // contacts that were closed and stay so at q
-  std::vector<std::uint8_t> resting = position_.flags();
-  const auto drop = [&](const auto& leaves) {
-    for (std::size_t i = 0; i < resting.size(); ++i)
-      if (resting[i] != 0 && leaves(normal_row(n_b + static_cast<int>(i)))) resting[i] = 0;
-  };
-  drop([&](int row) { return !rested(scales, start, row); });
-  switches_.set_old();
-  if (!solve_jump(scales, start, resting, true, report)) return false;
-  note_jump(true, false, smooth_.v(), W_->has_force());
-  const double rest = 4 * scales.momenta(1).row_tolerance;
-  drop([&](int row) { return std::abs(system().row_rate(row, q_, v_, t_, &step_)) > rest; });
-  // one after the other; another order must have the same result
-  Vector other;
-  if (switches_.crossings() > 1) {
-    const Vector before = v_;
-    if (!cross(scales, start, true, resting, report)) return false;
-    other = v_;
-    v_ = before;
-    jumps_.resize(1);
-  }
-  if (!cross(scales, start, false, resting, report)) return false;
-  if (!other.empty()) {
-    axpy(-1.0, v_, other);
-    if (kinetic(other) > same_motion * kinetic(v_)) return switches_.refuse_order(report);
-  }
-  if (!strike(scales, start, report)) return false;
+  const ConstraintSwitches::Flags resting = resting_contacts(scales, start);
+  for (ConstraintSwitches::Flags& held : held_)
+    for (std::size_t i = 0; i < held.size(); ++i) held[i] = std::min(held[i], resting[i]);
+  if (!approach(scales, start, resting, report) || !cross_all(scales, report) || !strike(scales, start, report))
+    return false;
   report.velocity_residual = velocity_.largest_row();
   end.closed.assign(at(system().conditional()), 0);
   for (const Jump& jump : jumps_) {
@@ -398,46 +499,71 @@ bool NsgaDecoupled::switch_velocity(const StepScales& scales, const State& start
 }
 
 // One part of the velocity jump, from v_; contacts of the candidates have their law with reflected_.
-bool NsgaDecoupled::solve_jump(const StepScales& scales, const State& start,
-                               const std::vector<std::uint8_t>& candidates, bool forces, StepReport& report) {
+bool NsgaDecoupled::solve_jump(const StepScales& scales, const MixedNewton::Start& contacts, bool forces,
+                               StepReport& report) {
   measure_switching_rows(q_, t_);
   velocity_.forget_matrix();
   correction_known_ = false;
   W_->forces = forces;
   W_->begin(nullptr);
-  velocity_.begin(report, {.held = &start.active, .candidates = &candidates, .first = &candidates});
+  velocity_.begin(report, contacts);
   const bool solved = velocity_.solve(*W_, scales.momenta(options_.penalty), report);
   W_->forces = true;
   return solved;
 }
 
 // All switches, each with those contacts in the metric that press in it.
-bool NsgaDecoupled::cross(const StepScales& scales, const State& start, bool backwards,
-                          const std::vector<std::uint8_t>& resting, StepReport& report) {
-  const int n_b = system().bilateral();
-  for (int k = 0; k < switches_.crossings(); ++k) {
+bool NsgaDecoupled::cross(const StepScales& scales, bool backwards, StepReport& report) {
+  const double rest = 4 * scales.momenta(1).row_tolerance;
+  const int n = switches_.crossings(), n_b = system().bilateral();
+  for (int k = 0; k < n; ++k) {
     const Vector before = v_;
-    std::vector<std::uint8_t> held = resting;
-    for (bool all_press = false; !all_press;) {
-      std::vector<int> closed;
-      for (std::size_t i = 0; i < held.size(); ++i)
-        if (const int row = n_b + static_cast<int>(i); held[i] != 0 && system().row_kind(row) == RowKind::unilateral)
-          closed.push_back(row);
+    ConstraintSwitches::Flags& held = held_[at(backwards ? n + k : k)];
+    ConstraintSwitches::Flags sliding(held.size(), 0);
+    const auto jump = [&](const ConstraintSwitches::Flags& closed, In impulses) {
+      for (std::size_t i = 0; i < sliding.size(); ++i)
+        if (system().row_kind(n_b + static_cast<int>(i)) == RowKind::tangential)
+          sliding[at(normal_row(n_b + static_cast<int>(i)) - n_b)] = closed[i] == 0 ? 1 : 0;
       v_ = before;
-      if (!switches_.set_one(k, backwards, scales, q_, v_, t_, options_.intermediate_gradient, closed, report) ||
-          !solve_jump(scales, start, held, false, report))
-        return false;
-      all_press = true;
-      for (const int row : closed)
-        if (velocity_.flags()[at(row - n_b)] == 0) {
-          all_press = false;
-          for (int r = row; r < system().rows() && normal_row(r) == row; ++r) held[at(r - n_b)] = 0;
-        }
-    }
-    if (!switches_.crosses(q_, v_, t_, report)) return false;
+      W_->frictionless = true;
+      const bool solved = solve_jump(
+          scales, {.multipliers = impulses, .held = &closed, .candidates = &closed, .frictionless = &sliding}, false,
+          report);
+      W_->frictionless = false;
+      return solved ? In(v_) : In();
+    };
+    if (!switches_.cross({k, backwards, q_, before, t_, options_.intermediate_gradient, rest}, scales, held, jump,
+                         report))
+      return false;
     note_jump(false, true, before, false);
     if (!backwards) switches_.set_energy(k, kinetic(v_) - kinetic(before));
+    bool slides = system().row_kinds().has(RowKind::joint_friction);
+    for (std::size_t i = 0; i < held.size(); ++i)
+      slides = slides || (held[i] != 0 && sliding[i] != 0 && jumps_.back().multipliers[at(n_b) + i] > 0);
+    if (slides && !rub(scales, k, backwards, held, report)) return false;
   }
+  return true;
+}
+
+// The friction of joints, and of contacts that slide, with the impulses with which they have pressed in the switch, in
+// its new mode.
+bool NsgaDecoupled::rub(const StepScales& scales, int k, bool backwards, const ConstraintSwitches::Flags& held,
+                        StepReport& report) {
+  const Vector before = v_;
+  Vector impulses = jumps_.back().multipliers;
+  const Vector loads(impulses.begin(), impulses.begin() + system().bilateral());
+  set_zero(Out(impulses).first(loads.size()));
+  switches_.settle(k, backwards);
+  W_->begin(nullptr);
+  W_->spend(q_, impulses);
+  W_->loads = loads;
+  const bool solved =
+      solve_jump(scales, {.multipliers = impulses, .held = &held, .candidates = &held}, false, report) &&
+      switches_.crosses(q_, v_, t_, report);
+  W_->spent.clear();
+  if (!solved) return false;
+  note_jump(false, false, before, false);
+  axpy(-1.0, impulses, jumps_.back().multipliers);
   return true;
 }
 
@@ -454,18 +580,21 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
   const int n_b = system().bilateral();
   const double rest = 4 * scales.momenta(1).row_tolerance;
   bool any = false;
-  for (const int row : position_.active_rows()) {
+  set_zero(reflected_);
+  for (std::size_t i = 0; i < position_.flags().size(); ++i) {
+    const int row = n_b + static_cast<int>(i);
+    if (position_.flags()[i] == 0) continue;
     const double rate = system().row_rate(row, q_, v_, t_, &step_), e = system().contact_parameters(row).restitution;
     const bool normal = system().row_kind(row) == RowKind::unilateral;
     any = any || (normal && rate < -rest);
     // contacts that were closed do not bounce
-    if (row >= n_b && !rested(scales, start, normal_row(row)))
-      reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);
+    if (!rested(scales, start, normal_row(row))) reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);
   }
   if (!any) return true;
   const Vector before = v_;
   switches_.set_new();
-  const bool solved = solve_jump(scales, start, position_.flags(), false, report);
+  const bool solved = solve_jump(
+      scales, {.held = &start.active, .candidates = &position_.flags(), .first = &position_.flags()}, false, report);
   if (solved) note_jump(false, false, before, false);
   return solved;
 }
@@ -530,6 +659,7 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
   }
   const double ratio = h_ / start.last_h;
   position_.begin(report, {.held = &start.active,
+                           .candidates = candidates_,
                            .first = &start.active,
                            .guess = start.nu,
                            .guess_scale = ratio * ratio,
@@ -610,8 +740,10 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
     forget_failure(report);
     ++report.friction_fallbacks;
     begin_position();
-    position_.begin(
-        report, {.held = &start.active, .frictionless = way == shorter ? nullptr : &frictionless_, .moved = impacts()});
+    position_.begin(report, {.held = &start.active,
+                             .candidates = candidates_,
+                             .frictionless = way == shorter ? nullptr : &frictionless_,
+                             .moved = impacts()});
     if (position_.solve(*U_, scales.positions(options_.penalty), report)) return true;
     if (report.reason != FailureReason::no_friction_solution) return false;
   }
@@ -710,12 +842,15 @@ std::span<const Stage> NsgaDecoupled::stages() {
 }
 
 void NsgaDecoupled::add_switches() {
-  for (const Jump& jump : jumps_) {
+  for (std::size_t k = 0; k < jumps_.size(); ++k) {
+    const Jump& jump = jumps_[k];
     Stage& stage = stages_.emplace_back();
     stage = {Stage::Kind::jump, t_, t_, q_, jump.v_0, q_, jump.v_1, jump.multipliers, 1};
     stage.force = jump.impulse;
     stage.switches = jump.switches;
     stage.before_switch = jump.before_switch;
+    // those that strike behind the switch have opened
+    if (k + 1 < jumps_.size() && !jumps_[k + 1].switches) stage.closed = jump.closed;
   }
 }
 

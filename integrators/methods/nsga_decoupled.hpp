@@ -45,11 +45,14 @@
 //   switch       M (v_2 - v_1) - G_E^T Lam_2 - G_b^T Lam_b2 - G_c^T Lam_c2 = 0,           G_+ v_2 + g_+,t = 0
 //   impacts      M (v - v_2) - G_+^T Lam_3 - G_b^T Lam_b3 - G^T P = 0,   0 <= g' + e g'_2  perp  P >= 0
 //
-// Contacts c that rest with v_1 are rows of the metric of G_E as long as they press in the switch. Contacts that touch
-// and approach behind it, new ones too, have an impact in the new modes. So E = 1/2 conserves the kinetic energy in the
-// switch to rounding, and E = 1 lets nothing of the motion against the new constraints remain. What the turn of the
-// rows by the position correction takes, of second order in h, belongs to this correction. v~' and a begin anew behind
-// a switch. Several switches in a step follow each other; if another order has another result, the step is refused.
+// Contacts c that rest with v_1 are rows of the metric of G_E as long as they press in the switch
+// (ConstraintSwitches::cross), which is decided where the old modes lead q. Friction of contacts that slide and of
+// joints acts between the last two parts, with the impulses of the switch. Contacts that touch and approach behind the
+// switch, new ones too, have an impact in the new modes; 2. takes them in a second part along G_+. So E = 1/2 conserves
+// the kinetic energy in the switch to rounding, and E = 1 lets nothing of the motion against the new constraints
+// remain. What the turn of the rows by the position correction takes, of second order in h, belongs to this correction.
+// v~' and a begin anew behind a switch. Several switches in a step follow each other; if another order has another
+// result, the step is refused.
 //
 // smooth_switching_rows = false: rows of switching constraints are no part of 1., as in [SW24].
 #pragma once
@@ -103,10 +106,16 @@ class NsgaDecoupled final : public Integrator {
   bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
   bool switch_position(const StepScales& scales, const State& start, StepReport& report);
   bool switch_velocity(const StepScales& scales, const State& start, State& end, StepReport& report);
-  bool solve_jump(const StepScales& scales, const State& start, const std::vector<std::uint8_t>& candidates,
-                  bool forces, StepReport& report);
-  bool cross(const StepScales& scales, const State& start, bool backwards, const std::vector<std::uint8_t>& resting,
-             StepReport& report);
+  bool find_pressing(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& resting,
+                     StepReport& report);
+  ConstraintSwitches::Flags resting_contacts(const StepScales& scales, const State& start) const;
+  bool approach(const StepScales& scales, const State& start, const ConstraintSwitches::Flags& resting,
+                StepReport& report);
+  bool solve_jump(const StepScales& scales, const MixedNewton::Start& contacts, bool forces, StepReport& report);
+  bool cross_all(const StepScales& scales, StepReport& report);
+  bool cross(const StepScales& scales, bool backwards, StepReport& report);
+  bool rub(const StepScales& scales, int k, bool backwards, const ConstraintSwitches::Flags& held, StepReport& report);
+  bool strike_position(const StepScales& scales, const State& start, In v, StepReport& report);
   bool strike(const StepScales& scales, const State& start, StepReport& report);
   bool rested(const StepScales& scales, const State& start, int row) const;
   void note_jump(bool before_switch, bool switches, const Vector& v_before, bool forces);
@@ -147,8 +156,11 @@ class NsgaDecoupled final : public Integrator {
     std::vector<std::uint8_t> closed;
   };
   std::vector<Jump> jumps_;
-  std::vector<std::uint8_t> closed_;         // behind these
-  std::unique_ptr<LocatedImpacts> located_;  // null: the published law
+  std::vector<ConstraintSwitches::Flags> held_;  // contacts in the metric of each switch, then in the reverse order
+  std::vector<std::uint8_t> closed_;             // behind these
+  Vector nu_before_;  // of bilateral rows, in the first of two parts of the position correction; empty: one part
+  const ConstraintSwitches::Flags* candidates_ = nullptr;  // of the position correction; null: all contacts
+  std::unique_ptr<LocatedImpacts> located_;                // null: the published law
   MixedNewton* solvers_[4] = {&smooth_.solver(), &position_, &velocity_, nullptr};
   std::unique_ptr<Position> U_;
   std::unique_ptr<Velocity> W_;

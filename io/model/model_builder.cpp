@@ -293,7 +293,7 @@ class Builder {
   void check_modes() {
     const State& state = model_->state;
     ConstraintSwitches(model_->system)
-        .for_faults(state, model_->simulation.duration, model_->scales.length,
+        .for_faults(state, model_->simulation.duration, model_->scales,
                     [&](const std::string& body, const std::string& fault) {
                       const auto info = std::ranges::find(model_->bodies, body, &BodyInfo::name);
                       if (info != model_->bodies.end())

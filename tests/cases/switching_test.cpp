@@ -6,31 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "case_runner.hpp"
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/energy_ledger.hpp"
+#include "switching_checks.hpp"
 
 namespace {
 
 using namespace carom;
 using namespace carom::cases;
 
-std::string gradient(double E) { return set("/integrator/intermediate_gradient", E); }
-
 // Ratio of the speeds at a switch with the cosine c.
 double ratio(double E, double c) { return ((1 - E) + E * c) / ((1 - E) * c + E); }
-
-struct Watch {
-  double position = 0, velocity = 0;
-  void operator()(const StepView& view) {
-    const System& s = view.system;
-    Vector g(at(s.rows())), rate(g);
-    s.gaps(view.state.q, view.state.t, bilateral_rows, g);
-    s.rates(view.state.q, view.state.v, view.state.t, bilateral_rows, rate);
-    position = std::max(position, max_abs(g));
-    velocity = std::max(velocity, max_abs(rate));
-  }
-};
 
 TEST_CASE("track: the energy behind the corner is that of the closed form for every E and step") {
   const double energies[][2] = {{1, 0.25}, {0.9, 0.2877487}, {0.7, 0.3798055}, {0.5, 0.5}};
@@ -168,6 +154,75 @@ TEST_CASE("cam: modes alternate with every revolution") {
   CHECK(cam.energy() == doctest::Approx(20).epsilon(2e-3));
   CHECK(watch.position < 1e-10);
   CHECK(watch.velocity < 1e-10);
+}
+
+TEST_CASE("braiding, pothole, cam: every jump has the ratio of speeds of the closed form, others have none") {
+  // one degree of freedom: the speeds before and behind in the metric of the masses
+  const struct {
+    const char *model, *more;
+    double cosine, error;  // of the decoupled method, whose switch is at the end of its step
+  } machines[] = {{"braiding", "/parameters/r_H=2", std::sqrt(86.0846886 / 87.36), 1e-6},
+                  {"braiding", "/parameters/r_H=1", std::sqrt(54.7924528 / 58.56), 1e-6},
+                  {"pothole", "/title=\"t\"", 23.0 / 27, 3e-3},
+                  {"cam", "/title=\"t\"", 0.6, 3e-3}};
+  for (const auto& machine : machines)
+    for (const char* type : {"nsga_decoupled", "event_driven"})
+      for (const double E : {1.0, 0.9, 0.7, 0.5}) {
+        CAPTURE(machine.model);
+        CAPTURE(machine.more);
+        CAPTURE(type);
+        CAPTURE(E);
+        Case run(machine.model, {machine.more, gradient(E), with_method(type)});
+        const double error = std::string(type) == "event_driven" ? 1e-6 : machine.error;
+        int turns = 0, jumps = 0;
+        REQUIRE(run.run([&](const StepView& view) {
+          const System& s = view.system;
+          const std::span<const SwitchEvent> events = view.integrator.switches();
+          const int all = for_jumps(view, [&](const Stage& stage) {
+            const double before = s.energies(stage.q_1, stage.v_0, stage.t_1).kinetic,
+                         r = std::sqrt(1 + kinetic_change(view, stage) / before);
+            REQUIRE(events.size() == 1);
+            const bool turn = events[0].cosine < 0.999;
+            turns += turn ? 1 : 0;
+            if (turn) CHECK(events[0].cosine == doctest::Approx(machine.cosine).epsilon(error));
+            CHECK(r == doctest::Approx(turn ? ratio(E, machine.cosine) : 1).epsilon(error));
+            // the modes before and behind hold at the velocity level
+            Vector rate(at(s.rows()));
+            s.rates(stage.q_1, stage.v_1, stage.t_1, bilateral_rows, rate);
+            CHECK(max_abs(rate) < 1e-9);
+          });
+          jumps += all;
+        }) == RunStatus::completed);
+        CHECK(turns >= 1);
+        CHECK(jumps >= turns);
+      }
+}
+
+TEST_CASE("cam, braiding: of second order up to the switch, and an error behind it that the end of its step makes") {
+  const auto rate = [](const char* model, const std::string& type, double h, double t, const std::string& coordinate) {
+    Case machine(model, {gradient(0.5), with_method(type), set("/integrator/step", h), "/expect=[]"});
+    REQUIRE(machine.run_for(t) == RunStatus::completed);
+    return machine.state().v[coordinate == "last" ? machine.state().v.size() - 1 : 0];
+  };
+  const struct {
+    const char *model, *coordinate;
+    double t;
+  } before[] = {{"cam", "last", 1.8}, {"braiding", "first", 1.9}};
+  for (const auto& c : before) {
+    CAPTURE(c.model);
+    const double exact = rate(c.model, "event_driven", 1e-4, c.t, c.coordinate);
+    const std::vector<double> steps = {1e-2, 5e-3, 2.5e-3};
+    std::vector<double> errors;
+    for (const double h : steps)
+      errors.push_back(std::abs(rate(c.model, "nsga_decoupled", h, c.t, c.coordinate) - exact));
+    CHECK(fitted_order(steps, errors) == doctest::Approx(2).epsilon(0.03));
+  }
+  // the corner of the cam is met at 1.829065, 9.35e-4 s before the end of the step of 1e-2 and 2.935e-3 s of that of
+  // 4e-3
+  const double exact = rate("cam", "event_driven", 1e-4, 2.4, "last");
+  const double near = std::abs(rate("cam", "nsga_decoupled", 1e-2, 2.4, "last") - exact),
+               far = std::abs(rate("cam", "nsga_decoupled", 4e-3, 2.4, "last") - exact);
+  CHECK(far / near == doctest::Approx(2.935 / 0.935).epsilon(0.05));
 }
 
 TEST_CASE("latch: a constraint appears with the loss of an impact and vanishes without a jump") {
@@ -312,6 +367,30 @@ TEST_CASE("track: the fully implicit index 2 has the energy of every intermediat
     Case track("track", {method(keys)});
     REQUIRE(track.run() == RunStatus::completed);
     CHECK(track.energy() == doctest::Approx(0.5 * std::pow(ratio(E, std::sqrt(0.5)), 2)).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("two tracks, index 2 and 3: switches of two bodies in one step have each its own energy") {
+  const auto body = [](const std::string& name, double v) {
+    return R"({"name": ")" + name + R"(", "type": "coordinates", "coordinates": [{"name": "x", "position": )" +
+           std::to_string(-0.995 * v) + R"(, "velocity": )" + std::to_string(v) + R"(}, {"name": "y"}],
+           "masses": [1, 1], "switching": [{"name": "level", "condition": "-x", "constraints": ["y"]},
+           {"name": "slope", "condition": "x", "constraints": ["y - x"]}]})";
+  };
+  for (const char* type :
+       {R"("generalized_alpha", "formulation": "index_2")", R"("nsga_decoupled")", R"("event_driven")"}) {
+    CAPTURE(type);
+    Case both = Case::from_text(R"({"format": 1, "bodies": [)" + body("slow", 1) + ", " + body("fast", 3) +
+                                R"(], "integrator": {"type": )" + type +
+                                R"(, "intermediate_gradient": 1, "step": 0.01, "duration": 1.2},
+                                "output": {"vtu": {"enabled": false}}})");
+    std::vector<SwitchEvent> events;
+    REQUIRE(both.run([&](const StepView& view) {
+      for (const SwitchEvent& e : view.integrator.switches()) events.push_back(e);
+    }) == RunStatus::completed);
+    REQUIRE(events.size() == 2);
+    for (const SwitchEvent& e : events)
+      CHECK(e.energy == doctest::Approx(e.body == "slow" ? -0.25 : -2.25).epsilon(1e-9));
   }
 }
 

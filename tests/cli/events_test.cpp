@@ -422,3 +422,53 @@ TEST_CASE("events: a restart while contacts are closed gives the same file to th
     CHECK(same_energy);
   }
 }
+
+TEST_CASE("switches: their events, lines of the ledger, probes of the mode, of nu and of Lam, and modes for ParaView") {
+  const TemporaryDirectory directory;
+  const Outcome outcome = run_carom(
+      directory,
+      {"run", model_path("track"), "-o", "out", "--set", "/integrator/step=0.037", "--set", "/output/vtu/every=1",
+       "--set",
+       R"(/output/probes=[{"name": "mode", "of": "mass", "quantity": "mode"}, {"name": "start", "of": "mass", "quantity": "mode_start"},
+          {"name": "nu", "of": "mass.switching.1", "quantity": "constraint_correction"},
+          {"name": "Lam", "of": "mass.switching.1", "quantity": "constraint_impulse"},
+          {"name": "energy", "quantity": "energy.total"}])"});
+  REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
+  const double E = 0.7, c = std::sqrt(0.5), r = ((1 - E) + E * c) / ((1 - E) * c + E), change = 0.5 * (r * r - 1);
+  std::istringstream in(read(directory / "out/events.csv"));
+  std::string names, line, more;
+  std::getline(in, names);
+  std::getline(in, line);
+  CHECK(!std::getline(in, more));
+  std::map<std::string, std::string> row;
+  for (std::size_t i = 0; i < cells(names).size(); ++i) row[cells(names)[i]] = cells(line).at(i);
+  CHECK(row["event"] == "switch");
+  CHECK(row["contact"] == "mass");
+  CHECK(row["mode_before"] == "level");
+  CHECK(row["mode"] == "slope");
+  CHECK(std::stod(row["t [s]"]) == doctest::Approx(1).epsilon(1e-9));
+  CHECK(std::stod(row["cosine"]) == doctest::Approx(c).epsilon(1e-9));
+  CHECK(std::stod(row["kinetic_energy_change [J]"]) == doctest::Approx(change).epsilon(1e-9));
+
+  const Table probes = read_csv(directory / "out/probes.csv"), energy = read_csv(directory / "out/energy.csv");
+  const auto column = [](const Table& table, const std::string& name) {
+    for (std::size_t i = 0; i < table.names.size(); ++i)
+      if (table.names[i] == name) return i;
+    FAIL("no column ", name);
+    return std::size_t{0};
+  };
+  CHECK(energy.rows.back()[column(energy, "switches")] == doctest::Approx(change).epsilon(1e-9));
+  CHECK(std::abs(energy.rows.back()[column(energy, "switch_correction")]) < 1e-12);
+  // along x: -E Lam = W_x, and the position is corrected by W over the time from the surface to the end of the step
+  const double Lam = (1 - r * c) / E;
+  for (const std::vector<double>& values : probes.rows) {
+    const double t = values[0];
+    const bool behind = t > 1, switches = behind && t < 1 + 0.037;
+    CAPTURE(t);
+    CHECK(values[column(probes, "mode")] == (behind ? 1 : 0));
+    CHECK(values[column(probes, "start")] == doctest::Approx(behind ? 1 : 0).epsilon(1e-9));
+    CHECK(values[column(probes, "Lam")] == doctest::Approx(switches ? Lam : 0).epsilon(1e-9));
+    CHECK(values[column(probes, "nu")] == doctest::Approx(switches ? (t - 1) * Lam : 0).epsilon(1e-9));
+  }
+  CHECK(contains(read(directory / "out/vtu/track_000000.vtu"), "mode of mass"));
+}

@@ -389,5 +389,14 @@ TEST_CASE("switching rows: a carrier passed between two turning arms in space ha
     const Column end = jump(M, G_b, p.G_new, body.directions(), v);
     CHECK(end[0] == doctest::Approx(after).epsilon(1e-9));
     CHECK(energy(p, end) == doctest::Approx(energies[i]).epsilon(1e-9));
+    CHECK(end[0] > 0);
+    if (kappa > 0) continue;
+    // E0 = 1/(1 - c) = 0.586530: beyond, the motion turns back
+    for (const double beyond : {0.5866, 0.75, 1.0}) {
+      REQUIRE(body.set(v, beyond));
+      CHECK(jump(M, G_b, p.G_new, body.directions(), v)[0] < 0);
+    }
+    REQUIRE(body.set(v, 0.5865));
+    CHECK(jump(M, G_b, p.G_new, body.directions(), v)[0] > 0);
   }
 }
