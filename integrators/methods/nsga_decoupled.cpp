@@ -25,7 +25,6 @@ namespace {
 constexpr double same_motion = 1e-16;  // of the kinetic energy: that of the difference of two velocities
 
 bool locates(const System& system, ImpactInstant impact) {
-  if (system.row_kinds().has(RowKind::joint_friction)) return false;
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
 }
 
@@ -113,8 +112,9 @@ struct NsgaDecoupled::Position final : Correction {
   }
   RowPoint row_point() override { return {m.q_, m.T_ = m.tangent_operators(x), directions(), true}; }
   void friction_limits(In s, std::span<const int> joints, Out radii) override {
-    const double h = m.h_, t_n = m.step_.t;
-    limits(s, joints, h * h / 3, h * h / 6, h * h / 2, t_n + h / 3, radii);
+    const double h = m.h_, tau = m.last_impact(), rest = 1 - tau, end = 1.0 / 6 - tau * tau * (1.0 / 2 - tau / 3);
+    limits(s, joints, h * h * rest * rest * rest / 3, h * h * end, h * h * rest * rest / 2,
+           m.step_.t + h * (tau + rest / 3), radii);
   }
   // M(q~) - (h^2 Df + D(G^T xi) + h^2 D(G_b^T lambda~)) T(U)
   void linearise(In s, Linearisation& S) override {
@@ -166,8 +166,8 @@ struct NsgaDecoupled::Velocity final : Correction {
   }
   RowPoint row_point() override { return {m.q_, nullptr, directions()}; }
   void friction_limits(In s, std::span<const int> joints, Out radii) override {
-    const double h = m.h_;
-    limits(s, joints, h / 2, h / 2, h, m.step_.t + h / 2, radii);
+    const double h = m.h_, tau = m.last_impact(), rest = 1 - tau;
+    limits(s, joints, h * rest * rest / 2, h * (1 - tau * tau) / 2, h * rest, m.step_.t + h * (tau + rest / 2), radii);
   }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
@@ -209,6 +209,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     for (Vector* x : {&v_free_, &f_smooth_, &x_}) x->assign(at(system.size()), 0.0);
     q_free_ = q_;
   }
+  if (located_ && system.row_kinds().has(RowKind::joint_friction)) anchors_.assign(at(system.rows()), 0.0);
   if (!system.row_kinds().has(RowKind::tangential)) return;
   anchors_.assign(at(system.rows()), 0.0);
   frictionless_.assign(at(system.conditional()), 0);
@@ -217,11 +218,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
 NsgaDecoupled::~NsgaDecoupled() = default;
 
 std::vector<Integrator::Objection> NsgaDecoupled::objections(const State& start, double) {
-  if (system().row_kinds().has(RowKind::joint_friction)) {
-    if (options_.impact == ImpactInstant::located)
-      return {{"/integrator/impact", -1, "expected \"published\", because joints of the model have friction"}};
-    return unclear_friction(start);
-  }
+  if (auto unclear = unclear_friction(start); !unclear.empty()) return unclear;
   if (located_ && switches_.present())
     return {{"/integrator/impact", -1, "expected \"published\", because constraints of the model switch"}};
   if (options_.impact != ImpactInstant::located || !system().has_massless_equation()) return {};
@@ -540,9 +537,10 @@ void NsgaDecoupled::begin_position() {
   copy(q_, q_free_);
 }
 
-// s*: the smooth slip up to touch-down of contacts that were open at t_n.
+// s*: the smooth slip up to touch-down of contacts that were open at t_n; of joints that up to the last impact.
 void NsgaDecoupled::find_anchors(const State& start) {
   const int n_b = system().bilateral();
+  const double t_n = start.t;
   system().gaps(smooth_.q(), t_, contact_rows, anchors_, &step_);
   int normal = -1;
   double share = 0;
@@ -559,6 +557,9 @@ void NsgaDecoupled::find_anchors(const State& start) {
       anchors_[at(normal)] = 0;
     } else if (system().row_kind(row) == RowKind::tangential) {
       anchors_[at(row)] *= share;
+    } else {
+      anchors_[at(row)] =
+          impacts() ? system().row_gap(row, located_->impacts().back().q, t_n + last_impact() * h_, &step_) : 0.0;
     }
   }
 }
