@@ -475,6 +475,62 @@ TEST_CASE("impacts at their instants: friction that stops a joint before the obs
   }
 }
 
+TEST_CASE("coupled methods: wheel, brake and rod move as in the decoupled method") {
+  for (const char* method : {"nsga_coupled", "nsga_monolithic", "nsga_pva"}) {
+    INFO(std::string(method));
+    // of any step: constant deceleration, rest
+    for (const double h : {1.0 / 97, 0.3}) {
+      const auto angle = [&](const char* of) {
+        Case c = machine(wheel, bearing(R"({"coefficient": 0.2, "radius": 0.02, "torque": 0.05})"), h,
+                         std::ceil(3 / h) * h, of);
+        LawCheck law(c);
+        REQUIRE(c.run([&](const StepView& v) { law.see(v); }) == RunStatus::completed);
+        CHECK(c.angular_velocity("wheel").norm() < 1e-12);
+        CHECK(c.state().closed.front() == 1);
+        CHECK(law.gain < 1e-13);
+        if (of != std::string("nsga_pva")) CHECK(law.outside < 1e-10);
+        CoordinateState s;
+        evaluate_coordinate(*joint_of(c).angle, nullptr, NodeKind::frame, c.state().q.data(), NodeKind::frame,
+                            CoordinateOrder::value, s);
+        return s.value;
+      };
+      CHECK(std::abs(std::remainder(angle(method) - angle("nsga_decoupled"), 4 * M_PI)) < 1e-10);
+    }
+    // at second order
+    double before = 0;
+    for (const double h : {1.0 / 100, 1.0 / 200}) {
+      Case c = machine(R"({"name": "rod", "type": "rigid", "mass": 1, "inertia": [0.001, 0.08333333333333333,
+          0.08333333333333333], "position": [0.5, 0, 0], "points": [{"name": "pin", "at": [-0.5, 0, 0]}]})",
+                       R"({"name": "pin", "type": "revolute", "of": ["ground", "rod.pin"], "axis": [0, 1, 0],
+          "friction": {"coefficient": 0.5, "radius": 0.2}})",
+                       h, 0.5, method);
+      REQUIRE(c.run() == RunStatus::completed);
+      const Vec3 x = c.position("rod");
+      const double error = std::atan2(x.z(), x.x()) + 1.43025651;
+      CHECK(std::abs(error) < (h > 0.007 ? 6e-4 : 1.5e-4));
+      if (before != 0) CHECK(std::abs(error / before) < 0.35);
+      before = error;
+    }
+    // a disc of two rows, and one of three
+    Case ring = machine(R"({"name": "ring", "type": "rigid", "mass": 2, "inertia": [0.02, 0.02, 0.02],
+        "velocity": [0.3, 0, 0], "angular_velocity": [4, 0, 0]})",
+                        R"({"name": "shaft", "type": "cylindrical", "of": ["ground", "ring"], "axis": [1, 0, 0],
+        "friction": {"coefficient": 0.1, "radius": 0.1}})",
+                        1e-2, 0.4, method);
+    const RunStatus ring_status = ring.run();
+    INFO(ring.last_report().failed);
+    REQUIRE(ring_status == RunStatus::completed);
+    CHECK(std::abs(ring.velocity("ring").x() - 0.6 * (0.5 - 0.4 * 0.1 * g)) < 1e-11);
+    Case ball = machine(R"({"name": "ball", "type": "rigid", "mass": 2, "inertia": [0.02, 0.02, 0.02],
+        "angular_velocity": [6, -3, 6], "orientation": {"axis": [1, 2, 3], "angle": 0.7}})",
+                        R"({"name": "socket", "type": "spherical", "of": ["ground", "ball"],
+        "friction": {"coefficient": 0.3, "radius": 0.05}})",
+                        1e-2, 0.3, method);
+    REQUIRE(ball.run() == RunStatus::completed);
+    CHECK((ball.angular_velocity("ball") - (9 - 0.3 * 0.3 * 0.05 * 2 * g / 0.02) * Vec3(6, -3, 6) / 9).norm() < 1e-9);
+  }
+}
+
 TEST_CASE("the answer does not depend on units, nor on which body comes first") {
   const auto run = [](double length, double time, double mass, bool turned) {
     const double J = mass * length * length;
