@@ -62,6 +62,9 @@ void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags*
   for (Contact& c : contacts_) {
     c.working = false;
     c.frictionless = frictionless != nullptr && c.joint < 0 && (*frictionless)[at(c.row)] != 0;
+    // the rows of a disc have one penalty, without which slip would not have the direction of the multipliers
+    for (int k = 1; c.joint >= 0 && k <= c.rows && !weights_.empty(); ++k)
+      weights_[at(c.row + k)] = weights_[at(c.row)];
   }
   used_.begin();
   std::fill(flags_.begin(), flags_.end(), std::uint8_t{0});

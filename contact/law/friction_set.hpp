@@ -50,6 +50,8 @@ class FrictionSet final : public CondensedLaw {
   /// The first rows of these discs, global, and their radii at the present multipliers, to be filled.
   std::span<const int> joint_rows() const { return joint_rows_; }
   Out limits() { return limits_; }
+  /// Of the next solve(), of a row of a joint, global.
+  double joint_radius(int row) const { return used_.x()[at(contact_of(row - first_).joint)]; }
   /// The limits have been filled: the radii of the next solve().
   void find_limits();
   /// What the law leaves, (s - projection of (s - p c))/p, in the order of working_rows().

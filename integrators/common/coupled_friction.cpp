@@ -24,16 +24,18 @@ void CoupledFriction::begin(double tolerance) {
   multipliers_.clear();
   starts_.clear();
   scales_.clear();
+  radii_.clear();
   part_of_.clear();
   parts_ = 0;
 }
 
 void CoupledFriction::guess(int part, In multipliers, double factor) { guess_[part] = {multipliers, factor}; }
 
-void CoupledFriction::add_part(std::span<const int> rows, In multipliers, double scale) {
+void CoupledFriction::add_part(std::span<const int> rows, const FrictionSet& set, double scale) {
   for (const int row : rows) {
     rows_.push_back(row);
-    multipliers_.push_back(multipliers[at(row - system_->bilateral())] * scale);
+    multipliers_.push_back(set.multipliers()[at(row - system_->bilateral())] * scale);
+    radii_.push_back(system_->row_kind(row) == RowKind::joint_friction ? set.joint_radius(row) * scale : 0);
     starts_.push_back(multipliers_.back());
     scales_.push_back(scale);
     part_of_.push_back(parts_);
@@ -45,6 +47,7 @@ void CoupledFriction::add_rows(std::span<const int> rows, In start) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows_.push_back(rows[i]);
     multipliers_.push_back(0);
+    radii_.push_back(0);
     starts_.push_back(start[i]);
     scales_.push_back(1);
     part_of_.push_back(parts_);
@@ -158,15 +161,17 @@ void CoupledFriction::list_discs(std::span<const std::size_t> places) {
     }
     const ContactParameters law = system_->contact_parameters(row);
     const int contact = row - system_->row_place(row).row;
-    const bool has_source =
-        normal < n && rows_[places[normal]] == contact && places[i] - places[normal] == at(system_->row_place(row).row);
+    const bool has_source = system_->row_kind(row) == RowKind::tangential && normal < n &&
+                            rows_[places[normal]] == contact &&
+                            places[i] - places[normal] == at(system_->row_place(row).row);
     ConeProblem::Disc disc{static_cast<int>(i), 0, has_source ? static_cast<int>(normal) : -1,
-                           has_source ? law.friction : 0, 0};
+                           has_source ? law.friction : 0, radii_[places[i]]};
     const std::size_t first = i;
     const auto belongs = [&](std::size_t k) {
       const int other = rows_[places[k]];
       return places[k] - places[first] == k - first && other - row == static_cast<int>(k - first) &&
-             system_->row_kind(other) == RowKind::tangential && system_->contact_parameters(other).disc == law.disc;
+             (k == first || system_->row_place(other).row > 0) && system_->row_kind(other) == system_->row_kind(row) &&
+             system_->contact_parameters(other).disc == law.disc;
     };
     while (i < n && belongs(i)) ++i;
     disc.rows = static_cast<int>(i - first);

@@ -26,9 +26,9 @@ class CoupledFriction final : public CondensedLaw {
   /// rows, times `factor`. The array must live as long as the solves.
   void guess(int part, In multipliers, double factor);
   /// The rows of the next solve() are listed part by part. `scale`: of the rows of a part, 1 or tau; `tolerance`: of
-  /// these lengths; multipliers: of the conditional rows of the part.
+  /// these lengths; `set`: multipliers and the radii of joints of the part.
   void begin(double tolerance);
-  void add_part(std::span<const int> rows, In multipliers, double scale);
+  void add_part(std::span<const int> rows, const FrictionSet& set, double scale);
   /// The same of a part whose multipliers are zero, with a start for every row; bilateral rows are allowed.
   void add_rows(std::span<const int> rows, In start);
   bool solve(std::span<const std::size_t> places, In D, const SparsePattern*, In b, Out l) override;
@@ -43,8 +43,8 @@ class CoupledFriction final : public CondensedLaw {
   const System* system_;
   double tolerance_ = 0;
   int failed_ = -1, parts_ = 0;
-  std::vector<int> rows_, part_of_;  // global numbers, parts
-  Vector multipliers_, starts_, scales_;
+  std::vector<int> rows_, part_of_;               // global numbers, parts
+  Vector multipliers_, starts_, scales_, radii_;  // radii: of joints
   struct Guess {
     In multipliers;
     double factor = 0;

@@ -25,7 +25,7 @@ MixedSetup smooth_setup(const System& system, NewtonMethod method, RowSelection 
 MixedSetup correction_setup(const char* name, const System& system, NewtonMethod method) {
   const bool flat = contacts_linear(system), straight = system.bilateral() == 0 || system.linear();
   return {.name = name,
-          .rows = position_rows | contact_rows,
+          .rows = position_rows | law_rows,
           .matrix = position_setup(system, method).matrix,
           .constant_matrix = system.constant_mass() && flat && straight,
           .curved_rows = !flat,
@@ -84,13 +84,18 @@ struct CoupledMotion::Smooth final : MixedProblem {
 struct CoupledMotion::Position final : MixedProblem {
   explicit Position(CoupledMotion& motion) : m(motion) {}
   void rows(Out c) override {
-    m.system_->gaps(m.q_, m.t_, position_rows | contact_rows, c, &m.step_);
+    m.system_->gaps(m.q_, m.t_, position_rows | law_rows, c, &m.step_);
     if (m.anchors_.empty()) return;
     m.find_anchors();
     axpy(-1.0, m.anchors_, c);
   }
-  double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows | contact_rows, r); }
+  double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows | law_rows, r); }
   RowPoint row_point() override { return {m.q_, m.correction_tangent(), nullptr, !m.anchors_.empty()}; }
+  void friction_limits(In s, std::span<const int> joints, Out limits) override {
+    const double h = m.h_;
+    m.find_limits(s, joints, {h * h / 3, h * h / 6, h * h * (0.5 - m.alpha_.beta), h * h * m.alpha_.beta}, 0.5 * h * h,
+                  m.step_.t + h / 3, limits);
+  }
   void linearise(In, Linearisation& S) override {
     S.c_M = S.c_s = 1;
     S.q_M = S.q = m.q_.data();
@@ -110,7 +115,7 @@ struct CoupledMotion::Velocity final : MixedProblem {
   void rows(Out c) override {
     if (m.system_->bilateral() > 0) m.system_->rates(m.q_, m.v_, m.t_, bilateral_rows, c, &m.step_);
     // the three rows of a contact with friction at once
-    if (!m.anchors_.empty()) m.system_->rates(m.q_, m.v_, m.t_, contact_rows, c, &m.step_);
+    if (!m.anchors_.empty()) m.system_->rates(m.q_, m.v_, m.t_, law_rows, c, &m.step_);
     const std::vector<std::uint8_t>& candidates = m.setup_.smooth_gap ? m.near_ : m.position_.flags();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const int row = m.system_->bilateral() + static_cast<int>(i);
@@ -119,8 +124,13 @@ struct CoupledMotion::Velocity final : MixedProblem {
       if (m.roles_.fixed == nullptr) c[at(row)] += reflected_rate(*m.system_, row, m.start_->q, *m.start_);
     }
   }
-  double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | contact_rows, r); }
+  double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | law_rows, r); }
   RowPoint row_point() override { return {m.q_}; }
+  void friction_limits(In s, std::span<const int> joints, Out limits) override {
+    const double h = m.h_;
+    m.find_limits(s, joints, {h / 2, h / 2, h * (1 - m.alpha_.gamma), h * m.alpha_.gamma}, h, m.step_.t + h / 2,
+                  limits);
+  }
   void linearise(In, Linearisation& S) override {
     S.c_M = 1;
     S.q_M = S.q = m.q_.data();
@@ -151,7 +161,7 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
       correction_(std::make_unique<Position>(*this)),
       jump_(std::make_unique<Velocity>(*this)) {
   if (setup.monolithic) monolithic_.emplace(system, solvers_, scales.length);
-  if (setup.monolithic && system.row_kinds().has(RowKind::tangential))
+  if (setup.monolithic && system.row_kinds().meets(friction_rows))
     friction_ = std::make_unique<CoupledFriction>(system);
   for (Vector* x : {&a_star_, &a_n_, &vd_, &v_smooth_, &d_, &U_, &W_, &v_, &f_, &Mx_, &reaction_})
     x->assign(at(system.size()), 0.0);
@@ -159,10 +169,8 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
   for (Vector* x : {&row_, &eta_, &eta_n_}) x->assign(at(system.rows()), 0.0);
   for (Vector* x : {&nu_total_, &impulse_total_}) x->assign(at(system.conditional()), 0.0);
   near_.assign(at(system.conditional()), 0);
-  if (system.row_kinds().has(RowKind::tangential)) {
-    anchors_.assign(at(system.rows()), 0.0);
-    frictionless_.assign(at(system.conditional()), 0);
-  }
+  if (system.row_kinds().meets(friction_rows)) anchors_.assign(at(system.rows()), 0.0);
+  if (system.row_kinds().has(RowKind::tangential)) frictionless_.assign(at(system.conditional()), 0);
   no_contact_ = near_;
 }
 
@@ -217,7 +225,9 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   bool solved = attempt(scales, start, contacts, report);
   // Where the anchors contradict each other: without friction of the contacts that close in this step, then of all.
   for (const bool all : {false, true}) {
-    if (solved || report.reason != FailureReason::no_friction_solution || (report.failed != 1 && !monolithic_)) break;
+    if (solved || frictionless_.empty() || report.reason != FailureReason::no_friction_solution ||
+        (report.failed != 1 && !monolithic_))
+      break;
     for (std::size_t i = 0; i < frictionless_.size(); ++i) frictionless_[i] = all || start.active[i] == 0 ? 1 : 0;
     forget_failure(report);
     ++report.friction_fallbacks;
@@ -431,6 +441,7 @@ void CoupledMotion::find_anchors() {
   double share = 0;
   for (int row = n_b; row < system_->rows(); ++row) {
     double& value = anchors_[at(row)];
+    if (system_->row_kind(row) == RowKind::joint_friction) continue;
     if (system_->row_kind(row) == RowKind::tangential) {
       value *= share;
       continue;
@@ -440,6 +451,25 @@ void CoupledMotion::find_anchors() {
         start_->active[at(row - n_b)] == 0 ? system_->row_gap(row, start_->q, start_->t, &step_) : 0.0;
     share = before <= 0 ? 0 : smooth < 0 ? before / (before - smooth) : 1;
   }
+}
+
+// Radii of joints under s and the reactions of the smooth motion in the step.
+void CoupledMotion::find_limits(In s, std::span<const int> joints, const Weights& weights, double duration, double t,
+                                Out limits) {
+  const std::size_t n_b = at(system_->bilateral());
+  Vector& total = row_;
+  copy(s.first(n_b), Out(total).first(n_b));
+  if (setup_.acceleration_level) {
+    alpha_.predict_a(start_->lambda, eta_n_, eta_);
+    axpy(alpha_.c_v(), smooth_.multipliers(), eta_);
+    axpy(weights.eta_start, In(eta_n_).first(n_b), Out(total).first(n_b));
+    axpy(weights.eta_end, In(eta_).first(n_b), Out(total).first(n_b));
+  } else {
+    axpy(weights.start, In(start_->lambda).first(n_b), Out(total).first(n_b));
+    axpy(weights.end, smooth_.multipliers().first(n_b), Out(total).first(n_b));
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    limits[j] = system_->friction_limit(joints[j], q_, total, duration, t);
 }
 
 // Contacts that rest on each other fall together: their gaps are zero but for rounding.

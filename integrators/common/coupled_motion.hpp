@@ -21,6 +21,9 @@
 // contacts are not in S. Anchors of contacts that close in a step may contradict each other: those contacts, and if
 // need be all, then have no friction in the second problem of this step.
 //
+// Joints with friction have their rows there, too, with the discs of the decoupled method: in PVA the reactions of the
+// smooth motion are those that move it, eta.
+//
 // An iteration evaluates all sets and residuals once and corrects the three problems in
 // turn with the coupling terms left out ([PVA18] algorithm 1), or all together with these terms (MonolithicNewton).
 #pragma once
@@ -103,6 +106,10 @@ class CoupledMotion final : public CoupledProblem {
   void find_totals();
   void find_smooth_gaps(double roundoff);
   void find_anchors();
+  struct Weights {
+    double start, end, eta_start, eta_end;  // of lambda~ in PVV, of eta in PVA
+  };
+  void find_limits(In s, std::span<const int> joints, const Weights& weights, double duration, double t, Out limits);
   bool settles(const State& start) const;
 
   const System* system_;

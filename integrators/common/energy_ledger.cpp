@@ -45,6 +45,8 @@ void EnergyLedger::after_step(const StepView& view) {
   const System& system = view.system;
   In forces;  // multipliers of the last motion
   bool powers_known = true;
+  In v_n = view.state.v;  // with which rows with friction begin
+  if (!view.integrator.stages().empty()) v_n = view.integrator.stages().front().v_0;
   for (Stage stage : view.integrator.stages()) {
     // the end of the step lies on the grid of time, to the last bit
     if (stage.t_1 == view.report.t + view.report.h) stage.t_1 = view.state.t;
@@ -72,7 +74,8 @@ void EnergyLedger::after_step(const StepView& view) {
         powers_known = false;
         break;
       case Stage::Kind::jump:
-        add_jump(system, stage, stage.located ? stage.v_0 : view.integrator.stages().front().v_0);
+        add_jump(system, stage, stage.located ? stage.v_0 : v_n);
+        if (stage.located) v_n = stage.v_1;
         powers_known = false;
         break;
     }

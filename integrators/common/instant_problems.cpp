@@ -18,7 +18,7 @@ void InstantProblem::begin(const State& state) {
 double InstantProblem::residual(In s, Out r) {
   system_->mass_times(state_->q, x_, Mx_);
   set_zero(reaction_);
-  system_->add_reactions(state_->q, state_->t, s, bilateral_rows | contact_rows, reaction_, &start_);
+  system_->add_reactions(state_->q, state_->t, s, bilateral_rows | law_rows, reaction_, &start_);
   combine(1.0, Mx_, -1.0, reaction_, r);
   axpy(-1.0, f_, r);
   return system_->force_norm(Mx_, length_) + system_->force_norm(reaction_, length_) + system_->force_norm(f_, length_);
@@ -35,17 +35,32 @@ bool InstantProblem::move(double share, In dx) {
   return true;
 }
 
-ImpactProblem::ImpactProblem(const System& system, const Scales& scales) : InstantProblem(system, scales), v_(x_) {}
+ImpactProblem::ImpactProblem(const System& system, const Scales& scales)
+    : InstantProblem(system, scales), v_(x_), load_(at(system.bilateral()), 0.0), total_(load_) {}
 
 void ImpactProblem::begin(const State& state, const Vector& reflected) {
   InstantProblem::begin(state);
   reflected_ = &reflected;
   v_ = state.v;
+  duration_ = 0;
+  set_zero(load_);
+}
+
+void ImpactProblem::set_load(In load, double duration, double t) {
+  copy(load, load_);
+  duration_ = duration;
+  middle_ = t;
 }
 
 void ImpactProblem::rows(Out c) {
-  system_->rates(state_->q, v_, state_->t, bilateral_rows | contact_rows, c, &start_);
+  system_->rates(state_->q, v_, state_->t, bilateral_rows | law_rows, c, &start_);
   for (std::size_t i = 0; i < c.size(); ++i) c[i] += (*reflected_)[i];
+}
+
+void ImpactProblem::friction_limits(In s, std::span<const int> joints, Out limits) {
+  for (std::size_t i = 0; i < total_.size(); ++i) total_[i] = load_[i] + s[i];
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    limits[j] = system_->friction_limit(joints[j], state_->q, total_, duration_, middle_);
 }
 
 bool ImpactProblem::move(double share, In dW) {
@@ -66,7 +81,7 @@ void AccelerationProblem::rows(Out c) {
 
 MixedSetup impact_setup(const System& system, NewtonMethod method) {
   return {.name = "impact",
-          .rows = bilateral_rows | contact_rows,
+          .rows = bilateral_rows | law_rows,
           .matrix = tangent_properties(system, method),
           .constant_matrix = system.constant_mass() && system.bilateral() == 0};
 }

@@ -42,13 +42,19 @@ class ImpactProblem final : public InstantProblem {
   ImpactProblem(const System& system, const Scales& scales);
   /// `reflected`: r, rows() entries, which must outlive the solve.
   void begin(const State& state, const Vector& reflected);
+  /// Joints with friction: their load besides that of the jump is `load`, an impulse per bilateral row, and friction
+  /// that does not follow it acts over `duration` as at time t. Without a call since begin() the jump is of one
+  /// instant.
+  void set_load(In load, double duration, double t);
   const Vector& velocity() const { return v_; }  ///< v + W
   void rows(Out c) override;
+  void friction_limits(In s, std::span<const int> joints, Out limits) override;
   bool move(double share, In dW) override;
 
  private:
   const Vector* reflected_ = nullptr;
-  Vector v_;
+  Vector v_, load_, total_;
+  double duration_ = 0, middle_ = 0;
 };
 
 /// The acceleration a = v'.

@@ -10,14 +10,16 @@ namespace carom {
 
 namespace {
 
-constexpr int most_hits = 8;           // of a contact in a step, before it comes to rest
-constexpr double together = 1e-6;      // of the step: impacts no further apart are one
-constexpr double coarse_share = 0.8;   // of the response of free masses to a contact force in the smooth motion
-constexpr double released_factor = 4;  // times the tolerance of rates: a contact moves apart
+constexpr int most_hits = 8;            // of a contact in a step, before it comes to rest
+constexpr double together = 1e-6;       // of the step: impacts no further apart are one
+constexpr int most_passes = 20;         // to the instant of an impact under friction of joints
+constexpr double same_instant = 1e-13;  // of the step
+constexpr double coarse_share = 0.8;    // of the response of free masses to a contact force in the smooth motion
+constexpr double released_factor = 4;   // times the tolerance of rates: a contact moves apart
 
 }  // namespace
 
-// The smallest s >= s_0 at which the gap falls below zero; 1 if there is none. `touches`: the gap is zero at s_0.
+// The smallest s >= s_0 at which the gap falls below zero. `touches`: the gap is zero at s_0.
 double LocatedImpacts::Gap::first_fall(double s_0, bool touches, double rounding) const {
   const auto value = [this](double s) { return c[0] + s * (c[1] + s * (c[2] + s * c[3])); };
   const double start = value(s_0), slope = c[1] + s_0 * (2 * c[2] + 3 * c[3] * s_0);
@@ -47,7 +49,7 @@ double LocatedImpacts::Gap::first_fall(double s_0, bool touches, double rounding
     }
     return high;
   }
-  return 1;
+  return std::numeric_limits<double>::infinity();
 }
 
 LocatedImpacts::LocatedImpacts(const System& system, const NewtonOptions& newton, const Scales& scales, bool elements,
@@ -55,6 +57,7 @@ LocatedImpacts::LocatedImpacts(const System& system, const NewtonOptions& newton
     : system_(&system),
       newton_(system, newton, impact_setup(system, newton.method), scales, index, scratch),
       problem_(system, scales),
+      joint_friction_(system.row_kinds().has(RowKind::joint_friction)),
       kinds_(kinds(system, elements)) {
   const std::size_t n = at(system.size()), rows = at(system.rows()), m = at(system.conditional());
   for (Vector* x : {&d_0_, &d_2_, &d_3_, &shift_, &drift_, &x_, &y_, &U_, &W_}) x->assign(n, 0.0);
@@ -63,6 +66,7 @@ LocatedImpacts::LocatedImpacts(const System& system, const NewtonOptions& newton
   gaps_.resize(m);
   falls_.assign(m, 0.0);
   hits_.assign(m, 0);
+  load_.assign(at(system.bilateral()), 0.0);
   at_.q.assign(at(system.dofs().configuration_size()), 0.0);
   at_.v.assign(n, 0.0);
 }
@@ -115,6 +119,7 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   if (system_->conditional() == 0) return true;
   scales_ = &scales;
   start_ = &start;
+  lambda_ = smooth.multipliers();
   const int n_b = system_->bilateral();
   const double rounding = scales.positions(1).row_roundoff,
                released = released_factor * scales.momenta(1).row_tolerance;
@@ -139,23 +144,26 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   std::fill(hits_.begin(), hits_.end(), 0);
   double s_0 = 0;
   for (std::size_t k = 0; k < 4 * (at(most_hits) + resting_.size()); ++k) {
-    const double tau = next(s_0, rounding);
+    double tau = next(s_0, rounding);
+    if (tau <= 1 && joint_friction_ && !delay(s_0, rounding, tau, report)) return false;
     if (!(tau <= 1)) break;
     place(tau);
-    if (count_ == impacts_.size()) impacts_.emplace_back();
-    Impact& impact = impacts_[count_++];
-    impact.tau = tau;
-    impact.q = at_.q;
-    impact.v_before = at_.v;
-    impact.impulses.assign(impulses_.size(), 0.0);
-    // what contacts that stay closed have pressed since the last impact
+    Impact* impact = &begin_impact(tau);
+    // what contacts that stay closed have pressed since the last impact, and friction of joints
     pressing_ = resting_;
     set_zero(reflected_);
-    if (std::find(pressing_.begin(), pressing_.end(), 1) != pressing_.end() && !jump(0.5 * (s_0 + tau), impact, report))
-      return false;
+    if (joint_friction_ || std::find(pressing_.begin(), pressing_.end(), 1) != pressing_.end()) {
+      set_load(s_0, tau);
+      if (!jump(0.5 * (s_0 + tau), *impact, report)) return false;
+    }
+    if (joint_friction_) {  // works with other velocities than in the impact
+      end_impact(*impact);
+      impact = &begin_impact(tau);
+    }
     rested_ = resting_;
     strike(tau);
-    if (!jump(tau, impact, report)) return false;
+    set_load(tau, tau);
+    if (!jump(tau, *impact, report)) return false;
     // contacts that the impact lifts, but not those that have come to rest in it
     last_ = striking_;
     for (std::size_t i = 0; i < resting_.size(); ++i)
@@ -163,9 +171,7 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
         resting_[i] = 0;
         last_[i] = 1;
       }
-    impact.v_after = at_.v;
-    note_closed(impact);
-    axpy(1.0, impact.impulses, impulses_);
+    end_impact(*impact);
     s_0 = tau;
   }
   if (count_ == 0) return true;
@@ -239,17 +245,42 @@ void LocatedImpacts::interpolate(const SmoothMotion& smooth) {
 }
 
 // The instant of the next impact, and who strikes; infinity: none.
-double LocatedImpacts::next(double s_0, double rounding) {
+double LocatedImpacts::next(double s_0, double rounding, bool at_end) {
   double tau = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
     falls_[i] = std::numeric_limits<double>::infinity();
     const bool normal = system_->row_kind(system_->bilateral() + static_cast<int>(i)) == RowKind::unilateral;
-    if (!normal || resting_[i] != 0 || coarse_[i] != 0 || !(gaps_[i].at_end() < -rounding)) continue;
+    if (!normal || resting_[i] != 0 || coarse_[i] != 0 || (at_end && !(gaps_[i].at_end() < -rounding))) continue;
     falls_[i] = gaps_[i].first_fall(s_0, last_[i] != 0, rounding);
+    if (at_end) falls_[i] = std::min(1.0, falls_[i]);
     tau = std::min(tau, falls_[i]);
   }
   for (std::size_t i = 0; i < falls_.size(); ++i) striking_[i] = falls_[i] <= tau + together ? 1 : 0;
   return tau;
+}
+
+// The instant of the next impact with the friction of joints from s_0 on; infinity: it prevents the impact.
+bool LocatedImpacts::delay(double s_0, double rounding, double& tau, StepReport& report) {
+  free_gaps_ = gaps_;
+  for (int pass = 0; pass < most_passes && tau > s_0 + together && tau <= 1; ++pass) {
+    place(tau);
+    pressing_ = resting_;
+    set_zero(reflected_);
+    set_load(s_0, tau);
+    if (!solve(report)) return false;
+    system_->rates(at_.q, problem_.velocity(), at_.t, unilateral_rows, rate_before_, &scales_->start);
+    for (std::size_t i = 0; i < gaps_.size(); ++i) {
+      const std::size_t row = at(system_->bilateral()) + i;
+      const double a = 0.5 * h() * (rate_before_[row] - rate_[row]) / (tau - s_0);  // a (s - s_0)^2
+      const double* const c = free_gaps_[i].c;
+      gaps_[i] = {{c[0] + a * s_0 * s_0, c[1] - 2 * a * s_0, c[2] + a, c[3]}};
+    }
+    const double before = tau;
+    tau = next(s_0, rounding, false);
+    if (std::abs(tau - before) <= same_instant) break;
+  }
+  gaps_ = free_gaps_;
+  return true;
 }
 
 // at_ at an instant.
@@ -272,7 +303,7 @@ void LocatedImpacts::place(double tau) {
     combine(tau * h(), W_, -h(), drift_, shift_);
     system_->retract(at_.q, shift_, at_.q);
   }
-  system_->rates(at_.q, at_.v, at_.t, bilateral_rows | contact_rows, rate_, &scales_->start);
+  system_->rates(at_.q, at_.v, at_.t, bilateral_rows | law_rows, rate_, &scales_->start);
 }
 
 // The laws of the contacts that strike: what they reflect, or rest.
@@ -300,16 +331,31 @@ void LocatedImpacts::strike(double tau) {
   }
 }
 
-// One jump of the velocity at at_, which acts from s = since on.
-bool LocatedImpacts::jump(double since, Impact& impact, StepReport& report) {
+// What bearings carry from s_0 to s_1 without the jump, and for how long.
+void LocatedImpacts::set_load(double s_0, double s_1) {
+  if (!joint_friction_) return;
+  const double end = 0.5 * (s_1 * s_1 - s_0 * s_0), all = s_1 - s_0;
+  for (std::size_t i = 0; i < load_.size(); ++i) load_[i] = h() * ((all - end) * start_->lambda[i] + end * lambda_[i]);
+  load_duration_ = all * h();
+  load_middle_ = start_->t + 0.5 * (s_0 + s_1) * h();
+}
+
+// The jump of the velocity at at_.
+bool LocatedImpacts::solve(StepReport& report) {
   ProblemScales momenta = scales_->momenta(1);
   momenta.t = at_.t;
   momenta.start = {at_.q.data(), at_.v.data(), at_.t};
   // interpolated velocities obey the joints nearly: they are not corrected here
   for (std::size_t i = 0; i < at(system_->bilateral()); ++i) reflected_[i] = -rate_[i];
   problem_.begin(at_, reflected_);
+  if (joint_friction_) problem_.set_load(load_, load_duration_, load_middle_);
   newton_.begin(report, {.held = &pressing_, .candidates = &pressing_});
-  if (!newton_.solve(problem_, momenta, report)) return false;
+  return newton_.solve(problem_, momenta, report);
+}
+
+// One jump, which acts from s = since on.
+bool LocatedImpacts::jump(double since, Impact& impact, StepReport& report) {
+  if (!solve(report)) return false;
   const Vector& dV = problem_.solution();
   axpy(1.0, newton_.multipliers(), impact.impulses);
   axpy(1.0, dV, W_);
@@ -320,7 +366,7 @@ bool LocatedImpacts::jump(double since, Impact& impact, StepReport& report) {
   weight_ += weight;
   theta_ += weight * (1 - since);
   std::swap(rate_, rate_before_);
-  system_->rates(at_.q, at_.v, at_.t, bilateral_rows | contact_rows, rate_, &scales_->start);
+  system_->rates(at_.q, at_.v, at_.t, bilateral_rows | law_rows, rate_, &scales_->start);
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
     const std::size_t row = at(system_->bilateral()) + i;
     const double change = h() * (rate_[row] - rate_before_[row]);
@@ -330,12 +376,33 @@ bool LocatedImpacts::jump(double since, Impact& impact, StepReport& report) {
   return true;
 }
 
+LocatedImpacts::Impact& LocatedImpacts::begin_impact(double tau) {
+  if (count_ == impacts_.size()) impacts_.emplace_back();
+  Impact& impact = impacts_[count_++];
+  impact.tau = tau;
+  impact.q = at_.q;
+  impact.v_before = at_.v;
+  impact.impulses.assign(impulses_.size(), 0.0);
+  return impact;
+}
+
+void LocatedImpacts::end_impact(Impact& impact) {
+  impact.v_after = at_.v;
+  note_closed(impact);
+  axpy(1.0, impact.impulses, impulses_);
+}
+
 // After an impact: contacts that rest keep their slip states unless the impact has changed them.
 void LocatedImpacts::note_closed(Impact& impact) {
   impact.closed = newton_.flags();
   bool rests = false;
   for (std::size_t i = 0; i < resting_.size(); ++i) {
-    const bool normal = system_->row_kind(system_->bilateral() + static_cast<int>(i)) == RowKind::unilateral;
+    const RowKind kind = system_->row_kind(system_->bilateral() + static_cast<int>(i));
+    if (kind == RowKind::joint_friction) {
+      closed_[i] = impact.closed[i];
+      continue;
+    }
+    const bool normal = kind == RowKind::unilateral;
     if (normal) rests = resting_[i] != 0;
     if (!rests)
       closed_[i] = 0;

@@ -16,6 +16,11 @@
 // last impact to tau is an impulse first, so that a contact which an impact releases has pressed until then. A contact
 // whose bounces accumulate within the step, 2 e|u-|/(c (1 - e)) <= (1 - tau) h with c = -c_j''(tau)/h^2, comes to rest.
 //
+// Friction of joints, which the smooth motion does not know, acts in both. From the last impact at s_0 to tau it is an
+// impulse with the limit of the reactions over this time, which enters the gaps as a constant force does,
+// c_j += (s - s_0)^2/(2 (tau - s_0)) h G_j dV, so that it delays the instant or prevents the impact; tau is found by
+// repetition. In the impact its limit is that of the impulses of the joint in this impact.
+//
 // Left to the published law: contacts of bodies for which the step is too coarse, c_a G S^-1 G^T < 0.8 G M^-1 G^T with
 // the matrix S of the smooth motion, whose location would let stiff elements chatter; and contacts of the nodes of
 // bars, beams and solids, all of them or, if asked, those without restitution.
@@ -35,7 +40,8 @@ class LocatedImpacts {
   /// Contacts may be located: every equation has a mass, and there are contacts that are not left to the published law.
   static bool applies(const System& system, bool elements);
 
-  /// An impact, with the contact forces of the contacts closed before, at one instant.
+  /// An impact, with the contact forces of the contacts closed before, at one instant. With friction of joints these
+  /// forces and this friction since the last impact come first, as a jump of their own.
   struct Impact {
     double tau = 0;                             ///< of the instant, over h
     Vector q, v_before, v_after;                ///< there
@@ -77,31 +83,38 @@ class LocatedImpacts {
     double c[4];
     double at_end() const { return c[0] + c[1] + c[2] + c[3]; }
     double acceleration(double s) const { return 2 * c[2] + 6 * c[3] * s; }
-    double first_fall(double s_0, bool touches, double rounding) const;
+    double first_fall(double s_0, bool touches, double rounding) const;  // infinity: never
   };
   double h() const { return scales_->h; }
   void leave_coarse(SmoothMotion& smooth, StepReport& report);
   void interpolate(const SmoothMotion& smooth);
-  double next(double s_0, double rounding);
+  double next(double s_0, double rounding, bool at_end = true);
+  bool delay(double s_0, double rounding, double& tau, StepReport& report);
   void place(double tau);
   void strike(double tau);
+  Impact& begin_impact(double tau);
+  void end_impact(Impact& impact);
   void note_closed(Impact& impact);
+  bool solve(StepReport& report);
   bool jump(double since, Impact& impact, StepReport& report);
+  void set_load(double s_0, double s_1);
 
   const System* system_;
   MixedNewton newton_;
   ImpactProblem problem_;
   const StepScales* scales_ = nullptr;
   const State* start_ = nullptr;
+  In lambda_;  // smooth reactions at the end of the step
+  bool joint_friction_;
   State at_;                 // the instant: q, v, t
   std::vector<Kind> kinds_;  // of conditional rows
-  std::vector<Gap> gaps_;
+  std::vector<Gap> gaps_, free_gaps_;
   Vector falls_;            // of each contact, s
   Vector d_0_, d_2_, d_3_;  // coefficients of d(s)
   TangentOperators T_;
-  double theta_ = 1, weight_ = 0;
+  double theta_ = 1, weight_ = 0, load_duration_ = 0, load_middle_ = 0;
   Vector U_, W_, drift_;  // drift: sum tau_i dV_i
-  Vector rate_, rate_before_, reflected_, impulses_, shift_, x_, y_;
+  Vector rate_, rate_before_, reflected_, impulses_, shift_, load_, x_, y_;
   SparseRow G_;
   std::vector<std::uint8_t> resting_, rested_, closed_, striking_, last_, pressing_, hit_, coarse_;
   std::vector<int> hits_;  // of a contact in this step

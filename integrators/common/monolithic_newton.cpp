@@ -59,7 +59,7 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
         if (parts_[i]->friction_ && tolerance == 0) law->begin(friction_share * (tolerance = scales[i].row_tolerance));
       for (std::size_t i = 0; i < parts_.size(); ++i)
         if (const MixedNewton& part = *parts_[i]; part.friction_)
-          law->add_part(part.solved_rows(), part.friction_->multipliers(), tolerance / scales[i].row_tolerance);
+          law->add_part(part.solved_rows(), *part.friction_, tolerance / scales[i].row_tolerance);
     }
     c_A_.clear();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -130,7 +130,7 @@ void MonolithicNewton::gather_active() {
     for (const int row : parts_[i]->solved_rows()) {
       const Linearisation& own = *given_[i * k + i];
       // where x moves places, tangential rows are slip displacements, whose gradient is not that of the slip velocity
-      const bool slips = own.rows_through_T && system_->row_kind(row) == RowKind::tangential;
+      const bool slips = own.rows_through_T && friction_rows.has(system_->row_kind(row));
       const std::size_t place = rows_.size();
       rows_.push_back(static_cast<int>(i) * system_->rows() + row);
       if (place == G_.size()) {

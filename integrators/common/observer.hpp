@@ -18,6 +18,10 @@ struct StepView {
   bool nominal;  ///< the state lies on the grid of the nominal step (not inside a subdivided one)
 };
 
+/// Work of the impulse of a row in the step, with the mean of its rates at both ends, and by parts where the velocity
+/// jumps within the step.
+double row_work(const StepView& view, int row);
+
 enum class RunStatus { completed, failed, interrupted };
 
 class Observer {

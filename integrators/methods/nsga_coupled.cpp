@@ -15,7 +15,7 @@ MethodInfo with_solver(MethodInfo info, bool monolithic) {
 
 MethodInfo NsgaCoupled::method_info(const char* name, bool contacts) {
   MethodInfo info{.name = name, .subproblems = {"smooth", "position", "velocity"}};
-  info.rows = contacts ? bilateral_rows | contact_rows : bilateral_rows;
+  info.rows = contacts ? bilateral_rows | law_rows : bilateral_rows;
   return info;
 }
 
@@ -26,11 +26,12 @@ NsgaCoupled::NsgaCoupled(const System& system, const MethodInfo& info, const Nsg
   stages_.reserve(3);
 }
 
-std::vector<Integrator::Objection> NsgaCoupled::objections(const State&, double) {
-  if (!options_.setup.smooth_rows.has(RowKind::unilateral) || !system().row_kinds().has(RowKind::tangential)) return {};
+std::vector<Integrator::Objection> NsgaCoupled::objections(const State& start, double) {
+  if (!options_.setup.smooth_rows.has(RowKind::unilateral) || !system().row_kinds().meets(friction_rows))
+    return unclear_friction(start);
   return {{"/integrator/strategy", -1,
-           "expected 1 or 2, because the model has contacts with friction: in strategy 3 contacts press in the smooth "
-           "motion, which has no friction"}};
+           "expected 1 or 2, because the model has friction: in strategy 3 contacts press in the smooth motion, which "
+           "has no friction"}};
 }
 
 bool NsgaCoupled::initialise(State& state, double h, StepReport& report) {

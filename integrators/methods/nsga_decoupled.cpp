@@ -23,7 +23,6 @@ MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impac
 namespace {
 
 bool locates(const System& system, ImpactInstant impact) {
-  if (system.row_kinds().has(RowKind::joint_friction)) return false;
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
 }
 
@@ -135,15 +134,16 @@ struct NsgaDecoupled::Position final : Correction {
   }
   RowPoint row_point() override { return {m.q_, m.T_ = m.tangent_operators(x), directions(), true}; }
   void friction_limits(In s, std::span<const int> joints, Out radii) override {
-    const double h = m.h_, t_n = m.step_.t;
-    limits(s, joints, h * h / 3, h * h / 6, h * h / 2, t_n + h / 3, radii);
+    const double h = m.h_, tau = m.last_impact(), rest = 1 - tau, end = 1.0 / 6 - tau * tau * (1.0 / 2 - tau / 3);
+    limits(s, joints, h * h * rest * rest * rest / 3, h * h * end, h * h * rest * rest / 2,
+           m.step_.t + h * (tau + rest / 3), radii);
   }
   // M(q~) - c (D_q f T(U) + 2/h D_v f) - (D(G^T xi) + c D(G_b^T lambda~)) T(U), c = h^2, or h^2/2 with D_v f
   void linearise(In s, Linearisation& S) override {
     const std::size_t n_b = at(system.bilateral());
     S.c_M = S.c_s = 1;
-    S.c_K = m.options_.force_corrections ? force_weight() : 0;
-    S.c_C = m.options_.force_corrections && m.has_friction_ ? m.h_ : 0;
+    S.c_K = forces && m.options_.force_corrections ? force_weight() : 0;
+    S.c_C = forces && m.options_.force_corrections && m.has_friction_ ? m.h_ : 0;
     copy(s, m.s_);
     take_mean(m.s_);
     axpy(S.c_K, m.smooth_.multipliers().first(n_b), Out(m.s_).first(n_b));
@@ -189,9 +189,11 @@ struct NsgaDecoupled::Velocity final : Correction {
   }
   RowPoint row_point() override { return {m.q_, nullptr, directions()}; }
   void friction_limits(In s, std::span<const int> joints, Out radii) override {
-    const double h = m.h_;
     if (frictionless) return set_zero(radii);
-    if (forces) return limits(s, joints, h / 2, h / 2, h, m.step_.t + h / 2, radii);
+    const double h = m.h_, tau = m.last_impact(), rest = 1 - tau;
+    if (forces)
+      return limits(s, joints, h * rest * rest / 2, h * (1 - tau * tau) / 2, h * rest, m.step_.t + h * (tau + rest / 2),
+                    radii);
     // parts behind the surface of a switch: impulses alone
     if (spent.empty()) return limits(s, joints, 0, 0, 0, m.t_, radii);
     pressing.assign(loads.begin(), loads.end());
@@ -242,6 +244,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     q_free_ = q_;
   }
   if (located_ || switches_.present()) x_.assign(at(system.size()), 0.0);
+  if (located_ && system.row_kinds().has(RowKind::joint_friction)) anchors_.assign(at(system.rows()), 0.0);
   if (!system.row_kinds().has(RowKind::tangential)) return;
   anchors_.assign(at(system.rows()), 0.0);
   frictionless_.assign(at(system.conditional()), 0);
@@ -250,11 +253,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
 NsgaDecoupled::~NsgaDecoupled() = default;
 
 std::vector<Integrator::Objection> NsgaDecoupled::objections(const State& start, double) {
-  if (system().row_kinds().has(RowKind::joint_friction)) {
-    if (options_.impact == ImpactInstant::located)
-      return {{"/integrator/impact", -1, "expected \"published\", because joints of the model have friction"}};
-    return unclear_friction(start);
-  }
+  if (auto unclear = unclear_friction(start); !unclear.empty()) return unclear;
   if (located_ && switches_.present())
     return {{"/integrator/impact", -1, "expected \"published\", because constraints of the model switch"}};
   if (options_.impact != ImpactInstant::located || !system().has_massless_equation()) return {};
@@ -682,9 +681,10 @@ void NsgaDecoupled::begin_position() {
   copy(q_, q_free_);
 }
 
-// s*: the smooth slip up to touch-down of contacts that were open at t_n.
+// s*: the smooth slip up to touch-down of contacts that were open at t_n; of joints that up to the last impact.
 void NsgaDecoupled::find_anchors(const State& start) {
   const int n_b = system().bilateral();
+  const double t_n = start.t;
   system().gaps(smooth_.q(), t_, contact_rows, anchors_, &step_);
   int normal = -1;
   double share = 0;
@@ -701,6 +701,9 @@ void NsgaDecoupled::find_anchors(const State& start) {
       anchors_[at(normal)] = 0;
     } else if (system().row_kind(row) == RowKind::tangential) {
       anchors_[at(row)] *= share;
+    } else {
+      anchors_[at(row)] =
+          impacts() ? system().row_gap(row, located_->impacts().back().q, t_n + last_impact() * h_, &step_) : 0.0;
     }
   }
 }

@@ -26,6 +26,10 @@
 //   position  F = (G(q) + 2 G(q_n))/3,      velocity  F = (G(q) + G(q_n))/2
 // while gaps and rates stay those of the end. The gap is then still exact and such motions are of second order.
 //
+// Friction of joints has the disc of the reactions' integral over the step,
+//   |nu_f| <= mu r |h^2 int (1 - s) lambda~ ds + nu_b|,      |Lam_f| <= mu r |h int lambda~ ds + Lam_b|
+// and with located impacts that over the part of the step behind the last one; s* of a joint then is its way up to it.
+//
 // Option located_impacts: impacts are found within the step, on its smooth motion, and solved at their instants
 // (LocatedImpacts). They enter 2. and 3. as given terms, M (U - U_0) and M (W - W_0); the published problems close the
 // step. In f_* the change with the velocity has the weight theta, the share of the step after the impacts:
@@ -138,6 +142,8 @@ class NsgaDecoupled final : public Integrator {
   }
   /// Impacts have been located in this step.
   bool impacts() const { return located_ != nullptr && located_->any(); }
+  /// The instant of the last one over h, from which friction of joints acts on; 0 without impacts.
+  double last_impact() const { return impacts() ? located_->impacts().back().tau : 0; }
 
   /// Conjugate gradients, which need it, take reactions along their gradients.
   Vector* scratch() { return switches_.present() ? nullptr : &matrix_; }

@@ -301,16 +301,10 @@ double static_work(const StepView& v, int row) {
 // Of the last step.
 Scalar friction_work(const StepView& v, const Rows& rows) {
   double work = 0;
-  const std::span<const Stage> stages = v.integrator.stages();
-  if (stages.empty()) return Scalar(0);
+  if (v.integrator.stages().empty()) return Scalar(0);
   for (const int row : rows)
     for (int k = row + 1; k < row + v.system.row_block(row).rows(); ++k)
-      if (!v.integrator.info().dynamic)
-        work += static_work(v, k);
-      else if (const double impulse = v.state.impulse[at(k)]; impulse != 0)
-        work += 0.5 * impulse *
-                (v.system.row_rate(k, v.state.q, v.state.v, v.state.t) +
-                 v.system.row_rate(k, v.state.q, stages.front().v_0, v.state.t));
+      work += v.integrator.info().dynamic ? row_work(v, k) : static_work(v, k);
   return Scalar(work);
 }
 
@@ -420,12 +414,8 @@ Evaluate joint_friction_work(const JointInfo& joint) {
   if (joint.friction.empty()) return {};
   return [rows = joint.friction](const StepView& v, double* values) {
     *values = 0;
-    const std::span<const Stage> stages = v.integrator.stages();
-    if (stages.empty()) return;
-    for (const int k : rows)
-      *values += 0.5 * v.state.impulse[at(k)] *
-                 (v.system.row_rate(k, v.state.q, v.state.v, v.state.t) +
-                  v.system.row_rate(k, v.state.q, stages.front().v_0, v.state.t));
+    if (v.integrator.stages().empty()) return;
+    for (const int k : rows) *values += row_work(v, k);
   };
 }
 

@@ -97,13 +97,15 @@ void EventLog::after_step(const StepView& view) {
 }
 
 void EventLog::note(const StepView& view, const Passage& passage, const Stage& stage) {
+  // the work of friction is that of the whole step
+  const bool last = &stage == &view.integrator.stages().back();
   for (std::size_t i = 0; i < closed_.size(); ++i) {
     const bool before = closed_[i] != 0, now = stage.closed[i] != 0;
     if (!before && !now) continue;
     const int row = model_.system.bilateral() + static_cast<int>(i);
     if (const RowKind kind = model_.system.row_kind(row); friction_ && friction_rows.has(kind)) {
       if (kind == RowKind::joint_friction && model_.system.row_place(row).row == 0)
-        note_joint(view, passage, i, closed_[i] != stage.closed[i],
+        note_joint(view, passage, i, last, closed_[i] != stage.closed[i],
                    stage.closed[i] == static_cast<std::uint8_t>(SlipState::slip));
       continue;
     }
@@ -114,7 +116,7 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
       contact.steps += 1;
       contact.impulse += impulse;
       const bool rubs = friction_ && model_.system.row_block(row).rows() > 1;
-      if (rubs) contact.friction_work += slip_of(view, row).work;
+      if (rubs && last) contact.friction_work += slip_of(view, row).work;
       if (!before) write(view, passage, row, "impact", contact.began, contact, impulse);
       if (before && rubs && closed_[i + 1] != stage.closed[i + 1]) {
         const bool slips = stage.closed[i + 1] == static_cast<std::uint8_t>(SlipState::slip);
@@ -129,10 +131,11 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
   h_ = view.report.h;
 }
 
-void EventLog::note_joint(const StepView& view, const Passage& passage, std::size_t i, bool changes, bool slips) {
+void EventLog::note_joint(const StepView& view, const Passage& passage, std::size_t i, bool last, bool changes,
+                          bool slips) {
   const int row = model_.system.bilateral() + static_cast<int>(i);
-  contacts_[i].friction_work += slip_of(view, row).work;
-  if (changes) write(view, passage, row, slips ? "slip" : "stick", view.state.t, contacts_[i], 0);
+  if (last) contacts_[i].friction_work += slip_of(view, row).work;
+  if (changes) write(view, passage, row, slips ? "slip" : "stick", passage.t, contacts_[i], 0);
 }
 
 double EventLog::impact_time(const System& system, const Passage& passage, int row) {
@@ -163,12 +166,10 @@ EventLog::Slip EventLog::slip_of(const StepView& view, int row) {
   Slip slip;
   const System& system = view.system;
   const State& state = view.state;
-  const In v_n = view.integrator.stages().front().v_0;
   const bool joint = system.row_kind(row) == RowKind::joint_friction;
   for (int k = joint ? 0 : 1; k < system.row_block(row).rows(); ++k) {
-    const double rate = system.row_rate(row + k, state.q, state.v, state.t),
-                 rate_n = system.row_rate(row + k, state.q, v_n, state.t), impulse = state.impulse[at(row + k)];
-    slip.work += 0.5 * impulse * (rate + rate_n);
+    const double rate = system.row_rate(row + k, state.q, state.v, state.t), impulse = state.impulse[at(row + k)];
+    slip.work += row_work(view, row + k);
     if (k >= slip_rows && !joint) continue;  // resistance
     slip.velocity = std::hypot(slip.velocity, rate);
     slip.impulse = std::hypot(slip.impulse, impulse);

@@ -70,7 +70,7 @@ class EventLog final : public Observer {
 
   void note(const StepView& view, const Passage& passage, const Stage& stage);
   void note_switches(const StepView& view);
-  void note_joint(const StepView& view, const Passage& passage, std::size_t i, bool changes, bool slips);
+  void note_joint(const StepView& view, const Passage& passage, std::size_t i, bool last, bool changes, bool slips);
   static double impact_time(const System& system, const Passage& passage, int row);
   double release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const;
   void write(const StepView& view, const Passage& passage, int row, const char* event, double t, const Contact& contact,

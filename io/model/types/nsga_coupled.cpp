@@ -70,7 +70,7 @@ Model::MakeIntegrator build_pva(const json& in, const Model& model) {
   options.setup.free_motion = strategy == 1;
   return [options, strategy](const System& system) {
     NsgaCoupledOptions chosen = options;
-    const bool friction = system.row_kinds().has(RowKind::tangential);
+    const bool friction = system.row_kinds().meets(friction_rows);
     if (strategy == 3 || (strategy == 0 && !friction)) chosen.setup.smooth_rows = bilateral_rows | unilateral_rows;
     const char* const name = strategy == 0 && friction ? "nsga_pva (strategy 2)" : "nsga_pva";
     return std::make_unique<NsgaCoupled>(system, NsgaCoupled::method_info(name), chosen);

@@ -1,0 +1,24 @@
+#include "integrators/common/observer.hpp"
+
+namespace carom {
+
+double row_work(const StepView& view, int row) {
+  const System& system = view.system;
+  const State& state = view.state;
+  double impulse = state.impulse[at(row)], work = 0;
+  if (impulse == 0) return 0;
+  In v_0 = view.integrator.stages().front().v_0;
+  for (const Stage& stage : view.integrator.stages()) {
+    if (stage.kind != Stage::Kind::jump || !stage.located) continue;
+    const double part = stage.multipliers[at(row)];
+    work +=
+        0.5 * part *
+        (system.row_rate(row, stage.q_1, stage.v_0, stage.t_1) + system.row_rate(row, stage.q_1, stage.v_1, stage.t_1));
+    impulse -= part;
+    v_0 = stage.v_1;
+  }
+  return work + 0.5 * impulse *
+                    (system.row_rate(row, state.q, state.v, state.t) + system.row_rate(row, state.q, v_0, state.t));
+}
+
+}  // namespace carom
