@@ -25,7 +25,7 @@ NewtonOptions newton_options(const StaticOptions& options) {
 MixedSetup setup_of(const System& system, bool follows_path) {
   const bool flat = contacts_linear(system), symmetric = system.symmetric() && flat;
   MixedSetup setup{.name = "equilibrium",
-                   .rows = position_rows | contact_rows,
+                   .rows = all_rows,
                    .matrix = {symmetric, symmetric && system.bilateral() == 0},
                    .constant_matrix = system.linear() && flat,
                    .augmented_tangent = false,
@@ -54,14 +54,14 @@ MethodInfo StaticEquilibrium::method_info() {
   return {.name = "static",
           .subproblems = {"equilibrium"},
           .dynamic = false,
-          .rows = bilateral_rows | contact_rows,
+          .rows = bilateral_rows | law_rows,
           .accelerations = false};
 }
 
-std::vector<Integrator::Objection> StaticEquilibrium::objections(const State&, double) {
-  if (options_.control == PathControl::load || newton_.friction() == nullptr) return {};
+std::vector<Integrator::Objection> StaticEquilibrium::objections(const State& start, double) {
+  if (options_.control == PathControl::load || newton_.friction() == nullptr) return unclear_friction(start);
   return {{"/integrator/control", -1,
-           "expected \"load\", because the model has contacts with friction, which follow no path of given length"}};
+           "expected \"load\", because the model has friction, which follows no path of given length"}};
 }
 
 StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& options)
@@ -163,7 +163,7 @@ double StaticEquilibrium::Equilibrium::residual(In s, Out r) {
   m.system().forces(m.q_, m.rest_, m.t_, force_internal | force_damping | force_gyroscopic, m.f_);
   m.system().forces(m.q_, m.rest_, m.t_, force_external | force_gravity, m.loads_);
   set_zero(m.reaction_);
-  m.system().add_reactions(m.q_, m.t_, s, placed_rows, m.reaction_, &m.step_);
+  m.system().add_reactions(m.q_, m.t_, s, all_rows, m.reaction_, &m.step_);
   combine(-1.0, m.f_, -m.factor_, m.loads_, r);
   axpy(-1.0, m.reaction_, r);
   return m.force_norm(m.f_) + std::abs(m.factor_) * m.force_norm(m.loads_) + m.force_norm(m.reaction_);
@@ -178,6 +178,10 @@ RowPoint StaticEquilibrium::Equilibrium::row_point() {
   m.q_base_ = m.q_;
   m.share_ = 0;
   return {m.q_base_, nullptr, nullptr, true};
+}
+
+void StaticEquilibrium::Equilibrium::friction_limits(In s, std::span<const int> joints, Out limits) {
+  for (std::size_t j = 0; j < joints.size(); ++j) limits[j] = m.system().friction_limit(joints[j], m.q_, s, 1, m.t_);
 }
 
 void StaticEquilibrium::Equilibrium::linearise(In, Linearisation& S) {

@@ -31,6 +31,7 @@
 // s_T: slip displacement since the start of the increment, also that before touch-down. A contact that sticks stays
 // where it was; the equilibrium depends on the path of loads, and contacts that slip do so by an error of first order
 // in the increment where the direction of slip or the normal force change. Newton's iteration then takes full steps.
+// Joints with friction have the same law, with a limit that follows their reaction.
 //
 // Limits: whether an equilibrium is stable is not asked, and bifurcations are not looked for. Friction only with
 // PathControl::load. Forces that depend on velocities are those at rest.
@@ -69,13 +70,13 @@ class StaticEquilibrium final : public Integrator {
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:
-  static constexpr RowSelection placed_rows = position_rows | contact_rows;
   class Equilibrium final : public MixedProblem {
    public:
     explicit Equilibrium(StaticEquilibrium& method) : m(method) {}
-    void rows(Out c) override { m.system().gaps(m.q_, m.t_, placed_rows, c, &m.step_); }
+    void rows(Out c) override { m.system().gaps(m.q_, m.t_, all_rows, c, &m.step_); }
     double residual(In s, Out r) override;
     RowPoint row_point() override;
+    void friction_limits(In s, std::span<const int> joints, Out limits) override;
     void linearise(In s, Linearisation& S) override;
     bool move(double share, In dq) override;
     double smallest_shift() const override;

@@ -272,8 +272,9 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         "comparisons only");
   if (method.name == "nsga_pva (strategy 2)")
     remarks.emplace_back(
-        "nsga_pva took strategy 2: the model has contacts with friction, and those of strategy 3 press in the smooth "
-        "motion, which has no friction");
+        "nsga_pva took strategy 2: the model has friction, and contacts of strategy 3 press in the smooth motion, "
+        "which "
+        "has no friction");
   // the models of the papers stay below 0.02; the work of drivers is only known by the trapezoidal rule
   if (s.growth > (model.system.driven() ? 0.25 : 0.05)) {
     const bool late_impacts = method.name == "nsga_decoupled" && !method.events_in_stages && s.impacts > 0;

@@ -170,3 +170,26 @@ TEST_CASE("static: a pressed elastic block slips at a part of its points, and no
   Case c = pressed_block(2.1, 0.2);
   CHECK(c.run() != RunStatus::completed);
 }
+
+TEST_CASE("static: a lever on a bearing follows a torque that rises and falls, but for the torque of friction") {
+  // friction 0.3 * 0.1 * 10 m g = 3; the spring, 20 N m per rad, holds (M - 3)/20 at M = 9 and (M + 3)/20 at M = 1
+  for (const double step : {0.25, 0.05}) {
+    Case c = Case::from_text(fmt::format(R"x({{"format": 1, "title": "t", "gravity": [0, 0, -10],
+      "bodies": [{{"name": "lever", "type": "rigid", "mass": 10, "inertia": [1, 1, 1]}}],
+      "joints": [{{"name": "pin", "type": "revolute", "of": ["ground", "lever"], "axis": [0, 1, 0],
+                  "spring": {{"stiffness": 20}}, "friction": {{"coefficient": 0.3, "radius": 0.1}}}}],
+      "loads": [{{"name": "M", "type": "torque", "on": "lever", "value": [0, "t < 1 ? 9*t : 9 - 8*(t - 1)", 0]}}],
+      "integrator": {{"type": "static", "step": {}, "duration": 2, "ramp": 0}}}})x",
+                                         step));
+    const auto angle = [&] {
+      const Mat3 R = c.rotation("lever");
+      return std::atan2(R(0, 2), R(0, 0));
+    };
+    REQUIRE(c.run([&](const StepView&) {
+      const double t = c.t(), M = t < 1 ? 9 * t : 9 - 8 * (t - 1),
+                   expected = t < 1 ? std::max(0.0, M - 3) / 20 : std::min(6.0, M + 3) / 20;
+      CHECK(angle() == doctest::Approx(expected).epsilon(1e-8));
+      CHECK(std::abs(c.force(c.model().joints.front().friction.front())) <= 3 * (1 + 1e-9));
+    }) == RunStatus::completed);
+  }
+}
