@@ -119,20 +119,31 @@ struct NsgaDecoupled::Position final : Correction {
   double residual(In s, Out r) override {
     const double terms = momentum(m.smooth_.q(), s, r);
     if (!moved || !forces || !m.options_.force_corrections) return terms;
-    const Vector& f_p = m.force_correction(m.smooth_.v(), false);
-    axpy(-m.h_ * m.h_, f_p, r);
-    return terms + m.h_ * m.h_ * m.force_norm(f_p);
+    const Vector& f_p = m.force_correction(velocity(), false);
+    const double c = force_weight();
+    axpy(-c, f_p, r);
+    return terms + c * m.force_norm(f_p);
+  }
+  // Friction is limited by forces, so that x has to be the displacement of forces: one that is constant over the step
+  // gives x = h^2/2 f_p and the velocity 2 x/h. The paper's h^2 f_p, at v~, is for impulses at the start of the step.
+  double force_weight() const { return m.has_friction_ ? m.h_ * m.h_ / 2 : m.h_ * m.h_; }
+  const Vector& velocity() {
+    if (!m.has_friction_ || !system.velocity_dependent()) return m.smooth_.v();
+    combine(1.0, x, given != nullptr ? -1.0 : 0.0, given != nullptr ? *given : x, m.v_p_);
+    combine(1.0, m.smooth_.v(), 2 / m.h_, m.v_p_, m.v_p_);
+    return m.v_p_;
   }
   RowPoint row_point() override { return {m.q_, m.T_ = m.tangent_operators(x), directions(), true}; }
   void friction_limits(In s, std::span<const int> joints, Out radii) override {
     const double h = m.h_, t_n = m.step_.t;
     limits(s, joints, h * h / 3, h * h / 6, h * h / 2, t_n + h / 3, radii);
   }
-  // M(q~) - (h^2 Df + D(G^T xi) + h^2 D(G_b^T lambda~)) T(U)
+  // M(q~) - c (D_q f T(U) + 2/h D_v f) - (D(G^T xi) + c D(G_b^T lambda~)) T(U), c = h^2, or h^2/2 with D_v f
   void linearise(In s, Linearisation& S) override {
     const std::size_t n_b = at(system.bilateral());
     S.c_M = S.c_s = 1;
-    S.c_K = m.options_.force_corrections ? m.h_ * m.h_ : 0;
+    S.c_K = m.options_.force_corrections ? force_weight() : 0;
+    S.c_C = m.options_.force_corrections && m.has_friction_ ? m.h_ : 0;
     copy(s, m.s_);
     take_mean(m.s_);
     axpy(S.c_K, m.smooth_.multipliers().first(n_b), Out(m.s_).first(n_b));
@@ -141,7 +152,7 @@ struct NsgaDecoupled::Position final : Correction {
     S.s = m.s_.data();
     S.q_M = m.smooth_.q().data();
     S.q = m.q_.data();
-    S.v = m.smooth_.v().data();
+    S.v = velocity().data();
     S.rows_through_T = true;
     S.T = m.T_;
   }
@@ -151,7 +162,7 @@ struct NsgaDecoupled::Position final : Correction {
     moved = true;
     m.correction_known_ = false;
     if (!m.options_.force_corrections || m.position_.setup().linear) return true;
-    return all_finite(m.force_correction(m.smooth_.v(), false));
+    return all_finite(m.force_correction(velocity(), false));
   }
 };
 
@@ -210,6 +221,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     : Integrator(system, method_info(o.force_corrections, locates(system, o.impact)), o.scales, o.newton),
       options_(o),
       mean_directions_(o.mean_directions.value_or(info().events_in_stages)),
+      has_friction_(system.row_kinds().has(RowKind::tangential) || system.row_kinds().has(RowKind::joint_friction)),
       switches_(system),
       smooth_(system, o.scales, o.newton, GeneralizedAlpha(o.rho_infinity), tangent_properties(system, o.newton.method),
               0, scratch()),
@@ -219,7 +231,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
       U_(std::make_unique<Position>(*this, mean_position_)),
       W_(std::make_unique<Velocity>(*this, mean_velocity_)) {
   stayed_.assign(at(system.conditional()), 0);
-  for (Vector* x : {&v_, &f_correction_, &Mx_, &scratch_}) x->assign(at(system.size()), 0.0);
+  for (Vector* x : {&v_, &v_p_, &f_correction_, &Mx_, &scratch_}) x->assign(at(system.size()), 0.0);
   q_.assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&s_, &reflected_}) x->assign(at(system.rows()), 0.0);
   if (info().events_in_stages) {
@@ -739,7 +751,8 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
 }
 
 bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, StepReport& report) {
-  correction_known_ = correction_known_ && system().constant_mass();
+  correction_known_ =
+      correction_known_ && system().constant_mass() && !(has_friction_ && system().velocity_dependent());
   W_->begin(impacts() ? &located_->velocity() : nullptr);
   copy(smooth_.v(), v_);
   if (impacts()) {

@@ -143,7 +143,7 @@ class NsgaDecoupled final : public Integrator {
   Vector* scratch() { return switches_.present() ? nullptr : &matrix_; }
 
   NsgaOptions options_;
-  bool mean_directions_;
+  bool mean_directions_, has_friction_;
   Vector matrix_;  // while a solver assembles it
   ConstraintSwitches switches_;
   SmoothMotion smooth_;
@@ -169,7 +169,7 @@ class NsgaDecoupled final : public Integrator {
   In lambda_n_;                          // smooth reactions at the start of the step
   bool correction_known_ = false;        // f_correction_ belongs to (q, v)
   const TangentOperators* T_ = nullptr;  // T(U)
-  Vector q_, v_, reflected_, s_, f_correction_, Mx_, scratch_;
+  Vector q_, v_, v_p_, reflected_, s_, f_correction_, Mx_, scratch_;
   // with located impacts: q and v after these, before 2. and 3.; f_* at v~; x less what is given
   Vector q_free_, v_free_, f_smooth_, x_;
   Vector anchors_;                          // s* per row; empty without friction
