@@ -428,9 +428,11 @@ bool ConstraintSwitches::set_one(const Crossing& c, const StepScales& scales, Fl
     const std::vector<int> closed = closed_rows(held);
     s.block->set_mode(-1);
     const bool whole = !s.alone || !closed.empty();
-    if (!prepare(s, whole, scales, c.q, c.v, c.t, closed, report) || !set_switch(s, c.q, c.v, c.t, whole, report))
-      return false;
-    if (closed.empty()) return true;
+    if (!prepare(s, whole, scales, c.q, c.v, c.t, closed, report)) return false;
+    // contacts that all together hold the motion: E = 1 tells which of them pull
+    const bool leads = set_switch(s, c.q, c.v, c.t, whole, report);
+    if (closed.empty()) return leads;
+    if (!leads) s.block->set_mode(s.next);
     const auto local = static_cast<Eigen::Index>(s.block->topology().local_size);
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> F(s.block->rows(), local);
     s.block->direction(input(s, c.q, c.v, c.t), F.data());
@@ -439,7 +441,8 @@ bool ConstraintSwitches::set_one(const Crossing& c, const StepScales& scales, Fl
       return refuse(report, 1, names(s) + ": the mass matrix with the other constraints is singular");
     set_zero(impulses_);
     for (std::size_t i = 0; i < closed.size(); ++i) impulses_[at(closed[i])] = P[i];
-    if (!let_go(closed, scales, held)) return true;
+    if (!let_go(closed, scales, held)) return leads;
+    if (!leads) forget_failure(report);
   }
 }
 

@@ -144,6 +144,35 @@ TEST_CASE("random modes beside contacts that touch or rest: both methods have th
   CHECK(thrown_back < models / 400);
 }
 
+TEST_CASE("contacts that rest: of two floors that hold the motion together, the one that pulls lets go") {
+  // w >= 0.8 y and w >= -0.5 y: both touch up to the corner of the guide y = x, behind which the second one falls
+  for (const char* type : {"nsga_decoupled", "event_driven"})
+    for (const double E : {0.5, 1.0})
+      for (const double weight : {0.0, 0.5}) {
+        CAPTURE(type);
+        CAPTURE(E);
+        CAPTURE(weight);
+        Case mass = Case::from_text(
+            R"x({"format": 1, "parameters": {"weight": 0}, "bodies": [{"name": "mass", "type": "coordinates",
+      "coordinates": [{"name": "x", "position": -0.205, "velocity": 1}, {"name": "y"}, {"name": "w"}], "masses": [1, 1, 1],
+      "forces": ["0", "0", "-weight"],
+      "gaps": [{"name": "rises", "formula": "w - 0.8*y", "restitution": 0}, {"name": "falls", "formula": "w + 0.5*y", "restitution": 0}],
+      "switching": [{"name": "level", "condition": "-x", "constraints": ["y"]},
+        {"name": "slope", "condition": "x", "constraints": ["y - x"]}]}],
+      "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.21}, "output": {"vtu": {"enabled": false}}})x",
+            {set("/parameters/weight", weight), gradient(E), with_method(type)});
+        const double c = 1 / std::sqrt(2.64), r = ((1 - E) + E * c) / ((1 - E) * c + E);
+        int jumps = 0;
+        REQUIRE(mass.run([&](const StepView& view) {
+          jumps += for_jumps(view, [&](const Stage& stage) {
+            CHECK(stage.v_1[0] == doctest::Approx(r * c).epsilon(1e-9));
+            CHECK(stage.v_1[2] == doctest::Approx(0.8 * r * c).epsilon(1e-9));
+          });
+        }) == RunStatus::completed);
+        CHECK(jumps == 1);
+      }
+}
+
 // ---- friction
 
 // A ball rolls on a floor and draws a mass c along: y_c = 0, then y_c = s with the ball's displacement s along an axis
