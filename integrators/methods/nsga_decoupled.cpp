@@ -33,7 +33,8 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     : Integrator(system, method_info(o.force_corrections, locates(system, o.impact)), o.scales, o.newton),
       options_(o),
       mean_directions_(o.mean_directions.value_or(info().events_in_stages)),
-      has_friction_(system.row_kinds().has(RowKind::tangential) || system.row_kinds().has(RowKind::joint_friction)),
+      by_forces_(system.row_kinds().meets(friction_rows) ||
+                 (system.row_kinds().has(RowKind::unilateral) && system.has_forces(force_damping))),
       switches_(system),
       smooth_(system, o.scales, o.newton, GeneralizedAlpha(o.rho_infinity), tangent_properties(system, o.newton.method),
               0, scratch()),
@@ -279,8 +280,7 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
 }
 
 bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, StepReport& report) {
-  correction_known_ =
-      correction_known_ && system().constant_mass() && !(has_friction_ && system().velocity_dependent());
+  correction_known_ = correction_known_ && system().constant_mass() && !(by_forces_ && system().velocity_dependent());
   W_->begin(impacts() ? &located_->velocity() : nullptr);
   copy(smooth_.v(), v_);
   if (impacts()) {

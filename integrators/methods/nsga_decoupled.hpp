@@ -149,8 +149,9 @@ class NsgaDecoupled final : public Integrator {
   Vector* scratch() { return switches_.present() ? nullptr : &matrix_; }
 
   NsgaOptions options_;
-  bool mean_directions_, has_friction_;
-  Vector matrix_;  // while a solver assembles it
+  bool mean_directions_;
+  bool by_forces_;  // position corrections are displacements of forces, not of impulses
+  Vector matrix_;   // while a solver assembles it
   ConstraintSwitches switches_;
   SmoothMotion smooth_;
   MixedNewton position_, velocity_;

@@ -101,11 +101,12 @@ struct NsgaDecoupled::Position final : Correction {
     axpy(-c, f_p, r);
     return terms + c * m.force_norm(f_p);
   }
-  // Friction is limited by forces, so that x has to be the displacement of forces: one that is constant over the step
-  // gives x = h^2/2 f_p and the velocity 2 x/h. The paper's h^2 f_p, at v~, is for impulses at the start of the step.
-  double force_weight() const { return m.has_friction_ ? m.h_ * m.h_ / 2 : m.h_ * m.h_; }
+  // Beside friction, which forces limit, and where contacts press on dampers, x has to be the displacement of forces:
+  // one that is constant over the step gives x = h^2/2 f_p and the velocity 2 x/h. The paper's h^2 f_p, at v~, is for
+  // impulses at the start of the step.
+  double force_weight() const { return m.by_forces_ ? m.h_ * m.h_ / 2 : m.h_ * m.h_; }
   const Vector& velocity() {
-    if (!m.has_friction_ || !system.velocity_dependent()) return m.smooth_.v();
+    if (!m.by_forces_ || !system.velocity_dependent()) return m.smooth_.v();
     combine(1.0, x, given != nullptr ? -1.0 : 0.0, given != nullptr ? *given : x, m.v_p_);
     combine(1.0, m.smooth_.v(), 2 / m.h_, m.v_p_, m.v_p_);
     return m.v_p_;
@@ -121,7 +122,7 @@ struct NsgaDecoupled::Position final : Correction {
     const std::size_t n_b = at(system.bilateral());
     S.c_M = S.c_s = 1;
     S.c_K = forces && m.options_.force_corrections ? force_weight() : 0;
-    S.c_C = forces && m.options_.force_corrections && m.has_friction_ ? m.h_ : 0;
+    S.c_C = forces && m.options_.force_corrections && m.by_forces_ ? m.h_ : 0;
     copy(s, m.s_);
     take_mean(m.s_);
     axpy(S.c_K, m.smooth_.multipliers().first(n_b), Out(m.s_).first(n_b));

@@ -129,6 +129,28 @@ TEST_CASE("a light point beside a stiff spring and damper slips by the force tha
   }
 }
 
+// The smooth motion lets the point fall by h^2 F/(2m) and turns the damper, c h/m = 38. The motion is that of a damper
+// and a spring alone, since the mass is small: c x' + k x = F(t).
+TEST_CASE("a light point that a load presses on a floor without friction follows its damper at any step") {
+  for (const double h : {1e-2, 2e-3, 5e-4}) {
+    CAPTURE(h);
+    Case c = Case::from_text(fmt::format(R"x({{"format": 1, "title": "t", "gravity": [0, 0, 0],
+      "bodies": [{{"name": "a", "type": "point_mass", "mass": 2.1e-3}}],
+      "ground": [{{"name": "g", "at": [-1, 0, 0]}}],
+      "springs": [{{"name": "s", "of": ["ground.g", "a"], "stiffness": 80, "damping": 40}}],
+      "loads": [{{"name": "press", "type": "force", "on": "a", "value": [0, 0, -4]}},
+                {{"name": "pull", "type": "force", "on": "a", "value": ["1.7*sin(4*t)", 0, 0]}}],
+      "contacts": [{{"name": "floor", "on": "a", "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+      "integrator": {{"type": "nsga_decoupled", "step": {}, "duration": 0.5}}}})x",
+                                         h));
+    REQUIRE(c.run() == RunStatus::completed);
+    // x = F/(c (a^2 + w^2)) (a sin(w t) - w cos(w t) + w exp(-a t)), a = k/c
+    const double a = 2, w = 4, t = 0.5,
+                 x = 1.7 / 40 / (a * a + w * w) * (a * std::sin(w * t) - w * std::cos(w * t) + w * std::exp(-a * t));
+    CHECK(c.position("a").x() == doctest::Approx(x).epsilon(1e-3));  // 13 times as far with h = 2e-3 before
+  }
+}
+
 TEST_CASE("a heavily damped elastic block slips alike in methods that know its damper in each stage, and that do not") {
   const auto corner = [](const char* method, double h) {
     Case c = Case::from_text(fmt::format(R"x({{"format": 1, "title": "t", "gravity": [0, 0, 0],
