@@ -3,7 +3,7 @@
 //
 // CHOLMOD reads the lower triangle of compressed columns, which is the upper triangle of our compressed rows: no copy.
 //
-// A solve reads all factors from memory twice and does little else. round() stores the factors in single precision,
+// A solve reads all factors from memory twice and does little else. round_factors() stores them in single precision,
 // which halves that time, and the memory: good enough for a preconditioner.
 #include <cholmod.h>
 

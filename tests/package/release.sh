@@ -32,9 +32,9 @@ grep -h status mixed/summary.json'
 new_root "$final"
 cp "$build"/source/build/package/*.deb "$final/tmp/"
 while read -r command; do inside "$final" sh -ec "$command"; done < <(runs_of 2 "$build/source/Dockerfile")
-mkdir "$final/work"
-cp "$build/source/data/models/brick.json" "$final/work/"
-inside "$final" sh -ec 'cd /work
+mkdir "$final/try"
+cp "$build/source/data/models/brick.json" "$final/try/"
+inside "$final" sh -ec 'cd /try
 carom run -q brick.json
 carom plot results/brick x -q
 ls -s results/brick/plot.svg results/brick/summary.json'

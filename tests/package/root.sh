@@ -3,7 +3,8 @@
 
 mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' | head -n 1)}
 
-# new_root FOLDER: the root in FOLDER, with this system's settings of apt, and with /proc, in which programs look where they are.
+# new_root FOLDER: the root in FOLDER, with this system's settings of apt, and with /proc, in which programs look where
+# they are.
 new_root() {
   mkdir -p "$1"
   debootstrap --variant=minbase bookworm "$1" "$mirror" >"$1.log" 2>&1 || {
