@@ -278,7 +278,7 @@ bool ConstraintSwitches::refuse(StepReport& report, int subproblem, std::string 
   return false;
 }
 
-bool ConstraintSwitches::find(const StepScales& scales, In q, In v, StepReport& report) {
+bool ConstraintSwitches::find(const StepScales& scales, In q, In v, StepReport& report, std::string_view hint) {
   order_.clear();
   for (std::size_t i = 0; i < switches_.size(); ++i) {
     Switch& s = switches_[i];
@@ -288,7 +288,7 @@ bool ConstraintSwitches::find(const StepScales& scales, In q, In v, StepReport& 
     if (crossing.inside)
       return refuse(report, 1, s.block->mode_name(s.mode) + " is left and entered again within the step");
     if (!crossing.left) continue;
-    if (!crossing.fault.empty()) return refuse(report, 1, crossing.fault);
+    if (!crossing.fault.empty()) return refuse(report, 1, crossing.fault + std::string(hint));
     s.next = crossing.next;
     s.t = scales.start.t + crossing.share * scales.h;
     s.energy = 0;

@@ -74,8 +74,9 @@ class ConstraintSwitches {
   /// The same within a step of several parts: the events of the step before stay.
   bool resume(const State& start, StepReport& report);
 
-  /// False if the step cannot be accepted, with the reason in the report; any() tells whether it switches.
-  bool find(const StepScales& scales, In q, In v, StepReport& report);
+  /// False if the step cannot be accepted, with the reason in the report; any() tells whether it switches. `hint`: what
+  /// the method adds to a fault of the modes.
+  bool find(const StepScales& scales, In q, In v, StepReport& report, std::string_view hint = {});
   bool any() const { return any_; }
   /// How many blocks switch in this step; the first one meets its surface first.
   int crossings() const { return static_cast<int>(order_.size()); }

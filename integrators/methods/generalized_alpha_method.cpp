@@ -85,11 +85,11 @@ void GeneralizedAlphaMethod::measure_switching_rows(In q, double t) {
 // The motion has been solved with the rows of the modes at t_n: again, with those of the modes behind the surfaces that
 // it crosses.
 bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State& start, StepReport& report) {
-  if (!switches_.find(scales, motion_.q(), motion_.v(), report)) {
-    if (options_.form.position == 0 && !options_.ggl && report.failed_item.find("disagree") != std::string::npos)
-      report.failed_item += " (the method does not take constraints at position level: the motion drifts off them)";
+  const bool drifts = options_.form.position == 0 && !options_.ggl;
+  if (!switches_.find(
+          scales, motion_.q(), motion_.v(), report,
+          drifts ? " (the method does not take constraints at position level: the motion drifts off them)" : ""))
     return false;
-  }
   if (!switches_.any()) return true;
   if (switches_.crossings() > 1 && switches_.coupled()) return switches_.refuse_order(report);
   if (!switches_.set(scales, motion_.q(), motion_.v(), scales.t, options_.intermediate_gradient, {}, report))
