@@ -40,6 +40,8 @@ const char* text_of(FailureReason reason) {
       return "nothing holds the loads";
     case FailureReason::no_friction_solution:
       return "contact with friction has no solution";
+    case FailureReason::unclear_friction:
+      return "rows have become redundant, so that the load of a joint with friction is not known";
     case FailureReason::state_not_finite:
       return "the state is not finite";
     case FailureReason::undefined_formula:

@@ -21,6 +21,7 @@ namespace {
 // cost as much as the step.
 constexpr int large_model = 2000, timed_step = 16;
 constexpr double unclear_share = 1e-6;  // of the load of a bearing, changed by a combination of rows without force
+constexpr long clear_steps = 64;        // between two tests of that
 
 FailureReason reason_of(const FormulaFault& fault) {
   return fault.mass ? FailureReason::indefinite_mass : FailureReason::undefined_formula;
@@ -79,6 +80,7 @@ const StepReport& Integrator::step(State& state, double h) {
   // a sub-problem that solved nothing in this step met no redundant rows
   for (std::size_t i = 0; i < all.size(); ++i)
     if (report_.subproblems[i].iterations > 0 && all[i]->redundant()) report_.redundant = true;
+  if (accepted && friction_has_become_unclear()) accepted = false;
   if (accepted) {
     count_events(state, other_);
     measure_slip(state, other_);
@@ -267,7 +269,7 @@ std::vector<Integrator::Objection> Integrator::unclear_friction(const State& sta
   std::vector<int> joints;
   for (int row = n_b; row < system_->rows(); ++row)
     if (system_->row_kind(row) == RowKind::joint_friction && system_->row_place(row).row == 0) joints.push_back(row);
-  if (joints.empty()) return objections;
+  if (joints.empty() || n_b == 0) return objections;
   // behind the columns of G the loads of the bearings, for rows of unit length
   constexpr std::size_t parts = std::tuple_size_v<BearingLoad>;
   std::vector<SparseRow> rows(at(n_b));
@@ -287,6 +289,7 @@ std::vector<Integrator::Objection> Integrator::unclear_friction(const State& sta
     }
     unit[i] = 0;
   }
+  if (max_abs(largest) == 0) return objections;
   std::vector<char> unclear(joints.size(), 0);
   for (const SparseRow& left : row_rank(rows, n).left)
     for (std::size_t k = 0; k < left.equation.size(); ++k) {
@@ -301,6 +304,20 @@ std::vector<Integrator::Objection> Integrator::unclear_friction(const State& sta
            "which friction would follow is not known; friction without \"coefficient\" needs no force",
            joints[j]});
   return objections;
+}
+
+// Linear systems tell when rows become redundant; where they tell so all the time, or not because a row is redundant
+// but for rounding, a test now and then is enough.
+bool Integrator::friction_has_become_unclear() {
+  if (!system_->row_kinds().has(RowKind::joint_friction)) return false;
+  if (report_.redundant == redundant_ && other_.step % clear_steps != clear_steps - 1) return false;
+  const std::vector<Objection> objections = unclear_friction(other_);
+  if (!objections.empty()) {
+    refuse(FailureReason::unclear_friction, system_->row_name(objections.front().row));
+    return true;
+  }
+  redundant_ = report_.redundant;
+  return false;
 }
 
 void Integrator::mark_touching(State& state) const {

@@ -181,7 +181,8 @@ class Integrator {
   void report_gaps(const MixedNewton& position, StepReport& report) const;
   /// Zero accelerations and multipliers; no row active or closed. A run begins.
   void clear(State& state, double h);
-  /// Joints whose friction follows reactions that are not unique at the start of a run.
+  /// Joints whose friction follows reactions that are not unique in this state. A method with friction of joints asks
+  /// at the start of a run; during the run every accepted step is asked where that may have changed.
   std::vector<Objection> unclear_friction(const State& start) const;
   /// Marks contacts that touch at rest as active: they are known to the first step. Marks joints with friction, which
   /// are always closed.
@@ -194,6 +195,7 @@ class Integrator {
   void blame_friction();
   void count_events(const State& before, const State& after);
   void measure_slip(const State& before, const State& after);
+  bool friction_has_become_unclear();
   std::size_t failed_solver() const { return report_.failed >= 0 ? at(report_.failed) : 0; }
 
   const System* system_;
@@ -208,6 +210,7 @@ class Integrator {
   StepReport report_;
   State other_;  // the state to come; after a step the one before
   long steps_ = 0;
+  bool redundant_ = false;  // rows were when the friction of joints was last found clear
   const volatile std::sig_atomic_t* stop_ = nullptr;
   bool interrupted_ = false;
   NamedArrays before_;  // what save() wrote before the step, if the step may be interrupted

@@ -18,6 +18,7 @@ enum class FailureReason {
   no_step_length,
   nothing_holds_the_loads,
   no_friction_solution,
+  unclear_friction,
   state_not_finite,
   undefined_formula,
   indefinite_mass,

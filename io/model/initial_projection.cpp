@@ -115,8 +115,6 @@ void project_initial_state(const nlohmann::json& root, const Scales& scales, Mod
     return issues.add(equilibrium_key, "expected false in a static run, whose steps find the equilibria");
   if (projection.equilibrium && ConstraintSwitches(model.system).present())
     return issues.add(equilibrium_key, "expected false, because statics take no constraints that switch");
-  if (projection.equilibrium && model.system.row_kinds().has(RowKind::joint_friction))
-    return issues.add(equilibrium_key, "expected false, because statics take no friction of joints");
   if (projection.positions)
     if (const std::string failure = project_start_positions(scales, model); !failure.empty())
       return issues.add(project_key, failure);

@@ -64,9 +64,9 @@ class Builder {
     system.find_candidates(model_->state.q, model_->state.v, model_->state.t, 0);
     if (issues_.empty()) contacts_.check_directions(model_->state);
     if (!issues_.empty()) return nullptr;
+    joints_.collect();
     project_initial_state(root_, scales(), *model_, issues_);
     model_->state_at_start = model_->state;
-    joints_.collect();
     model_->contacts = contacts_.groups();
     collect_formula_rows();
     check_rows();

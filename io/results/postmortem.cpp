@@ -269,6 +269,12 @@ void PostMortem::find_hints(const StepView& view) {
         "no impulses of the contacts around {} fulfil Coulomb's law: bodies may be jammed, or restitutions and "
         "friction contradict each other; try a smaller friction or restitution",
         last.failed_item));
+  if (reason == FailureReason::unclear_friction)
+    hints_.emplace_back(fmt::format(
+        "in this place the joints hold each other by forces that the motion does not determine, and the load of {} is "
+        "one of them: leave out rows that others hold already (a spherical or cylindrical joint in the place of a "
+        "revolute one), keep away from dead points, or use friction without \"coefficient\", which needs no force",
+        last.failed_item));
   if (reason == FailureReason::too_many_subdivisions)
     hints_.emplace_back(
         "step after step had to be halved again and again, with little progress: use a smaller step, and look at the "

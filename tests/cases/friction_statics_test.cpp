@@ -193,3 +193,28 @@ TEST_CASE("static: a lever on a bearing follows a torque that rises and falls, b
     }) == RunStatus::completed);
   }
 }
+
+TEST_CASE(
+    "equilibrium at the start: friction of a bearing holds a rod that leans little, and one that leans more sinks") {
+  // m g l sin(a) against mu r N, with l = 1, mu r = 0.2, N = m g
+  for (const double start : {0.19, 0.6}) {
+    Case c = Case::from_text(fmt::format(R"x({{"format": 1, "title": "t", "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "rod", "type": "rigid", "mass": 1, "inertia": [0.1, 0.1, 0.01],
+        "position": [{:.17g}, 0, {:.17g}], "orientation": {{"axis": [0, 1, 0], "angle": {:.17g}}},
+        "points": [{{"name": "pin", "at": [0, 0, 1]}}]}}],
+      "joints": [{{"name": "pin", "type": "revolute", "of": ["ground", "rod.pin"], "axis": [0, 1, 0],
+                  "spring": {{"stiffness": 4}}, "friction": {{"coefficient": 0.4, "radius": 0.5}}}}],
+      "initial_state": {{"equilibrium": true}},
+      "integrator": {{"type": "nsga_decoupled", "step": 1e-2, "duration": 0.5}}}})x",
+                                         -std::sin(start), -std::cos(start), start));
+    const Vec3 x = c.position("rod");
+    const double a = std::atan2(-x.x(), -x.z()), held = 9.81 * std::sin(a) + 4 * (a - start);
+    if (start < 0.2)
+      CHECK(a == doctest::Approx(start).epsilon(1e-10));
+    else
+      CHECK(held == doctest::Approx(0.2 * 9.81).epsilon(1e-8));
+    REQUIRE(c.run() == RunStatus::completed);
+    // friction at its limit holds a motion that begins with the accelerations without friction but for O(h^2)
+    CHECK((c.position("rod") - x).norm() < (start < 0.2 ? 1e-9 : 1e-5));
+  }
+}

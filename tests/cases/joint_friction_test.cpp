@@ -11,6 +11,7 @@
 
 #include "case_runner.hpp"
 #include "integrators/common/energy_ledger.hpp"
+#include "integrators/common/failure.hpp"
 
 namespace {
 
@@ -576,4 +577,41 @@ TEST_CASE("brake: its torque is a function of time, and holds the wheel against 
   REQUIRE(c.run_for(1) == RunStatus::completed);
   CHECK(std::abs(c.angular_velocity("wheel").y()) < 1e-12);
   CHECK(c.force(joint_of(c).friction.front()) == doctest::Approx(-0.4).epsilon(1e-6));
+}
+
+TEST_CASE("a mechanism in its dead point: the load of a bearing is not known, and the run ends") {
+  // a parallelogram whose bars lie on one line press on each other by a force that nothing determines
+  for (const bool loaded : {false, true})
+    for (const bool follows : {true, false}) {
+      const double a = 0.3, x = std::cos(a), z = std::sin(a);
+      Case c =
+          machine(fmt::format(R"({{"name": "a", "type": "rigid", "mass": 1, "inertia": [0.1, 0.1, 0.1],
+              "position": [{0:.17g}, 0, {1:.17g}], "orientation": {{"axis": [0, 1, 0], "angle": {2}}},
+              "points": [{{"name": "o", "at": [-0.5, 0, 0]}}, {{"name": "tip", "at": [0.5, 0, 0]}}]}},
+            {{"name": "b", "type": "rigid", "mass": 1, "inertia": [0.1, 0.1, 0.1],
+              "position": [{3:.17g}, 0, {1:.17g}], "orientation": {{"axis": [0, 1, 0], "angle": {2}}},
+              "points": [{{"name": "o", "at": [-0.5, 0, 0]}}, {{"name": "tip", "at": [0.5, 0, 0]}}]}},
+            {{"name": "c", "type": "rigid", "mass": 1, "inertia": [0.1, 0.1, 0.1],
+              "position": [{4:.17g}, 0, {5:.17g}],
+              "points": [{{"name": "l", "at": [-0.5, 0, 0]}}, {{"name": "r", "at": [0.5, 0, 0]}}]}})",
+                              0.5 * x, 0.5 * z, -a, 1 + 0.5 * x, 0.5 + x, z),
+                  fmt::format(R"({{"name": "crank", "type": "revolute", "of": ["ground", "a.o"], "axis": [0, 1, 0]}},
+            {{"name": "bearing", "type": "revolute", "of": ["ground.P", "b.o"], "axis": [0, 1, 0],
+              "friction": {}}},
+            {{"name": "left", "type": "spherical", "of": ["a.tip", "c.l"]}},
+            {{"name": "right", "type": "cylindrical", "of": ["b.tip", "c.r"], "axis": [0, 1, 0]}})",
+                              follows ? R"({"coefficient": 0.2, "radius": 0.05})" : R"({"torque": 0.2})"),
+                  1e-3, 0.1, "nsga_decoupled", loaded ? "[9.81, 0, 0]" : "[0, 0, 0]",
+                  R"("ground": [{"name": "P", "at": [1, 0, 0]}],)");
+      c.state().q = {0.5, 0, 0, 1, 0, 0, 0, 1.5, 0, 0, 1, 0, 0, 0, 1.5, 0, 0, 1, 0, 0, 0};
+      StepReport report;
+      reset(report, c.integrator().info().subproblems);
+      REQUIRE(c.integrator().initialise(c.state(), c.h(), report));
+      CAPTURE(loaded);
+      const RunStatus status = c.run();
+      CHECK((status == RunStatus::completed) == !follows);
+      if (!follows) continue;
+      CHECK(c.last_report().reason == FailureReason::unclear_friction);
+      CHECK(c.last_report().failed_item == "bearing friction");
+    }
 }
