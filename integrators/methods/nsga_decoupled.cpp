@@ -1,5 +1,6 @@
 #include "integrators/methods/nsga_decoupled.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/vector_ops.hpp"
@@ -27,6 +28,13 @@ bool locates(const System& system, ImpactInstant impact) {
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
 }
 
+// Forces depend on velocities, gyroscopic ones apart.
+bool has_dampers(const System& system) {
+  return system.has_forces(force_damping) || std::ranges::any_of(system.elements(), [](const auto& block) {
+           return block->traits().velocity_dependent && (block->traits().force_parts & force_external) != 0;
+         });
+}
+
 }  // namespace
 
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
@@ -34,7 +42,7 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
       options_(o),
       mean_directions_(o.mean_directions.value_or(info().events_in_stages)),
       by_forces_(system.row_kinds().meets(friction_rows) ||
-                 (system.row_kinds().has(RowKind::unilateral) && system.has_forces(force_damping))),
+                 (system.row_kinds().has(RowKind::unilateral) && has_dampers(system))),
       switches_(system),
       smooth_(system, o.scales, o.newton, GeneralizedAlpha(o.rho_infinity), tangent_properties(system, o.newton.method),
               0, scratch()),

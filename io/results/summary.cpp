@@ -273,8 +273,12 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
   if (method.name == "nsga_pva (strategy 2)")
     remarks.emplace_back(
         "nsga_pva took strategy 2: the model has friction, and contacts of strategy 3 press in the smooth motion, "
-        "which "
-        "has no friction");
+        "which has no friction");
+  if (method.name.starts_with("nsga_decoupled (DSn)") && model.system.row_kinds().has(RowKind::unilateral) &&
+      model.system.has_forces(force_damping))
+    remarks.emplace_back(
+        "without force corrections dampers feel the motion through obstacles, which contacts take back: results are "
+        "right for small steps only");
   // the models of the papers stay below 0.02; the work of drivers is only known by the trapezoidal rule
   if (s.growth > (model.system.driven() ? 0.25 : 0.05)) {
     const bool late_impacts = method.name == "nsga_decoupled" && !method.events_in_stages && s.impacts > 0;
@@ -286,8 +290,7 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
   if (s.slip > least_slip * model.scales.length && s.slip_mismatch > largest_mismatch * s.slip)
     remarks.push_back(
         fmt::format("contacts or joints slip by {:.2g} in all, but their positions and their velocities tell slips "
-                    "that differ by {:.2g}: "
-                    "friction is not resolved; use a smaller step",
+                    "that differ by {:.2g}: friction is not resolved; use a smaller step",
                     s.slip, s.slip_mismatch));
   if (s.stalled_residual > 0.01)
     remarks.push_back(fmt::format(

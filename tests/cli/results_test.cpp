@@ -337,6 +337,12 @@ TEST_CASE("run: slips that positions and velocities tell differently are remarke
   CHECK(x("fine") == doctest::Approx(0.005).epsilon(1e-5));
   CHECK(slip("fine", "mismatch") < 1e-4 * slip("fine", "way"));
 
+  const std::string without = "without force corrections dampers feel the motion through obstacles";
+  CHECK_FALSE(contains(fine.out + fine.err, without));
+  const Outcome dsn = run("dsn", {"--set", "/integrator/force_corrections=false"});
+  REQUIRE(dsn.code == 0);
+  CHECK(contains(dsn.out + dsn.err, without));
+
   const Outcome other = run("other", {"--set", "/integrator/type=\"moreau_jean\""});
   REQUIRE(other.code == 0);
   CHECK_FALSE(contains(other.out + other.err, remark));
