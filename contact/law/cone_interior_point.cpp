@@ -11,10 +11,10 @@ namespace carom {
 
 namespace {
 
-constexpr int interior_iterations = 60, polishing_iterations = 8, search_polishing_iterations = 20;
+constexpr int interior_iterations = 60, polishing_iterations = 8, square_polishing_iterations = 12;
 constexpr double interior_share = 0.99;   // of the way to the boundary of the cones
 constexpr double interior_balance = 0.3;  // eps over what y misses, both relative, at least
-constexpr double first_polish = 1e-9, polish_gain = 1e-2, last_polish = 1e-13, search_polish = 1e-10;
+constexpr double first_polish = 1e-9, polish_gain = 1e-2, last_polish = 1e-13;
 
 // Second-order cones x_0 >= |(x_1, x_2)|.
 
@@ -110,13 +110,11 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
     }
     const double rest = gap / (scale_x * scale_y);
     if (std::max(missing, rest) < polish) {
-      copy(s, previous_);
+      copy(s, swept_);
       if (newton(W, q, tolerance, false, polishing_iterations, s)) return true;
-      if (polish < search_polish) {
-        copy(previous_, s);
-        if (newton(W, q, tolerance, true, search_polishing_iterations, s)) return true;
-      }
-      copy(previous_, s);
+      copy(swept_, s);
+      if (least_squares(W, q, tolerance, square_polishing_iterations, s)) return true;
+      copy(swept_, s);
       while (std::max(missing, rest) < polish) polish *= polish_gain;
       if (polish < last_polish) return false;
     }

@@ -16,9 +16,17 @@ constexpr double proximal_share = 1e-11;  // of the mean diagonal of W, in the m
 constexpr double sweep_share = 1e-13;     // the same in the Gauss-Seidel method
 constexpr double least_diagonal = 1e-14;  // of the largest, for the penalties
 constexpr int plain_iterations = 12, searched_iterations = 30, restarted_iterations = 20;
+constexpr int square_iterations = 40;
 constexpr int first_sweeps = 10, more_sweeps = 40, sweeps_per_test = 10;
 constexpr double start_share =
     1e-3;  // of the tolerance: a worse start is corrected, since errors add up over the steps
+constexpr double noticed_share = 1e-4;   // of the multipliers: another distribution of them
+constexpr double touching_share = 1e-3;  // of that: a gap or its rate, times the penalty
+constexpr int spreading_iterations = 4;
+// defects with which a linearisation of rows is solved well enough: over the tolerance, and over that at its start
+constexpr double approximate_excess = 10, approximate_share = 0.03;
+// defects of rows that contradict each other, over the tolerance; and those that compliance makes
+constexpr double inconsistent_excess = 100, compliant_excess = 50;
 constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
 constexpr int proximal_steps = 60, proximal_iterations = 25, final_iterations = 8;
@@ -76,9 +84,10 @@ double find_slip(const ContactCurve& curve) {
 
 void ConeProblem::reserve(int rows) {
   const std::size_t n = at(rows);
-  for (Vector* x : {&p_, &u_, &rho_, &ds_, &trial_, &trial_u_, &trial_rho_, &start_, &shifted_q_, &previous_})
+  for (Vector* x : {&p_, &u_, &rho_, &ds_, &trial_, &trial_u_, &trial_rho_, &start_, &shifted_q_, &begin_, &swept_,
+                    &best_, &one_way_})
     x->reserve(n);
-  for (Vector* x : {&J_, &shifted_}) x->reserve(n * n);
+  for (Vector* x : {&J_, &shifted_, &compliant_}) x->reserve(n * n);
   discs_.reserve(n);
   disc_of_.reserve(n);
   units_.reserve(n);
@@ -125,8 +134,9 @@ void ConeProblem::solve_factorised(Out b) {
     sparse_lu_.solve(b);
 }
 
-void ConeProblem::set(int rows, std::span<const Disc> discs, const SparsePattern* pattern) {
+void ConeProblem::set(int rows, std::span<const Disc> discs, const SparsePattern* pattern, bool spreads) {
   n_ = rows;
+  spreads_ = spreads;
   pattern_ = pattern;
   const std::size_t n = at(rows);
   discs_.assign(discs.begin(), discs.end());
@@ -146,7 +156,8 @@ void ConeProblem::set(int rows, std::span<const Disc> discs, const SparsePattern
     else
       units_.push_back({-1, static_cast<int>(d)});
   }
-  for (Vector* x : {&p_, &u_, &rho_, &ds_, &trial_, &trial_u_, &trial_rho_, &start_, &shifted_q_, &previous_})
+  for (Vector* x : {&p_, &u_, &rho_, &ds_, &trial_, &trial_u_, &trial_rho_, &start_, &shifted_q_, &begin_, &swept_,
+                    &best_, &one_way_})
     x->resize(n);
 }
 
@@ -283,8 +294,9 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
   rates(W, q, s, u_);
   for (int k = 0;; ++k) {
     const double defect = natural_defect(s, u_);
+    if (W.data() == given_) remember(s, defect);
     if (defect <= (k == 0 ? start_share : 1.0) * tolerance) {
-      if (k > 0) refine(W, q, defect, s);
+      if (k > 0) refine(W, q, spreads_ ? spread(W, q, tolerance, defect, s) : defect, s);
       return true;
     }
     if (k == iterations) return false;
@@ -308,6 +320,57 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
     axpy(share, ds_, s);
     rates(W, q, s, u_);
   }
+}
+
+void ConeProblem::remember(In s, double defect) {
+  if (!(defect < least_defect_)) return;
+  least_defect_ = defect;
+  copy(s, best_);
+}
+
+bool ConeProblem::touches_without_load(In s) const {
+  const double load = noticed_share * max_abs(s);
+  for (std::size_t i = 0; i < at(n_); ++i)
+    if (disc_of_[i] < 0 && s[i] < load && p_[i] * std::abs(u_[i]) < touching_share * load) return true;
+  return false;
+}
+
+// Redundant contacts share their load in many ways, between which the motion of a body that slides and turns has to
+// choose. Takes the way of contacts that are all alike in their compliance, that of the shift of the matrix at hand;
+// where contacts touch without load, that which the iteration finds from zero. Either forgets the start. Returns the
+// defect.
+double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
+  combine(1.0, u_, shift_, s, trial_u_);
+  evaluate(s, trial_u_, rho_, W, false);
+  scale_into(-1.0, rho_, ds_);
+  solve_factorised(ds_);
+  const bool touches = n_ <= few_rows && touches_without_load(s);
+  if (!touches && !(max_abs(ds_) > noticed_share * max_abs(s))) return defect;
+  const auto defect_now = [&] {
+    rates(W, q, s, u_);
+    return natural_defect(s, u_);
+  };
+  const int worst = worst_;
+  double other = std::numeric_limits<double>::infinity();
+  copy(s, one_way_);
+  spreads_ = false;
+  if (!touches) {
+    axpy(1.0, ds_, s);
+    refine(W, q, defect_now(), s);
+    if (n_ <= few_rows) newton(W, q, tolerance, false, spreading_iterations, s);
+    other = defect_now();
+  }
+  if (other > tolerance && n_ <= few_rows) {
+    set_zero(s);
+    newton(W, q, tolerance, false, plain_iterations, s);
+    other = defect_now();
+  }
+  spreads_ = true;
+  worst_ = worst;
+  if (other <= tolerance) return other;
+  copy(one_way_, s);
+  rates(W, q, s, u_);
+  return defect;
 }
 
 // With the matrix at hand: takes back what the shift has left, which would add up over many steps.
@@ -403,7 +466,9 @@ bool ConeProblem::sweep(In W, In q, double tolerance, int sweeps, Out s) {
     for (const Unit& unit : units_) solve_unit(unit, W, q, s);
     if (k % sweeps_per_test != 0) continue;
     rates(W, q, s, u_);
-    if (natural_defect(s, u_) <= tolerance) return true;
+    const double defect = natural_defect(s, u_);
+    remember(s, defect);
+    if (defect <= tolerance) return true;
   }
   return false;
 }
@@ -417,6 +482,7 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, Out s) {
     shift_ = shift;
   };
   copy(s, start_);
+  spreads_ = false;
   double a = 1;
   const int most = iterations_ + (pattern_ != nullptr ? few_proximal_iterations : most_proximal_iterations);
   for (int k = 0; k < proximal_steps && iterations_ < most; ++k) {
@@ -436,7 +502,9 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, Out s) {
     copy(s, start_);
     restore();
     rates(W, q, s, u_);
-    if (natural_defect(s, u_) <= tolerance) return true;
+    const double defect = natural_defect(s, u_);
+    remember(s, defect);
+    if (defect <= tolerance) return true;
     a = std::max(proximal_fall * a, smallest_proximal);
     if (a < try_without) {
       if (newton(W, q, tolerance, false, final_iterations, s)) return true;
@@ -460,39 +528,74 @@ void ConeProblem::clean(In W, In q, Out s) {
   }
 }
 
-ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s) {
-  Result result;
-  iterations_ = 0;
-  prepare(W);
-  copy(s, previous_);
+// W with the compliance that costs no more than an approximation may.
+void ConeProblem::set_compliant(In W, In q, double tolerance) {
+  double largest = max_abs(q);
+  for (std::size_t i = 0; i < at(n_); ++i) largest = std::max(largest, std::abs(begin_[i]) / p_[i]);
+  compliant_.resize(W.size());
+  copy(W, compliant_);
+  const double share = compliant_excess * tolerance / largest;
+  for (std::size_t i = 0; i < at(n_); ++i) compliant_[place(i, i)] += share / p_[i];
+}
+
+bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& stage) {
   const auto from = [&](In start) {
     copy(start, s);
     return s;
   };
-  const auto solved = [&] {
-    result.stage = 1;
-    if (newton(W, q, tolerance, false, n_ > few_rows ? few_iterations : plain_iterations, s)) return true;
-    result.stage = 2;
-    if (n_ <= few_rows && newton(W, q, tolerance, true, searched_iterations, from(previous_))) return true;
-    result.stage = 3;
-    if (n_ > few_rows && has_interior() && interior_point(W, q, tolerance, s)) return true;
-    result.stage = 4;
-    set_zero(previous_);
-    for (const int sweeps : {first_sweeps, more_sweeps}) {
-      if (sweep(W, q, tolerance, sweeps, from(previous_))) return true;
-      copy(s, previous_);
-      if (newton(W, q, tolerance, false, restarted_iterations, s)) return true;
-      if (newton(W, q, tolerance, true, restarted_iterations, from(previous_))) return true;
-    }
-    result.stage = 5;
-    return proximal_point(W, q, tolerance, from(previous_));
-  };
-  result.solved = solved();
+  stage = 1;
+  if (newton(W, q, tolerance, false, n_ > few_rows ? few_iterations : plain_iterations, s)) return true;
+  if (!present.empty()) {
+    rates(W, q, present, u_);
+    enough_ = std::max(approximate_excess * tolerance, approximate_share * natural_defect(present, u_));
+  }
+  stage = 2;
+  if (n_ <= few_rows && newton(W, q, tolerance, true, searched_iterations, from(begin_))) return true;
+  if (is_enough()) return false;
+  stage = 3;
+  copy(begin_, swept_);
+  for (const int sweeps : {first_sweeps, more_sweeps}) {
+    if (sweep(W, q, tolerance, sweeps, from(swept_))) return true;
+    copy(s, swept_);
+    if (newton(W, q, tolerance, false, restarted_iterations, s)) return true;
+    if (n_ <= few_rows && newton(W, q, tolerance, true, restarted_iterations, from(swept_))) return true;
+    if (is_enough()) return false;
+  }
+  stage = 4;
+  set_compliant(W, q, tolerance);
+  if ((n_ > few_rows && has_interior() && interior_point(compliant_, q, tolerance, s)) ||
+      least_squares(compliant_, q, tolerance, square_iterations, from(best_))) {
+    rates(W, q, s, u_);
+    remember(s, natural_defect(s, u_));
+    if (newton(W, q, tolerance, false, final_iterations, s)) return true;
+  }
+  if (!present.empty()) enough_ = std::max(enough_, inconsistent_excess * tolerance);
+  if (is_enough()) return false;
+  stage = 5;
+  return proximal_point(W, q, tolerance, from(swept_));
+}
+
+ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In present) {
+  Result result;
+  iterations_ = 0;
+  least_defect_ = std::numeric_limits<double>::infinity();
+  enough_ = 0;
+  given_ = W.data();
+  prepare(W);
+  copy(s, begin_);
+  result.solved = climb(W, q, tolerance, s, present, result.stage);
   result.iterations = iterations_;
-  if (result.solved)
+  if (result.solved) {
     clean(W, q, s);
-  else
+  } else {
+    result.solved = least_defect_ <= tolerance;  // of a start that nothing betters
+    result.approximate = !result.solved && least_defect_ <= std::max(enough_, inconsistent_excess * tolerance);
+    copy(best_, s);
+    clean(W, q, s);
+    rates(W, q, s, u_);
+    result.defect = natural_defect(s, u_);
     result.worst = worst_;
+  }
   return result;
 }
 

@@ -19,19 +19,28 @@
 // W_r = W + 1e-11 mean(diag W) 1, a proximal step, so that redundant rows do no harm. Newton's method alone does not
 // always converge; solve() goes up a ladder until a stage succeeds:
 //
-//   1  Newton's method, 12 iterations (nearly all problems of time stepping)
-//   2  the same with a line search on |rho|^2, 30 iterations
-//   3  an interior-point method (below), from whose ever better points stage 1 begins again
-//   4  10 and then 40 more sweeps of a Gauss-Seidel method with exact solutions of each contact, which give starts
+//   1  Newton's method, 12 iterations, 6 in problems of more than 48 rows (nearly all problems of time stepping)
+//   2  the same with a line search on |rho|^2, 30 iterations, in problems of up to 48 rows
+//   3  10 and then 40 more sweeps of a Gauss-Seidel method with exact solutions of each contact, which give starts
+//   4  W with a compliance that moves the rows by less than 50 tolerances: an interior-point method in problems of more
+//      than 48 rows, unless discs have no source or share one, and a least-squares method; Newton's method from there
 //   5  proximal point: W + a D, q - a D s_k with D = diag W; a falls on success and grows on failure
 //
-// Stage 3 is for piles, in which many contacts share what a few would carry: Newton's method then wanders among the
-// sets of contacts that slip and stick. With de Saxce's form of the law, x = (friction s_N, s_T) and
+// The interior-point method is for piles, in which many contacts share what a few would carry: Newton's method then
+// wanders among the sets of contacts that slip and stick. With de Saxce's form of the law, x = (friction s_N, s_T) and
 // y = (c_N/friction + |c_T|, c_T) lie in the same second-order cone and are orthogonal. Newton's method with the
 // scaling of Nesterov and Todd follows x o y = eps 1 for eps -> 0, the derivative of |c_T| included; eps does not run
 // ahead of what y still misses. [Acary, Armand, Nguyen, Shpakovych, Second-order cone programming for frictional
-// contact mechanics using interior point algorithm, Optim. Methods Softw. 39 (2024) 634]. Stage 2 is for problems of
-// up to 48 rows, stage 3 for larger ones, unless discs have no source or share one.
+// contact mechanics using interior point algorithm, Optim. Methods Softw. 39 (2024) 634].
+//
+// The least-squares method is for contacts at the limit between stick and slip and for redundant rows, where the
+// matrix of Newton's method is singular: (J^T J + lambda D) ds = -J^T rho, lambda in proportion to |rho| (Levenberg,
+// Marquardt), still converges quadratically where the distance from the solutions is of the size of |rho| [Yamashita,
+// Fukushima, On the rate of convergence of the Levenberg-Marquardt method, Computing Suppl. 15 (2001) 239].
+//
+// Rows of places are linearised. Those of bodies that stick to each other in closed loops then contradict each other by
+// the error of the linearisation, and no impulses solve them, or only such as are far too large. The compliance gives
+// impulses of the right size, with which an outer iteration goes on (Result::approximate).
 //
 // Problems of many rows, most of whose entries are zero, may be given as sparse matrices. The rows of a normal row and
 // of its discs must have the same pattern.
@@ -66,20 +75,26 @@ class ConeProblem {
   };
   struct Result {
     bool solved = false;
-    int stage = 0;       ///< of the ladder, from 1 to `stages`
-    int iterations = 0;  ///< of Newton's method, in all stages
-    int worst = -1;      ///< row of the largest defect, if the problem is not solved
+    bool approximate = false;  ///< not solved, but better than at `present`
+    int stage = 0;             ///< of the ladder, from 1 to `stages`
+    int iterations = 0;        ///< of Newton's method, in all stages
+    double defect = 0;         ///< of an approximate solution
+    int worst = -1;            ///< row of the largest defect, if the problem is not solved
   };
 
   /// Memory for problems of so many rows.
   void reserve(int rows);
   /// The rows of the problem: those of the discs, and normal rows, which are all others.
-  /// `pattern`: that of W if it is sparse; it lives until the next set().
-  void set(int rows, std::span<const Disc> discs, const SparsePattern* pattern = nullptr);
+  /// `pattern`: that of W if it is sparse; it lives until the next set(). `spreads`: among many solutions that of
+  /// contacts which are all alike in their compliance is wanted.
+  void set(int rows, std::span<const Disc> discs, const SparsePattern* pattern = nullptr, bool spreads = false);
   /// W: rows x rows, row-major, or the values of the pattern; q: one value per row; s: multipliers, the start and the
   /// solution. `tolerance`: of the defects of all rows, in the unit of q. In a solution the multipliers of open
-  /// contacts are zero to the bit, and those of discs do not leave them.
-  Result solve(In W, In q, double tolerance, Out s);
+  /// contacts are zero to the bit, and those of discs do not leave them. Without a solution s has the multipliers with
+  /// the least defect that the ladder met. `present`: the multipliers of an outer iteration whose rows are linearised
+  /// here (empty: none). Redundant rows may then contradict each other by the error of the linearisation, and another
+  /// linearisation helps more than the solution of this one.
+  Result solve(In W, In q, double tolerance, Out s, In present = {});
   /// p of a row in the last problem.
   double penalty(int row) const { return p_[static_cast<std::size_t>(row)]; }
   /// The largest defect of a row in the unit of q: |s - projection of (s - p c)|/p.
@@ -111,12 +126,19 @@ class ConeProblem {
   double natural_defect(In s, In u);
   void evaluate(In s, In u, Out rho, In W, bool with_matrix);
   bool newton(In W, In q, double tolerance, bool search, int iterations, Out s);
+  bool touches_without_load(In s) const;
+  double spread(In W, In q, double tolerance, double defect, Out s);
   void refine(In W, In q, double defect, Out s);
+  void remember(In s, double defect);
+  bool is_enough() const { return least_defect_ <= enough_; }
   bool has_interior() const;
   bool interior_point(In W, In q, double tolerance, Out s);
+  bool least_squares(In W, In q, double tolerance, int iterations, Out s);
   bool sweep(In W, In q, double tolerance, int sweeps, Out s);
   bool proximal_point(In W, In q, double tolerance, Out s);
   void solve_unit(const Unit& unit, In W, In q, Out s) const;
+  void set_compliant(In W, In q, double tolerance);
+  bool climb(In W, In q, double tolerance, Out s, In present, int& stage);
   void clean(In W, In q, Out s);
 
   int n_ = 0, iterations_ = 0, worst_ = -1;
@@ -124,7 +146,11 @@ class ConeProblem {
   std::vector<int> disc_of_;  // per row; -1: normal
   std::vector<Unit> units_;
   double shift_ = 0;  // of the diagonal of W_r
-  Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, previous_;
+  double least_defect_ = 0, enough_ = 0;
+  bool spreads_ = false;
+  const double* given_ = nullptr;  // the matrix of the problem, not a shifted one
+  Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, begin_, swept_, best_,
+      one_way_, compliant_;
   DenseLu lu_;
   const SparsePattern* pattern_ = nullptr;  // null: dense
   SparsePattern analysed_;                  // by sparse_lu_

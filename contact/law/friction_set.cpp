@@ -53,14 +53,15 @@ FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
   const int few = std::min(count, reserved_rows);
   cone_.reserve(few);
   discs_.reserve(at(few));
-  for (Vector* x : {&q_, &s_}) x->reserve(at(few));
+  for (Vector* x : {&q_, &s_, &present_}) x->reserve(at(few));
 }
 
-void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags* frictionless) {
+void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags* frictionless, const Flags* first) {
   candidates_ = candidates;
   held_ = held;
   for (Contact& c : contacts_) {
-    c.working = false;
+    const auto has = [&](const Flags* flags) { return flags == nullptr || (*flags)[at(c.row)] != 0; };
+    c.working = c.joint < 0 && first != nullptr && has(first) && has(candidates);
     c.frictionless = frictionless != nullptr && c.joint < 0 && (*frictionless)[at(c.row)] != 0;
     // the rows of a disc have one penalty, without which slip would not have the direction of the multipliers
     for (int k = 1; c.joint >= 0 && k <= c.rows && !weights_.empty(); ++k)
@@ -70,10 +71,12 @@ void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags*
   std::fill(flags_.begin(), flags_.end(), std::uint8_t{0});
   set_zero(multipliers_);
   set_zero(p_);
-  working_rows_.clear();
   active_rows_.clear();
+  gather_working();
   updates_ = 0;
   failed_row_ = -1;
+  approximate_ = false;
+  inconsistency_ = 0;
   refined_ = guessed_ = false;
   moves_ = 0;
 }
@@ -140,17 +143,18 @@ int FrictionSet::update(In c, double penalty, double band) {
       for (int k = 0; k < disc.rows; ++k) flags_[at(disc.first + k)] = static_cast<std::uint8_t>(state);
     }
   }
-  if (grown) {
-    working_rows_.clear();
-    for (const Contact& contact : contacts_)
-      for (int k = 0; contact.working && k <= tangential(contact); ++k)
-        working_rows_.push_back(first_ + contact.row + k);
-  }
+  if (grown) gather_working();
   active_rows_.clear();
   for (const Contact& contact : contacts_)
     for (int k = 0; flags_[at(contact.row)] != 0 && k <= contact.rows; ++k)
       active_rows_.push_back(first_ + contact.row + k);
   return changed;
+}
+
+void FrictionSet::gather_working() {
+  working_rows_.clear();
+  for (const Contact& contact : contacts_)
+    for (int k = 0; contact.working && k <= tangential(contact); ++k) working_rows_.push_back(first_ + contact.row + k);
 }
 
 // Of a conditional row.
@@ -219,8 +223,8 @@ bool FrictionSet::follows(std::size_t row) const {
 
 bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) {
   const std::size_t n = rows.size();
-  for (Vector* x : {&q_, &s_}) x->resize(n);
-  for (std::size_t k = 0; k < n; ++k) s_[k] = multipliers_[at(working_rows_[rows[k]] - first_)];
+  for (Vector* x : {&q_, &s_, &present_}) x->resize(n);
+  for (std::size_t k = 0; k < n; ++k) present_[k] = s_[k] = multipliers_[at(working_rows_[rows[k]] - first_)];
   double largest = 0;
   for (std::size_t k = 0; k < n; ++k) {
     double sum = 0;
@@ -255,19 +259,22 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
     if (contact->joint >= 0) disc.radius = used_.x()[at(contact->joint)];
     discs_.push_back(disc);
   }
-  cone_.set(static_cast<int>(n), discs_, pattern);
+  cone_.set(static_cast<int>(n), discs_, pattern, true);
   for (std::size_t k = 0; k < n && guessed_; ++k) s_[k] = guess_[at(working_rows_[rows[k]] - first_)];
-  const ConeProblem::Result result = cone_.solve(D, q_, std::max(tolerance_, rounding * largest), s_);
+  const ConeProblem::Result result =
+      cone_.solve(D, q_, std::max(tolerance_, rounding * largest), s_, exact_ ? In() : In(present_));
   if (result.solved)
     ++stages_[at(result.stage)];
   else
     failed_row_ = first_ + contact_of(working_rows_[rows[at(std::max(0, result.worst))]] - first_).row;
+  approximate_ = approximate_ || result.approximate;
+  if (!result.solved) inconsistency_ = std::max(inconsistency_, result.defect);
   for (std::size_t k = 0; k < n; ++k) {
     const std::size_t i = at(working_rows_[rows[k]] - first_);
     l[k] = s_[k] - multipliers_[i];
     p_[i] = cone_.penalty(static_cast<int>(k));
   }
-  return result.solved;
+  return result.solved || result.approximate;
 }
 
 void FrictionSet::add_increment(In increments) {

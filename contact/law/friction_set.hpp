@@ -37,8 +37,9 @@ class FrictionSet final : public CondensedLaw {
   /// Weights over which the rows are lengths (one per conditional row; empty: 1).
   void measure(In weights) { weights_.assign(weights.begin(), weights.end()); }
   /// A solve begins. All flags are per conditional row and read at normal rows: `candidates`, which may close (null:
-  /// all); `held`, which were closed before (null: none); `frictionless`, whose friction is left out (null: none).
-  void begin(const Flags* candidates, const Flags* held, const Flags* frictionless);
+  /// all); `held`, which were closed before (null: none); `frictionless`, whose friction is left out (null: none);
+  /// `first`, of the candidates, which are at hand from the start (null: none).
+  void begin(const Flags* candidates, const Flags* held, const Flags* frictionless, const Flags* first);
   /// Multipliers near which the first linear system's solution may lie, those of the step before (one per conditional
   /// row, times `factor`): where the iteration of the first cone problem starts.
   void guess(In multipliers, double factor);
@@ -61,12 +62,22 @@ class FrictionSet final : public CondensedLaw {
   /// Whether the radius of a joint that slips is not yet that of the present multipliers; true a few times in a solve
   /// at most, where rounding hides the answer.
   bool limits_move();
-  /// Of the next solve(), in the unit of c.
-  void set_tolerance(double tolerance) { tolerance_ = tolerance; }
+  /// The next linear system begins, whose islands solve() is called for; tolerance in the unit of c.
+  void begin_linear(double tolerance) {
+    tolerance_ = tolerance;
+    inconsistency_ = 0;
+  }
   bool solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) override;
   bool follows(std::size_t row) const override;
   bool takes_sparse() const override { return true; }
-  /// The normal row of a contact for which the last solve() found no solution; -1: none.
+  /// The rows are linear: nothing but the solution of a linear system helps.
+  void solve_exactly() { exact_ = true; }
+  /// Whether linear systems since begin() were solved but approximately.
+  bool approximate() const { return approximate_; }
+  /// Largest defect of the approximate solutions of the last linear system, in the unit of c.
+  double inconsistency() const { return inconsistency_; }
+  /// The normal row of a contact for which the last solve() that failed, or was approximate, found no solution; -1:
+  /// none.
   int failed_row() const { return failed_row_; }
 
   /// Rows of the contacts at hand, ascending; add_increment adds in this order.
@@ -98,6 +109,7 @@ class FrictionSet final : public CondensedLaw {
     std::span<const Disc> discs() const { return {of.data(), frictionless ? 0 : at(count)}; }
   };
 
+  void gather_working();
   double weight(int i) const { return weights_.empty() ? 1 : weights_[at(i)]; }
   double p(int i, double penalty) const { return p_[at(i)] > 0 ? p_[at(i)] : penalty / (weight(i) * weight(i)); }
   const Contact& contact_of(int row) const;
@@ -121,10 +133,12 @@ class FrictionSet final : public CondensedLaw {
   Vector p_;  // of the last linear systems; 0: not known yet
   double penalty_ = 1, tolerance_ = 0;
   int updates_ = 0, failed_row_ = -1;
+  double inconsistency_ = 0;
+  bool approximate_ = false, exact_ = false;
 
   ConeProblem cone_;
   std::vector<ConeProblem::Disc> discs_;
-  Vector q_, s_;
+  Vector q_, s_, present_;
   std::array<long, ConeProblem::stages + 1> stages_{};
   int moves_ = 0;         // limits_move() was true
   bool refined_ = false;  // creeps() was true

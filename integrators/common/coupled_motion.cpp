@@ -223,14 +223,16 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   fallback_ = false;
   std::fill(frictionless_.begin(), frictionless_.end(), std::uint8_t{0});
   bool solved = attempt(scales, start, contacts, report);
-  // Where the anchors contradict each other: without friction of the contacts that close in this step, then of all.
+  // Where the anchors contradict each other even in the shortest step: without friction of the contacts that close in
+  // it, then of all.
   for (const bool all : {false, true}) {
-    if (solved || frictionless_.empty() || report.reason != FailureReason::no_friction_solution ||
+    if (solved || frictionless_.empty() || !report.shortest || report.reason != FailureReason::no_friction_solution ||
         (report.failed != 1 && !monolithic_))
       break;
     for (std::size_t i = 0; i < frictionless_.size(); ++i) frictionless_[i] = all || start.active[i] == 0 ? 1 : 0;
     forget_failure(report);
     ++report.friction_fallbacks;
+    report.friction_left_out = true;
     solved = attempt(scales, start, contacts, report);
   }
   const bool cycles = !solved && report.reason == FailureReason::no_convergence;

@@ -56,8 +56,9 @@ Integrator::Integrator(const System& system, MethodInfo info, const Scales& scal
     throw std::invalid_argument(info_.name + ": the system has switching constraints, which this method does not take");
 }
 
-const StepReport& Integrator::step(State& state, double h) {
+const StepReport& Integrator::step(State& state, double h, bool shortest) {
   reset(report_, info_.subproblems);
+  report_.shortest = shortest;
   report_.t = state.t;
   report_.h = h;
   const auto all = solvers();

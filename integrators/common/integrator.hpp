@@ -113,8 +113,8 @@ class Integrator {
   /// that cannot be done, with the place in the report.
   virtual bool initialise(State& state, double h, StepReport& report) = 0;
   /// One step of size h. On success the state is at t + h; on failure the state is untouched, to the bit. The report
-  /// lives until the next step.
-  const StepReport& step(State& state, double h);
+  /// lives until the next step. `shortest`: a failure is final, since no shorter step will be tried.
+  const StepReport& step(State& state, double h, bool shortest = true);
 
   /// The next steps fail between two corrections of Newton's method when *flag is not zero; null: they do not. After
   /// such a step interrupted() is true, and save() writes what save() would have written before the step.

@@ -40,6 +40,7 @@ constexpr double creeping_share =
 constexpr double friction_share = 0.1;  // of the tolerance of rows, for the law of contacts on the linearised rows
 // corrections, in lengths and rad: rounding of places; at most, where they shrink no more
 constexpr double settled_correction = 1e-9, stalled_correction = 1e-4;
+constexpr double most_inconsistency = 10;  // of contacts that stick, over the tolerance of rows
 constexpr std::size_t many_contacts = 64;  // make a pile
 constexpr int patience_with_pile = 16;     // iterations; then new matrices
 
@@ -86,6 +87,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   if (n_c_ > 0 && setup.rows.meets(friction_rows) && system.row_kinds().meets(friction_rows)) {
     friction_ = std::make_unique<FrictionSet>(system);
     if (!weights_.empty()) friction_->measure(In(weights_).subspan(n_b_));
+    if (setup.linear) friction_->solve_exactly();
   }
   control_ = {options, scales.force, setup.linear || setup.constant_matrix || setup.fixed_places};
 }
@@ -101,7 +103,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   sub(report).stalled = false;
   sub(report).attained = 0;
   if (n_c_ > 0) set_.reset();
-  if (friction_) friction_->begin(start.candidates, start.held, start.frictionless);
+  if (friction_) friction_->begin(start.candidates, start.held, start.frictionless, start.first);
   if (friction_ && !start.guess.empty()) friction_->guess(start.guess.subspan(n_b_), start.guess_scale);
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
   set_.fix(start.fixed);
@@ -180,7 +182,9 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
 
   // residuals; rows that contradict each other may miss their tolerance by as much
   measure_residual(problem);
-  const double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
+  double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
+  if (friction_ && iterations > 0)
+    slack = std::max(slack, std::min(1.5 * friction_->inconsistency(), most_inconsistency * scales.row_tolerance));
   double floor = scales.floor;
   if (options_.test == ConvergenceTest::scaled)
     floor *= saddle_.iterative() ? iterative_floor : iterations == 0 ? first_floor : 1.0;
@@ -224,7 +228,9 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
             most = most_ * (setup_.transient ? transient_patience : 1) + extra;
   if (iterations - std::max(last_change_, transient_start_) < limit && iterations < most + transient_start_)
     return Test::open;
-  fail(report, wish_ >= 0.5 ? FailureReason::nothing_holds_the_loads : FailureReason::no_convergence);
+  fail(report, wish_ >= 0.5                            ? FailureReason::nothing_holds_the_loads
+               : friction_ && friction_->approximate() ? FailureReason::no_friction_solution
+                                                       : FailureReason::no_convergence);
   return Test::failed;
 }
 
@@ -363,7 +369,7 @@ void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales, b
     current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start, keep);
     return;
   }
-  if (friction_) friction_->set_tolerance(friction_share * scales.row_tolerance);
+  if (friction_) friction_->begin_linear(friction_share * scales.row_tolerance);
   const auto rows = solved_rows();
   if (row_G_.size() < rows.size()) {
     row_G_.resize(rows.size());

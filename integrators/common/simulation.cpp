@@ -80,7 +80,7 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
     system_.find_candidates(state_.q, state_.v, state_.t, size);
     // what an interrupted step needs costs time, which short steps have not
     integrator_.stop_on(last_seconds_ > patience_ ? stop_ : nullptr);
-    const StepReport& report = integrator_.step(state_, size);
+    const StepReport& report = integrator_.step(state_, size, grid_.level == options_.max_subdivisions);
     report_ = &report;
     last_seconds_ = lap();
     statistics_.step_seconds += last_seconds_;
@@ -128,7 +128,7 @@ namespace {
 template <class Statistics, class Visit>
 void visit_statistics(Statistics& s, const Visit& visit) {
   for (auto* n : {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.set_fallbacks,
-                  &s.friction_fallbacks, &s.redundant_steps, &s.stalled_steps})
+                  &s.friction_fallbacks, &s.frictionless_steps, &s.redundant_steps, &s.stalled_steps})
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
   for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
@@ -201,6 +201,7 @@ void Simulation::record(const StepReport& report) {
   statistics_.slip += report.slip;
   statistics_.slip_mismatch += report.slip_mismatch;
   statistics_.friction_fallbacks += report.friction_fallbacks > 0 ? 1 : 0;
+  statistics_.frictionless_steps += report.friction_left_out ? 1 : 0;
   statistics_.set_fallbacks += report.set_fallback ? 1 : 0;
   statistics_.redundant_steps += report.redundant ? 1 : 0;
   statistics_.largest_speed = std::max(statistics_.largest_speed, report.speed);

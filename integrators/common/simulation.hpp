@@ -35,6 +35,7 @@ struct RunStatistics {
   double position_residual = 0, velocity_residual = 0, smallest_gap = 0;
   long impacts = 0;
   long friction_fallbacks = 0;                     ///< steps with StepFigures::friction_fallbacks
+  long frictionless_steps = 0;                     ///< of them without friction of some contacts
   long set_fallbacks = 0;                          ///< steps with StepFigures::set_fallback
   long redundant_steps = 0;                        ///< steps in which constraint rows were redundant
   long stalled_steps = 0;                          ///< steps in which residuals stalled at rounding

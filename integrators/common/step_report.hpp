@@ -63,24 +63,26 @@ struct StepFigures {
   int failed = -1;      ///< index of the sub-problem that failed; -1: the step as a whole
   FailureReason reason = FailureReason::none;
   int worst_equation = -1, worst_row = -1;
-  bool retry = true;   ///< after a failure: shorter steps may succeed
-  bool timed = false;  ///< SubproblemReport::seconds are known
+  bool retry = true;     ///< after a failure: shorter steps may succeed
+  bool timed = false;    ///< SubproblemReport::seconds are known
+  bool shortest = true;  ///< no shorter step will be tried: the last resorts are allowed
 
   // at the accepted end of the step
-  double position_residual = 0;  ///< largest |g| over bilateral and active rows
-  double velocity_residual = 0;  ///< largest |residual| of velocity constraints and impact law
-  double smallest_gap = 0;       ///< over all unilateral rows; +infinity without
-  bool set_fallback = false;     ///< active sets cycled, so that contacts took no part in the smooth motion (PVA)
-  int friction_fallbacks = 0;    ///< position problems solved without the friction of contacts that closed (DS)
-  bool redundant = false;        ///< redundant rows were met: multipliers are those of least norm
-  double speed = 0;              ///< largest speed at the start of the step, rotations times the length scale
-  double rotation = 0;           ///< largest rotation of a frame in the step by its angular velocity at the start, rad
-  double growth = 0;             ///< of the energy without cause, in the run so far, over the energies (EnergyGuard)
-  double slip = 0;               ///< way of all slip rows of contacts that stay closed and of joints with friction
-  double slip_mismatch = 0;      ///< by which their displacements differ from what their velocities at both ends tell
-  int closed = 0;                ///< conditional rows that are closed at the end
-  int impacts = 0;               ///< rows that closed in this step and were open before
-  int releases = 0;              ///< rows that opened in this step and were closed before
+  double position_residual = 0;    ///< largest |g| over bilateral and active rows
+  double velocity_residual = 0;    ///< largest |residual| of velocity constraints and impact law
+  double smallest_gap = 0;         ///< over all unilateral rows; +infinity without
+  bool set_fallback = false;       ///< active sets cycled, so that contacts took no part in the smooth motion (PVA)
+  int friction_fallbacks = 0;      ///< position problems solved with other anchors, or without friction of contacts
+  bool friction_left_out = false;  ///< the last of these
+  bool redundant = false;          ///< redundant rows were met: multipliers are those of least norm
+  double speed = 0;                ///< largest speed at the start of the step, rotations times the length scale
+  double rotation = 0;       ///< largest rotation of a frame in the step by its angular velocity at the start, rad
+  double growth = 0;         ///< of the energy without cause, in the run so far, over the energies (EnergyGuard)
+  double slip = 0;           ///< way of all slip rows of contacts that stay closed and of joints with friction
+  double slip_mismatch = 0;  ///< by which their displacements differ from what their velocities at both ends tell
+  int closed = 0;            ///< conditional rows that are closed at the end
+  int impacts = 0;           ///< rows that closed in this step and were open before
+  int releases = 0;          ///< rows that opened in this step and were closed before
 };
 
 struct StepReport : StepFigures {

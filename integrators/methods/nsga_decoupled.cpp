@@ -262,12 +262,13 @@ void shorten_anchors(const System& system, const State& start, const StepStart& 
 
 }  // namespace
 
-// Where the anchors contradict each other: with shorter ones, then without friction of the contacts that close in this
-// step, then of all.
+// Where the anchors contradict each other: with shorter ones; in the shortest step then without friction of the
+// contacts that close in it, then of all.
 bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State& start, StepReport& report) {
   if (report.reason != FailureReason::no_friction_solution || frictionless_.empty()) return false;
   enum Way { shorter, closing, all };
   for (const Way way : {shorter, closing, all}) {
+    if (way != shorter && !report.shortest) return false;
     if (way == shorter) {
       shorten_anchors(system(), start, step_, anchors_);
     } else {
@@ -276,6 +277,7 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
     }
     forget_failure(report);
     ++report.friction_fallbacks;
+    report.friction_left_out = way != shorter;
     begin_position();
     position_.begin(report, {.held = &start.active,
                              .candidates = candidates_,

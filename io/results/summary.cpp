@@ -181,6 +181,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"impacts", s.impacts},
       {"set_fallbacks", s.set_fallbacks},
       {"friction_fallbacks", s.friction_fallbacks},
+      {"frictionless_steps", s.frictionless_steps},
       {"slip", {{"way", s.slip}, {"mismatch", s.slip_mismatch}}},
       {"redundant_steps", s.redundant_steps},
       {"stalled", {{"steps", s.stalled_steps}, {"residual", s.stalled_residual}}},
@@ -292,6 +293,11 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         fmt::format("contacts or joints slip by {:.2g} in all, but their positions and their velocities tell slips "
                     "that differ by {:.2g}: friction is not resolved; use a smaller step",
                     s.slip, s.slip_mismatch));
+  if (s.frictionless_steps > 0)
+    remarks.push_back(
+        fmt::format("in {} of the shortest steps no reactions fulfilled Coulomb's law, and contacts moved without "
+                    "friction: bodies may be jammed; compare with other steps",
+                    s.frictionless_steps));
   if (s.stalled_residual > 0.01)
     remarks.push_back(fmt::format(
         "rounding left residuals of up to {:.2g} of the forces in {} steps: forces and motions so small are "
@@ -350,9 +356,7 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   }
   if (s.set_fallbacks > 0)
     row("active sets", fmt::format("cycled in {} steps, whose smooth motion left contacts out", s.set_fallbacks));
-  if (s.friction_fallbacks > 0)
-    row("friction", fmt::format("contradictory slip in {} steps, corrected without friction of some contacts",
-                                s.friction_fallbacks));
+  if (s.friction_fallbacks > 0) row("friction", fmt::format("contradictory slip in {} steps", s.friction_fallbacks));
   if (account.ledger && account.ledger->friction_gain > 1e-3 * account.ledger->scale)
     row("impacts with friction",
         fmt::format("gave {:.3g} of energy, since restitutions of normal and tangents differ (Kane)",

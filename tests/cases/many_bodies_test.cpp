@@ -67,16 +67,22 @@ TEST_CASE("many bodies: spheres with friction fall into a can, and each step onl
   }) == RunStatus::completed);
   CHECK(least >= 0);
   CHECK(outside < 1e-12);
-  CHECK(deepest < 1e-11);
+  CHECK(deepest < 1e-10);  // where contacts that stick contradict each other; else 1e-11
   // reactions act in the directions of the end of a step: O(h^2)
   CHECK(growth < 1e-5 * first);
   CHECK(c.statistics().friction_fallbacks == 0);
-  double speed = 0, weight = 0;
+  double speed = 0;
   for (int k = 0; k < count; ++k) speed = std::max(speed, c.velocity("s" + std::to_string(k)).norm());
   CHECK(speed < 0.1);
-  for (const int row : c.rows("floor"))
-    if (system.row_kind(row) == RowKind::unilateral) weight += c.force(row);
-  CHECK(weight == doctest::Approx(count * 9.81).epsilon(0.1));  // walls carry the rest
+  // floor and walls carry the spheres; forces between spheres cancel
+  double weight = 0;
+  SparseRow row;
+  for (int i = system.bilateral(); i < system.rows(); ++i) {
+    system.row_gradient(i, c.state().q, c.t(), nullptr, row);
+    for (std::size_t k = 0; k < row.value.size(); ++k)
+      if (row.equation[k] % 6 == 2) weight += c.force(i) * row.value[k];
+  }
+  CHECK(weight == doctest::Approx(count * 9.81).epsilon(0.02));
 }
 
 TEST_CASE("many bodies: a sphere that an impact pushes far within a step passes no sphere that was not near") {

@@ -220,6 +220,78 @@ TEST_CASE("cone problem: units of length, mass and time do not matter") {
   }
 }
 
+TEST_CASE("cone problem: redundant contacts of a box share their load alike, whatever the start is") {
+  // a box on six points, pressed down a little aside and moved, with all points loaded
+  Random random(19);
+  ConeProblem cone;
+  for (const double mu : {0.1, 0.3}) {
+    const int points = 6;
+    Matrix G = Matrix::Zero(3 * points, 6);
+    for (int i = 0; i < points; ++i) {
+      const double angle = 2 * M_PI * i / points + 0.2;
+      const Vec3 at_i(std::cos(angle), std::sin(angle), -0.2);
+      const Vec3 axes[3] = {Vec3::UnitZ(), Vec3::UnitX(), Vec3::UnitY()};
+      for (int k = 0; k < 3; ++k) {
+        G.block<1, 3>(3 * i + k, 0) = axes[k].transpose();
+        G.block<1, 3>(3 * i + k, 3) = at_i.cross(axes[k]).transpose();
+      }
+    }
+    Eigen::VectorXd mass(6), v(6);
+    mass << 1, 1, 1, 0.3, 0.3, 0.5;
+    v << 0.4, 0.1, -0.1, 0.005, -0.003, 0.3;
+    const Problem p = contacts(G, mass, v, Vector(at(points), mu));
+    cone.set(p.rows(), p.discs, nullptr, true);
+    Vector first;
+    for (int start = 0; start < 20; ++start) {
+      Vector s(at(p.rows()), 0.0);
+      for (double& x : s) x = start == 0 ? 0 : 0.1 * random.normal();
+      REQUIRE(cone.solve(p.W, p.q, 1e-12, s).solved);
+      check_law(p, s, 1e-11);
+      if (start == 0) first = s;
+      for (int row = 0; row < p.rows(); ++row) CHECK(std::abs(s[at(row)] - first[at(row)]) < 1e-3 * max_abs(first));
+    }
+    // of equal compliance: the loads lie in a plane
+    Matrix plane(points, 3);
+    Eigen::VectorXd load(points);
+    for (int i = 0; i < points; ++i) {
+      plane.row(i) << 1, G(3 * i, 3), G(3 * i, 4);
+      load[i] = first[at(3 * i)];
+      CHECK(load[i] > 0);
+    }
+    const Eigen::VectorXd rest = load - plane * plane.colPivHouseholderQr().solve(load);
+    CHECK(rest.norm() < 1e-3 * load.norm());
+  }
+}
+
+// Linearised rows of places: the rates of a motion but for an error of the second order, against which a body that
+// sticks everywhere can do nothing.
+TEST_CASE("cone problem: rows that contradict each other a little have an approximate solution without large forces") {
+  Random random(23);
+  ConeProblem cone;
+  int approximate = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    Problem p = boxes(random);
+    for (ConeProblem::Disc& d : p.discs) d.friction += 0.5;
+    cone.set(p.rows(), p.discs, nullptr, true);
+    const double scale = max_abs(p.q);
+    const Vector zero(at(p.rows()), 0.0);
+    Vector exact = zero, s = zero;
+    REQUIRE(cone.solve(p.W, p.q, 1e-10 * scale, exact).solved);
+    for (double& x : p.q) x += 1e-6 * scale * random.normal();
+    const double before = cone.defect(p.W, p.q, zero);
+    const ConeProblem::Result result = cone.solve(p.W, p.q, 1e-10 * scale, s, zero);
+    REQUIRE((result.solved || result.approximate));
+    if (result.solved) continue;
+    ++approximate;
+    CHECK(result.defect == cone.defect(p.W, p.q, s));
+    CHECK(result.defect < 0.1 * before);
+    CHECK(max_abs(s) < 10 * max_abs(exact));
+    for (const ConeProblem::Disc& d : p.discs)
+      CHECK(std::hypot(s[at(d.first)], s[at(d.first + 1)]) <= d.friction * s[at(d.source)] * (1 + 1e-14));
+  }
+  CHECK(approximate > 20);
+}
+
 TEST_CASE("cone problem: Painleve's rod, W_NN < mu |W_NT|, sticks") {
   // rod of length 2 at 65 degrees, mu = 2: the lower end approaches at rest along the floor
   const double c = std::cos(65 * M_PI / 180), s = std::sin(65 * M_PI / 180), mu = 2;
