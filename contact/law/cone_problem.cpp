@@ -23,10 +23,9 @@ constexpr double start_share =
 constexpr double noticed_share = 1e-4;   // of the multipliers: another distribution of them
 constexpr double touching_share = 1e-3;  // of that: a gap or its rate, times the penalty
 constexpr int spreading_iterations = 4;
-// defects with which a linearisation of rows is solved well enough: over the tolerance, and over that at its start
-constexpr double approximate_excess = 10, approximate_share = 0.03;
-// defects of rows that contradict each other, over the tolerance; and those that compliance makes
-constexpr double inconsistent_excess = 100, compliant_excess = 50;
+constexpr double approximate_share = 0.03;  // of the defect at the start, with which another linearisation helps more
+constexpr double compliant_excess[] = {5, 50};  // defects that compliance makes, over the tolerance
+constexpr double inconsistent_excess = 2;       // over these: of rows that contradict each other
 constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
 constexpr int proximal_steps = 60, proximal_iterations = 25, final_iterations = 8;
@@ -528,13 +527,13 @@ void ConeProblem::clean(In W, In q, Out s) {
   }
 }
 
-// W with the compliance that costs no more than an approximation may.
-void ConeProblem::set_compliant(In W, In q, double tolerance) {
+// W with a compliance that makes defects of `excess` at most.
+void ConeProblem::set_compliant(In W, In q, double excess) {
   double largest = max_abs(q);
   for (std::size_t i = 0; i < at(n_); ++i) largest = std::max(largest, std::abs(begin_[i]) / p_[i]);
   compliant_.resize(W.size());
   copy(W, compliant_);
-  const double share = compliant_excess * tolerance / largest;
+  const double share = excess / largest;
   for (std::size_t i = 0; i < at(n_); ++i) compliant_[place(i, i)] += share / p_[i];
 }
 
@@ -547,7 +546,7 @@ bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& st
   if (newton(W, q, tolerance, false, n_ > few_rows ? few_iterations : plain_iterations, s)) return true;
   if (!present.empty()) {
     rates(W, q, present, u_);
-    enough_ = std::max(approximate_excess * tolerance, approximate_share * natural_defect(present, u_));
+    enough_ = std::max(tolerance, approximate_share * natural_defect(present, u_));
   }
   stage = 2;
   if (n_ <= few_rows && newton(W, q, tolerance, true, searched_iterations, from(begin_))) return true;
@@ -562,15 +561,17 @@ bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& st
     if (is_enough()) return false;
   }
   stage = 4;
-  set_compliant(W, q, tolerance);
-  if ((n_ > few_rows && has_interior() && interior_point(compliant_, q, tolerance, s)) ||
-      least_squares(compliant_, q, tolerance, square_iterations, from(best_))) {
-    rates(W, q, s, u_);
-    remember(s, natural_defect(s, u_));
-    if (newton(W, q, tolerance, false, final_iterations, s)) return true;
+  for (const double excess : compliant_excess) {
+    set_compliant(W, q, excess * tolerance);
+    if ((n_ > few_rows && has_interior() && interior_point(compliant_, q, tolerance, s)) ||
+        least_squares(compliant_, q, tolerance, square_iterations, from(best_))) {
+      rates(W, q, s, u_);
+      remember(s, natural_defect(s, u_));
+      if (newton(W, q, tolerance, false, final_iterations, s)) return true;
+    }
+    if (!present.empty()) enough_ = std::max(enough_, inconsistent_excess * excess * tolerance);
+    if (is_enough()) return false;
   }
-  if (!present.empty()) enough_ = std::max(enough_, inconsistent_excess * tolerance);
-  if (is_enough()) return false;
   stage = 5;
   return proximal_point(W, q, tolerance, from(swept_));
 }
@@ -589,7 +590,8 @@ ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In p
     clean(W, q, s);
   } else {
     result.solved = least_defect_ <= tolerance;  // of a start that nothing betters
-    result.approximate = !result.solved && least_defect_ <= std::max(enough_, inconsistent_excess * tolerance);
+    result.approximate =
+        !result.solved && least_defect_ <= std::max(enough_, inconsistent_excess * compliant_excess[1] * tolerance);
     copy(best_, s);
     clean(W, q, s);
     rates(W, q, s, u_);

@@ -22,8 +22,8 @@
 //   1  Newton's method, 12 iterations, 6 in problems of more than 48 rows (nearly all problems of time stepping)
 //   2  the same with a line search on |rho|^2, 30 iterations, in problems of up to 48 rows
 //   3  10 and then 40 more sweeps of a Gauss-Seidel method with exact solutions of each contact, which give starts
-//   4  W with a compliance that moves the rows by less than 50 tolerances: an interior-point method in problems of more
-//      than 48 rows, unless discs have no source or share one, and a least-squares method; Newton's method from there
+//   4  W with a compliance that moves the rows by less than 5, then 50 tolerances: an interior-point method in problems
+//      of more than 48 rows, unless discs have no source or share one, and a least-squares method; then Newton's method
 //   5  proximal point: W + a D, q - a D s_k with D = diag W; a falls on success and grows on failure
 //
 // The interior-point method is for piles, in which many contacts share what a few would carry: Newton's method then
@@ -137,7 +137,7 @@ class ConeProblem {
   bool sweep(In W, In q, double tolerance, int sweeps, Out s);
   bool proximal_point(In W, In q, double tolerance, Out s);
   void solve_unit(const Unit& unit, In W, In q, Out s) const;
-  void set_compliant(In W, In q, double tolerance);
+  void set_compliant(In W, In q, double excess);
   bool climb(In W, In q, double tolerance, Out s, In present, int& stage);
   void clean(In W, In q, Out s);
 

@@ -124,7 +124,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   last_change_ = transient_start_ = 0;
   transient_ = false;
   sigma_ = wish_ = 0;
-  before_ = correction_ = correction_before_ = std::numeric_limits<double>::infinity();
+  before_ = rows_before_ = correction_ = correction_before_ = std::numeric_limits<double>::infinity();
   full_steps_ = start.full_steps;
   other_start_ = start.other_start;
   starts_moved_ = start.moved;
@@ -180,10 +180,12 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
       !(friction_ && friction_->limits_move()))
     return Test::converged;
 
-  // residuals; rows that contradict each other may miss their tolerance by as much
+  // residuals; rows that contradict each other may miss their tolerance by as much, those of contacts where another
+  // linearisation has not helped
   measure_residual(problem);
   double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
-  if (friction_ && iterations > 0)
+  const double rows_before = std::exchange(rows_before_, largest_row_);
+  if (friction_ && largest_row_ > stalling * rows_before)
     slack = std::max(slack, std::min(1.5 * friction_->inconsistency(), most_inconsistency * scales.row_tolerance));
   double floor = scales.floor;
   if (options_.test == ConvergenceTest::scaled)

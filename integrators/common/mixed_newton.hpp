@@ -186,6 +186,7 @@ class MixedNewton {
   bool transient_ = false, full_steps_ = false, other_start_ = false, starts_moved_ = false;
   double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
   double norm_ = 0, terms_ = 0, floor_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
+  double rows_before_ = 0;                         // largest_row_ of the test before
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad
 
   Vector weights_;  // of all rows (row_weights); empty: 1

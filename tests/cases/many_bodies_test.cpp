@@ -67,7 +67,7 @@ TEST_CASE("many bodies: spheres with friction fall into a can, and each step onl
   }) == RunStatus::completed);
   CHECK(least >= 0);
   CHECK(outside < 1e-12);
-  CHECK(deepest < 1e-10);  // where contacts that stick contradict each other; else 1e-11
+  CHECK(deepest < 1e-11);
   // reactions act in the directions of the end of a step: O(h^2)
   CHECK(growth < 1e-5 * first);
   CHECK(c.statistics().friction_fallbacks == 0);
