@@ -1,4 +1,4 @@
-// The interior-point method of ConeProblem (cone_problem.hpp, stage 3).
+// The interior-point method of ConeProblem (cone_problem.hpp, stage 4).
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// The least-squares method of ConeProblem (cone_problem.hpp).
+// The least-squares method of ConeProblem (cone_problem.hpp, stage 4).
 #include <Eigen/Cholesky>
 #include <algorithm>
 
