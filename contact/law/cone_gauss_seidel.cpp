@@ -1,4 +1,5 @@
 // The Gauss-Seidel method of ConeProblem (cone_problem.hpp, stage 3).
+#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,10 @@ namespace carom {
 namespace {
 
 constexpr double shift_share = 1e-13 / 1e-11;  // of the shift of Newton's matrices
-constexpr int sweeps_per_test = 10;
+constexpr int sweeps_per_test = 10, mixings_per_test = 5;
+constexpr int depth = 20, sweeps_per_mixing = 3;  // of accelerated sweeps
+constexpr double growth = 2;                      // of what a sweep changes, at which they are forgotten
+constexpr double regularising = 1e-10;            // of the normal equations, relative
 
 // The multipliers of a disc and its source over the parameter k = |c_T|/|s_T| of slip: (S + k) s_T = -q~ in the axes
 // of S, and s_N = (-q_N - W_NT s_T)/W_NN, or a constant without source.
@@ -141,6 +145,56 @@ bool ConeProblem::sweep(In W, In q, double tolerance, int sweeps, Out s) {
     const double defect = natural_defect(s, u_);
     remember(s, defect);
     if (defect <= tolerance) return true;
+  }
+  return false;
+}
+
+// Anderson's mixing of the last sweeps (fixed_point.hpp), the multipliers of a row in the unit 1/sqrt(p). What is mixed
+// may leave the cones; the next sweep brings it back.
+bool ConeProblem::accelerated_sweeps(In W, In q, double tolerance, int sweeps, Out s) {
+  using Columns = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic>>;
+  using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, depth, depth>;
+  using Column = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, depth, 1>;
+  const std::size_t n = at(n_);
+  differences_.resize(n * at(depth));  // of what sweeps change
+  changes_.resize(n * at(depth));      // of what they end with
+  Vector &before = ds_, &change = rho_, &change_before = trial_rho_, &end_before = trial_;
+  int seen = 0, count = 0;
+  double size_before = 0;
+  for (int k = 1; k <= sweeps / sweeps_per_mixing; ++k) {
+    copy(s, before);
+    sweep(W, q, tolerance, sweeps_per_mixing, s);
+    if (k % mixings_per_test == 0) {
+      rates(W, q, s, u_);
+      const double defect = natural_defect(s, u_);
+      remember(s, defect);
+      if (defect <= tolerance) return true;
+    }
+    double size = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      change[i] = (s[i] - before[i]) / std::sqrt(p_[i]);
+      size += change[i] * change[i];
+    }
+    if (!std::isfinite(size)) return false;
+    if (k > 1) {
+      const std::size_t column = at(seen++ % depth) * n;
+      for (std::size_t i = 0; i < n; ++i) {
+        differences_[column + i] = change[i] - change_before[i];
+        changes_[column + i] = s[i] - end_before[i];
+      }
+      count = std::min(count + 1, depth);
+      if (size > growth * growth * size_before) seen = count = 0;
+    }
+    size_before = size;
+    copy(change, change_before);
+    copy(s, end_before);
+    if (count == 0) continue;
+    const Columns F(differences_.data(), n_, count), G(changes_.data(), n_, count);
+    const Eigen::Map<const Eigen::VectorXd> f(change.data(), n_);
+    Square A = F.transpose() * F;
+    A.diagonal().array() += regularising * A.trace() / count;
+    const Column gamma = A.ldlt().solve(F.transpose() * f);
+    if (gamma.allFinite()) Eigen::Map<Eigen::VectorXd>(s.data(), n_).noalias() -= G * gamma;
   }
   return false;
 }

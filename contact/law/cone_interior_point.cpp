@@ -11,10 +11,10 @@ namespace carom {
 
 namespace {
 
-constexpr int interior_iterations = 60, polishing_iterations = 8, square_polishing_iterations = 12;
+constexpr int interior_iterations = 60;
 constexpr double interior_share = 0.99;   // of the way to the boundary of the cones
 constexpr double interior_balance = 0.3;  // eps over what y misses, both relative, at least
-constexpr double first_polish = 1e-9, polish_gain = 1e-2, last_polish = 1e-13;
+constexpr double least_measure = 1e-14;   // of both: rounding
 
 // Second-order cones x_0 >= |(x_1, x_2)|.
 
@@ -38,6 +38,29 @@ std::array<double, 9> nesterov_todd(const ConeVector& x, const ConeVector& y) {
     for (std::size_t l = 0; l < 3; ++l)
       theta[3 * k + l] = (2 * w[k] * w[l] + (k != l ? 0.0 : k == 0 ? -1.0 : 1.0)) * d_y / d_x;
   return theta;
+}
+
+// What a direction misses of x o y = eps 1 in second order, for P^-1 dy = -P x - P dx: P times the quotient of
+// P dx o P^-1 dy by P x, P = Theta^(1/2) [Mehrotra, On the implementation of a primal-dual interior point method, SIAM
+// J. Optim. 2 (1992) 575].
+ConeVector second_order_term(const ConeVector& x, const ConeVector& y, const ConeVector& dx) {
+  const double d_x = std::sqrt(cone_determinant(x)), d_y = std::sqrt(cone_determinant(y));
+  const double g = 2 * std::sqrt(0.5 * (1 + cone_product(x, y) / (d_x * d_y)));
+  ConeVector w;
+  for (std::size_t k = 0; k < 3; ++k) w[k] = (y[k] / d_y + (k == 0 ? x[k] : -x[k]) / d_x) / g;
+  const double scale = std::sqrt(d_y / d_x);
+  const auto P = [&](const ConeVector& v) {
+    const double along = w[1] * v[1] + w[2] * v[2], share = v[0] + along / (1 + w[0]);
+    return ConeVector{scale * (w[0] * v[0] + along), scale * (v[1] + share * w[1]), scale * (v[2] + share * w[2])};
+  };
+  const ConeVector lambda = P(x), a = P(dx);
+  ConeVector b;
+  for (std::size_t k = 0; k < 3; ++k) b[k] = -lambda[k] - a[k];
+  const ConeVector v{cone_product(a, b), a[0] * b[1] + b[0] * a[1], a[0] * b[2] + b[0] * a[2]};
+  ConeVector z;
+  z[0] = (lambda[0] * v[0] - lambda[1] * v[1] - lambda[2] * v[2]) / cone_determinant(lambda);
+  for (std::size_t k = 1; k < 3; ++k) z[k] = (v[k] - z[0] * lambda[k]) / lambda[0];
+  return P(z);
 }
 
 // The largest a with x + a d in the cone.
@@ -86,7 +109,6 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
   const double scale_x = scale_y / scale_p;
   for (ConePoint& point : points_) point = {{scale_x, 0, 0}, {scale_y, 0, 0}};
 
-  double polish = first_polish;
   for (int iteration = 0; iteration < interior_iterations; ++iteration) {
     // the point, and what y misses: c(s) - y, in shifted_q_
     double gap = 0, missing = 0;
@@ -98,6 +120,7 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
     }
     if (!all_finite(s)) return false;
     rates(W, q, s, u_);
+    if (natural_defect(s, u_) <= tolerance) return true;
     for (std::size_t i = 0; i < count; ++i) {
       const Unit& unit = units_[i];
       const ConePoint& point = points_[i];
@@ -109,15 +132,7 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
       }
     }
     const double rest = gap / (scale_x * scale_y);
-    if (std::max(missing, rest) < polish) {
-      copy(s, swept_);
-      if (newton(W, q, tolerance, false, polishing_iterations, s)) return true;
-      copy(swept_, s);
-      if (least_squares(W, q, tolerance, square_polishing_iterations, s)) return true;
-      copy(swept_, s);
-      while (std::max(missing, rest) < polish) polish *= polish_gain;
-      if (polish < last_polish) return false;
-    }
+    if (std::max(missing, rest) < least_measure) return false;
 
     ++iterations_;
     // rows of the matrix: W + F^-1 Theta F^-1, F = diag(1/friction, 1, 1); the normal row with |c_T|
@@ -139,16 +154,22 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
       }
     }
     if (!factorise()) return false;
-    // directions for x o y = eps 1, and the way to the boundary
-    const auto find_directions = [&](double eps) {
+    // directions for x o y = eps 1, and the way to the boundary; with the second-order terms of the direction at hand
+    const auto find_directions = [&](double eps, double second_order) {
       for (std::size_t i = 0; i < count; ++i) {
         const Unit& unit = units_[i];
         const ConePoint& point = points_[i];
+        ConePoint& d = directions_[i];
         const double share = eps / cone_determinant(point.x);
-        for (std::size_t k = 0; k <= rows(unit); ++k) {
-          directions_[i].y[k] = -point.y[k] + (k == 0 ? share : -share) * point.x[k];
-          ds_[row(unit, k)] = (k == 0 ? friction(unit) : 1) * (directions_[i].y[k] - shifted_q_[row(unit, k)]);
+        ConeVector base;
+        for (std::size_t k = 0; k < 3; ++k) base[k] = -point.y[k] + (k == 0 ? share : -share) * point.x[k];
+        if (second_order > 0) {
+          const ConeVector second = second_order_term(point.x, point.y, d.x);
+          for (std::size_t k = 0; k < 3; ++k) base[k] -= second_order * second[k];
         }
+        d.y = base;
+        for (std::size_t k = 0; k <= rows(unit); ++k)
+          ds_[row(unit, k)] = (k == 0 ? friction(unit) : 1) * (base[k] - shifted_q_[row(unit, k)]);
       }
       solve_factorised(ds_);
       double way = std::numeric_limits<double>::max();
@@ -165,7 +186,7 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
       }
       return way;
     };
-    double way = std::min(1.0, find_directions(0));
+    double way = std::min(1.0, find_directions(0, 0));
     double predicted = 0;
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t k = 0; k < 3; ++k)
@@ -175,7 +196,7 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
     double centre = std::clamp(ratio * ratio * ratio, 1e-4, 1.0);
     if (way < 0.1) centre = std::max(centre, 0.3);
     if (rest < interior_balance * missing) centre = 1;
-    way = std::min(1.0, interior_share * find_directions(centre * gap));
+    way = std::min(1.0, interior_share * find_directions(centre * gap, way * way));
     if (!(way > 0)) return false;
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t k = 0; k < 3; ++k) {

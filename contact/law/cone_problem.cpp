@@ -24,6 +24,12 @@ constexpr int spreading_iterations = 4;
 constexpr double approximate_share = 0.03;  // of the defect at the start, with which another linearisation helps more
 constexpr double compliant_excess[] = {5, 50};  // defects that compliance makes, over the tolerance
 constexpr double inconsistent_excess = 2;       // over these: of rows that contradict each other
+constexpr double large_excess[] = {6, 50};      // the same in problems of many rows
+constexpr double large_defect[] = {10, 100};    // and what is then enough
+constexpr double interior_excess = 0.5;         // of these defects: what the interior-point method may add
+constexpr double gaining_share = 0.1;           // of the defect at the start, as long as the outer iteration gains
+constexpr int compliant_iterations = 12, polishing_iterations = 4;
+constexpr int most_sweeps = 1000, last_sweeps = 3000;
 constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
 constexpr int proximal_steps = 60, proximal_iterations = 25, final_iterations = 8;
@@ -253,7 +259,7 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
     const double defect = natural_defect(s, u_);
     if (W.data() == given_) remember(s, defect);
     if (defect <= (k == 0 ? start_share : 1.0) * tolerance) {
-      if (k > 0) refine(W, q, spreads_ ? spread(W, q, tolerance, defect, s) : defect, s);
+      if (k > 0) refine(W, q, spreads_ && W.data() == given_ ? spread(W, q, tolerance, defect, s) : defect, s);
       return true;
     }
     if (k == iterations) return false;
@@ -413,13 +419,13 @@ bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& st
     return s;
   };
   stage = 1;
-  if (newton(W, q, tolerance, false, n_ > few_rows ? few_iterations : plain_iterations, s)) return true;
+  if (newton(W, q, tolerance, false, plain_iterations, s)) return true;
   if (!present.empty()) {
     rates(W, q, present, u_);
     enough_ = std::max(tolerance, approximate_share * natural_defect(present, u_));
   }
   stage = 2;
-  if (n_ <= few_rows && newton(W, q, tolerance, true, searched_iterations, from(begin_))) return true;
+  if (newton(W, q, tolerance, true, searched_iterations, from(begin_))) return true;
   if (is_enough()) return false;
   stage = 3;
   copy(begin_, swept_);
@@ -427,14 +433,13 @@ bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& st
     if (sweep(W, q, tolerance, sweeps, from(swept_))) return true;
     copy(s, swept_);
     if (newton(W, q, tolerance, false, restarted_iterations, s)) return true;
-    if (n_ <= few_rows && newton(W, q, tolerance, true, restarted_iterations, from(swept_))) return true;
+    if (newton(W, q, tolerance, true, restarted_iterations, from(swept_))) return true;
     if (is_enough()) return false;
   }
   stage = 4;
   for (const double excess : compliant_excess) {
     set_compliant(W, q, excess * tolerance);
-    if ((n_ > few_rows && has_interior() && interior_point(compliant_, q, tolerance, s)) ||
-        least_squares(compliant_, q, tolerance, square_iterations, from(best_))) {
+    if (least_squares(compliant_, q, tolerance, square_iterations, from(best_))) {
       rates(W, q, s, u_);
       remember(s, natural_defect(s, u_));
       if (newton(W, q, tolerance, false, final_iterations, s)) return true;
@@ -446,6 +451,87 @@ bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& st
   return proximal_point(W, q, tolerance, from(swept_));
 }
 
+// W with a compliance: Newton's method from the start or from where the interior-point method ends. Whether W itself is
+// solved well enough then.
+bool ConeProblem::solve_compliant(In W, In q, double tolerance, int level, bool from_start, Out s) {
+  set_compliant(W, q, large_excess[level] * tolerance);
+  const auto enough = [&] {
+    rates(W, q, s, u_);
+    remember(s, natural_defect(s, u_));
+    enough_ = std::max(enough_, large_defect[level] * tolerance);
+    return is_enough();
+  };
+  if (from_start) {
+    copy(begin_, s);
+    newton(compliant_, q, tolerance, true, compliant_iterations, s);
+    if (enough()) return true;
+  }
+  if (!has_interior()) return false;
+  interior_point(compliant_, q, interior_excess * large_excess[level] * tolerance, s);
+  if (enough()) return true;
+  newton(compliant_, q, tolerance, true, final_iterations, s);
+  return enough();
+}
+
+// Of many rows, which are those of a linear problem.
+bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
+  stage = 1;
+  if (newton(W, q, tolerance, false, few_iterations, s)) return true;
+  stage = 3;
+  copy(begin_, s);
+  if (sweep(W, q, tolerance, first_sweeps, s)) return true;
+  copy(s, swept_);
+  if (newton(W, q, tolerance, false, restarted_iterations, s)) return true;
+  copy(swept_, s);
+  if (accelerated_sweeps(W, q, tolerance, most_sweeps, s)) return true;
+  copy(s, swept_);
+  stage = 4;
+  if (solve_compliant(W, q, tolerance, 0, true, s)) {
+    if (newton(W, q, tolerance, false, final_iterations, s)) return true;
+    if (pattern_ != nullptr) return false;
+  } else {
+    stage = 3;
+    copy(swept_, s);
+    if (accelerated_sweeps(W, q, tolerance, last_sweeps, s)) return true;
+  }
+  stage = 5;
+  copy(best_, s);
+  return proximal_point(W, q, tolerance, s);
+}
+
+// Of many rows, which an outer iteration linearises. Those of a pile nearly always contradict each other, and Newton's
+// method then goes astray without a compliance.
+bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In present, int& stage) {
+  stage = 4;
+  set_compliant(W, q, large_excess[0] * tolerance);
+  const bool solved = newton(compliant_, q, tolerance, true, compliant_iterations, s);
+  rates(W, q, s, u_);
+  remember(s, natural_defect(s, u_));
+  if (solved) {
+    copy(s, swept_);
+    stage = 1;
+    if (newton(W, q, tolerance, false, polishing_iterations, s)) return true;
+    stage = 4;
+    enough_ = large_defect[0] * tolerance;
+  } else {
+    stage = 1;
+    copy(begin_, s);
+    if (newton(W, q, tolerance, false, few_iterations, s)) return true;
+    stage = 4;
+  }
+  rates(W, q, present, u_);
+  const double defect = natural_defect(present, u_);
+  enough_ = std::max({enough_, tolerance, approximate_share * defect});
+  if (is_enough()) return false;
+  for (const int level : {0, 1})
+    if (solve_compliant(W, q, tolerance, level, level > 0, s)) return false;
+  enough_ = std::max(enough_, gaining_share * defect);
+  if (is_enough()) return false;
+  stage = 5;
+  copy(best_, s);
+  return proximal_point(W, q, tolerance, s);
+}
+
 ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In present) {
   Result result;
   iterations_ = 0;
@@ -454,7 +540,12 @@ ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In p
   given_ = W.data();
   prepare(W);
   copy(s, begin_);
-  result.solved = climb(W, q, tolerance, s, present, result.stage);
+  if (n_ <= few_rows)
+    result.solved = climb(W, q, tolerance, s, present, result.stage);
+  else if (present.empty())
+    result.solved = climb_large(W, q, tolerance, s, result.stage);
+  else
+    result.solved = climb_linearised(W, q, tolerance, s, present, result.stage);
   result.iterations = iterations_;
   if (result.solved) {
     clean(W, q, s);

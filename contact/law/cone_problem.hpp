@@ -135,10 +135,14 @@ class ConeProblem {
   bool interior_point(In W, In q, double tolerance, Out s);
   bool least_squares(In W, In q, double tolerance, int iterations, Out s);
   bool sweep(In W, In q, double tolerance, int sweeps, Out s);
+  bool accelerated_sweeps(In W, In q, double tolerance, int sweeps, Out s);
   bool proximal_point(In W, In q, double tolerance, Out s);
   void solve_unit(const Unit& unit, In W, In q, Out s) const;
   void set_compliant(In W, In q, double excess);
   bool climb(In W, In q, double tolerance, Out s, In present, int& stage);
+  bool climb_large(In W, In q, double tolerance, Out s, int& stage);
+  bool climb_linearised(In W, In q, double tolerance, Out s, In present, int& stage);
+  bool solve_compliant(In W, In q, double tolerance, int level, bool from_start, Out s);
   void clean(In W, In q, Out s);
 
   int n_ = 0, iterations_ = 0, worst_ = -1;
@@ -150,7 +154,7 @@ class ConeProblem {
   bool spreads_ = false;
   const double* given_ = nullptr;  // the matrix of the problem, not a shifted one
   Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, begin_, swept_, best_,
-      one_way_, compliant_;
+      one_way_, compliant_, differences_, changes_;
   DenseLu lu_;
   const SparsePattern* pattern_ = nullptr;  // null: dense
   SparsePattern analysed_;                  // by sparse_lu_

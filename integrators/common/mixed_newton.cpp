@@ -181,11 +181,11 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::converged;
 
   // residuals; rows that contradict each other may miss their tolerance by as much, those of contacts where another
-  // linearisation has not helped
+  // linearisation has not helped, or is the same
   measure_residual(problem);
   double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
   const double rows_before = std::exchange(rows_before_, largest_row_);
-  if (friction_ && largest_row_ > stalling * rows_before)
+  if (friction_ && (setup_.linear || largest_row_ > stalling * rows_before))
     slack = std::max(slack, std::min(1.5 * friction_->inconsistency(), most_inconsistency * scales.row_tolerance));
   double floor = scales.floor;
   if (options_.test == ConvergenceTest::scaled)
