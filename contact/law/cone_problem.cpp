@@ -29,7 +29,7 @@ constexpr double large_defect[] = {10, 100};    // and what is then enough
 constexpr double interior_excess = 0.5;         // of these defects: what the interior-point method may add
 constexpr double gaining_share = 0.1;           // of the defect at the start, as long as the outer iteration gains
 constexpr int compliant_iterations = 12, polishing_iterations = 4;
-constexpr int most_sweeps = 1000, last_sweeps = 3000;
+constexpr int most_sweeps = 1000, last_sweeps = 30000;
 constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
 constexpr int proximal_steps = 60, proximal_iterations = 25, final_iterations = 8;
@@ -489,14 +489,13 @@ bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
   if (solve_compliant(W, q, tolerance, 0, true, s)) {
     if (newton(W, q, tolerance, false, final_iterations, s)) return true;
     if (pattern_ != nullptr) return false;
-  } else {
-    stage = 3;
-    copy(swept_, s);
-    if (accelerated_sweeps(W, q, tolerance, last_sweeps, s)) return true;
   }
   stage = 5;
   copy(best_, s);
-  return proximal_point(W, q, tolerance, s);
+  if (proximal_point(W, q, tolerance, s)) return true;
+  stage = 3;
+  copy(swept_, s);
+  return sweep(W, q, tolerance, last_sweeps, s);
 }
 
 // Of many rows, which an outer iteration linearises. Those of a pile nearly always contradict each other, and Newton's

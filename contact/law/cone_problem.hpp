@@ -19,15 +19,31 @@
 // W_r = W + 1e-11 mean(diag W) 1, a proximal step, so that redundant rows do no harm. Newton's method alone does not
 // always converge; solve() goes up a ladder until a stage succeeds:
 //
-//   1  Newton's method, 12 iterations, 6 in problems of more than 48 rows (nearly all problems of time stepping)
-//   2  the same with a line search on |rho|^2, 30 iterations, in problems of up to 48 rows
+//   1  Newton's method, 12 iterations (nearly all problems of time stepping)
+//   2  the same with a line search on |rho|^2, 30 iterations
 //   3  10 and then 40 more sweeps of a Gauss-Seidel method with exact solutions of each contact, which give starts
-//   4  W with a compliance that moves the rows by less than 5, then 50 tolerances: an interior-point method in problems
-//      of more than 48 rows, unless discs have no source or share one, and a least-squares method; then Newton's method
+//   4  W with a compliance that moves the rows by less than 5, then 50 tolerances: a least-squares method; then Newton
 //   5  proximal point: W + a D, q - a D s_k with D = diag W; a falls on success and grows on failure
 //
-// The interior-point method is for piles, in which many contacts share what a few would carry: Newton's method then
-// wanders among the sets of contacts that slip and stick. With de Saxce's form of the law, x = (friction s_N, s_T) and
+// Problems of more than 48 rows are those of piles, whose iterations are costly, and which Newton's method seldom
+// solves from afar. They have the same stages in another order. Rows that an outer iteration linearises nearly always
+// contradict each other (below), so that Newton's method without a compliance goes astray:
+//
+//   4  a compliance of 6 tolerances: Newton's method with a line search, 12 iterations
+//   1  Newton's method without it from there, 4 iterations, or from the start
+//   4  6, then 50 tolerances: an interior-point method, unless discs have no source or share one, and Newton's method
+//   5  proximal point
+//
+// Rows of a linear problem, of velocities, have a solution, which sweeps find where Newton's method does not:
+//
+//   1  Newton's method, 6 iterations
+//   3  10 sweeps and Newton's method; up to 1000 sweeps accelerated by Anderson's mixing
+//   4  a compliance of 6 tolerances as above
+//   5  proximal point
+//   3  up to 30 000 sweeps
+//
+// The interior-point method does not wander among the sets of contacts that slip and stick, as Newton's method does
+// where many contacts share what a few would carry. With de Saxce's form of the law, x = (friction s_N, s_T) and
 // y = (c_N/friction + |c_T|, c_T) lie in the same second-order cone and are orthogonal. Newton's method with the
 // scaling of Nesterov and Todd follows x o y = eps 1 for eps -> 0, the derivative of |c_T| included; eps does not run
 // ahead of what y still misses. [Acary, Armand, Nguyen, Shpakovych, Second-order cone programming for frictional

@@ -14,8 +14,8 @@ namespace carom {
 namespace {
 
 constexpr double rounding = 1e-6;  // of Rayleigh's quotient
-constexpr double rest = 1e-12;     // kinetic energy of the model's mass and speed below which quotients are rounding
-constexpr double edge = 1e-9;      // of a disc: impulses on it slip
+constexpr double rest = 1e-12;  // energy, of m v^2 of the model, below which quotients tell nothing: a body that sticks
+constexpr double edge = 1e-9;   // of a disc: impulses on it slip
 constexpr double turned_back = 1.5, largest_growth = 3;  // of the energies
 
 // An upper bound of the highest angular frequency (core/mechanics/element_frequency.hpp).
@@ -97,7 +97,7 @@ bool Leapfrog::begin(State& state, double h, StepReport& report) {
   mark_touching(state);
   if (!evaluate(state.q, state.v, state.t, report)) return false;
   const std::size_t n = at(system().size());
-  state.history = {{"half_velocity", Vector(n, 0.0)}, {"internal_acceleration", a_int_}, {"energy", Vector(3, 0.0)}};
+  state.history = {{"half_velocity", Vector(n, 0.0)}, {"internal_acceleration", a_int_}, {"energy", Vector(4, 0.0)}};
   return true;
 }
 
@@ -213,13 +213,13 @@ bool Leapfrog::split(In change, In q, In w, double t, double h) {
 bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, double h, In forces, double row_work,
                      StepReport& report) {
   const In q = end.q, a = end.acceleration;
+  const double floor = rest * scales().mass * scales().speed * scales().speed;
   end.history[energy].values = start.history[energy].values;
   // Rayleigh's quotient along the motion
   if (system().constant_mass() && system().has_forces(force_internal)) {
     combine(1.0, a_int_, -1.0, start.history[internal].values, d_);
     const double size = mass_.product(w, w), work = mass_.product(w, d_);
     const double largest_quotient = omega_h_limit() * omega_h_limit() * (1 + rounding);
-    const double floor = rest * scales().mass * scales().speed * scales().speed;
     if (size > floor && -h * work > largest_quotient * size) {
       fail(report, FailureReason::unstable_step);
       // halves would let the motion grow again where the step grows back
@@ -235,15 +235,17 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
     guard().blame(report, -1, start, q, v, start.t + h);
     return false;
   }
-  // growth of T + V so far, its lowest value, and the largest energies without it
+  // growth of T + V so far, its lowest value, the largest energies without it, and what loads and rows have exchanged,
+  // which is more than the energies of a body that sticks
   const EnergyPoint &first = *guard().step_end(), &last = *guard().motion_end();
   Vector& record = end.history[energy].values;
-  record[0] +=
-      sum(last.energies) - sum(first.energies) - 0.5 * h * (first.powers.given() + last.powers.given()) - row_work;
+  const double given = 0.5 * h * (first.powers.given() + last.powers.given());
+  record[0] += sum(last.energies) - sum(first.energies) - given - row_work;
+  record[3] += std::abs(given) + std::abs(row_work);
   record[1] = std::min(record[1], record[0]);
   const double grown = record[0] - record[1];
   record[2] = std::max(record[2], guard().size(last.energies) - grown);
-  const bool has_grown = grown > largest_growth * record[2];
+  const bool has_grown = grown > largest_growth * std::max({record[2], record[3], floor});
   if (last.energies.kinetic + now < -turned_back * guard().energies() || has_grown) {
     fail(report, FailureReason::unstable_step);
     if (has_grown) report.retry = false;  // earlier steps are wrong, which halves do not mend

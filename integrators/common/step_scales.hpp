@@ -50,6 +50,9 @@ struct StepScales {
     s.slack = 1e-3 * speed;
     return s;
   }
+  /// The gap up to which rounding may have moved a contact that was closed, for laws at velocity level. Without it such
+  /// a contact would sink in one step, and a flat body would rest on its other points from then on.
+  double closed_gap() const { return 100 * positions(1).row_tolerance; }
   /// The same with rows (G v' + h)/c_a, constraints at acceleration level.
   ProblemScales accelerated_motion(double penalty, double c_a) const {
     ProblemScales s = motion(penalty);

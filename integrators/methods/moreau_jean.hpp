@@ -35,7 +35,7 @@ class MoreauJean final : public Integrator, private MixedProblem {
 
  private:
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
-  void predict_contacts(const State& start);
+  void predict_contacts(const StepScales& scales, const State& start);
   void measure_drift(StepReport& report);
   bool explained(const State& start, StepReport& report);
   bool split_velocity();

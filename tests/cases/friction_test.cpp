@@ -77,6 +77,32 @@ TEST_CASE("a plate that slides on four vertices and turns ends where all methods
       INFO(method, ", h = ", h);
       CHECK((end(method, h) - right).norm() < 0.2 * h);
     }
+  // at velocity level, where rounding of a gap must not let one vertex sink and the others carry from then on
+  for (const char* const method : {"moreau_jean", "cd_lagrange"})
+    for (const double h : {2e-3, 1e-3, 5e-4, 2.5e-4}) {
+      INFO(method, ", h = ", h);
+      CHECK((end(method, h) - right).norm() < 0.2 * h);
+    }
+}
+
+// The loads' work is all the energy there is, and the error of its sum over the steps is of its size.
+TEST_CASE("a block that sticks under changing loads stays with explicit steps of any size") {
+  for (const double h : {2e-3, 5e-4, 1e-4}) {
+    Case c = Case::from_text(fmt::format(
+        R"x({{"format": 1, "gravity": [0, 0, -9.81],
+        "bodies": [{{"name": "block", "type": "rigid", "mass": 1.3, "shape": {{"type": "box", "size": [0.4, 0.3, 0.1]}},
+                    "position": [0, 0, 0.05], "points": [{{"name": "p", "at": [0.2, 0.1, 0.05]}}]}}],
+        "ground": [{{"name": "p", "at": [1, 0.2, 0.3]}}],
+        "springs": [{{"name": "s", "of": ["ground.p", "block.p"], "stiffness": 640, "damping": 1}}],
+        "loads": [{{"name": "f", "type": "force", "on": "block", "value": ["6*sin(5*t)", "3*sin(10*t)", -3]}}],
+        "contacts": [{{"name": "floor", "on": "block", "friction": 0.8,
+                      "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+        "integrator": {{"type": "cd_lagrange", "step": {}, "duration": 0.5}}}})x",
+        h));
+    INFO("h = ", h);
+    REQUIRE(c.run() == RunStatus::completed);
+    CHECK((c.position("block") - Vec3(0, 0, 0.05)).norm() < 1e-9);
+  }
 }
 
 TEST_CASE("incline: a block that sticks does not creep, and friction carries it") {
