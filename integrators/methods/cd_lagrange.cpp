@@ -70,10 +70,8 @@ void CdLagrange::list_rows(In q, double t, double h, const State& start, const S
   for (int row = 0; row < n_b; ++row) list_.push_back(row);
   if (system().conditional() > 0) {
     system().gaps(q, t, unilateral_rows, gaps_, &scales.start);
-    for (int row = n_b; row < system().rows(); ++row) {
-      const int contact = contact_of(row);
-      if (gaps_[at(contact)] <= (start.closed[at(contact - n_b)] != 0 ? scales.closed_gap() : 0)) list_.push_back(row);
-    }
+    for (int row = n_b; row < system().rows(); ++row)
+      if (gaps_[at(contact_of(row))] <= scales.closed_gap()) list_.push_back(row);
   }
   impulses_.set_rows(list_, q, t, &scales.start);
   c_.resize(list_.size());

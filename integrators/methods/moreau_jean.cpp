@@ -113,8 +113,8 @@ void MoreauJean::predict_contacts(const StepScales& scales, const State& start) 
     // tangential rows go with their contact
     candidates_[i] = system().row_kind(row) == RowKind::joint_friction ? 1
                      : system().row_kind(row) == RowKind::tangential ? candidates_[i - at(system().row_place(row).row)]
-                     : gaps_[at(row)] <= (start.closed[i] != 0 ? rounding : 0) ? 1
-                                                                               : 0;
+                     : gaps_[at(row)] <= rounding                    ? 1
+                                                                     : 0;
     if (candidates_[i] != 0) reflected_[at(row)] = reflected_rate(row, q_middle_, start);
   }
 }
