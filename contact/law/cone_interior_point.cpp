@@ -33,7 +33,7 @@ std::array<double, 9> nesterov_todd(const ConeVector& x, const ConeVector& y) {
   const double g = 2 * std::sqrt(0.5 * (1 + cone_product(x, y) / (d_x * d_y)));
   ConeVector w;
   for (std::size_t k = 0; k < 3; ++k) w[k] = (y[k] / d_y + (k == 0 ? x[k] : -x[k]) / d_x) / g;
-  std::array<double, 9> theta;
+  std::array<double, 9> theta{};
   for (std::size_t k = 0; k < 3; ++k)
     for (std::size_t l = 0; l < 3; ++l)
       theta[3 * k + l] = (2 * w[k] * w[l] + (k != l ? 0.0 : k == 0 ? -1.0 : 1.0)) * d_y / d_x;

@@ -100,7 +100,7 @@ class FrictionSet final : public CondensedLaw {
     double friction = 0;      // radius over the multiplier of the normal row
   };
   struct Contact {
-    int row;       // its normal row, among the conditional rows; of a joint the first row of its disc
+    int row = 0;   // its normal row, among the conditional rows; of a joint the first row of its disc
     int rows = 0;  // those behind
     std::array<Disc, 3> of{};
     int count = 0;   // of discs

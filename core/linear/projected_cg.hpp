@@ -74,6 +74,7 @@ class ProjectedCg {
   void build_factors();
   /// Some rows depend on each other.
   bool redundant() const { return rows_.redundant() || rest_.redundant(); }
+  bool by_blocks() const { return preconditioner_ == Preconditioner::blocks; }
   RestSystem& rest() { return rest_; }
   const RestSystem& rest() const { return rest_; }
   /// What the last solve left of a matrix row of the rest, because rows contradict each other.
@@ -91,7 +92,6 @@ class ProjectedCg {
   void start(In r, In c);
   Status iterate(double relative, double reference, double enough, int limit);
   Status solve_by_gmres(double target, int limit);
-  bool by_blocks() const { return preconditioner_ == Preconditioner::blocks; }
   void apply_whole(const double* r, double* z, int vectors);
   double apply_blocks(int first, int last);
   double complete_preconditioner(double rz);

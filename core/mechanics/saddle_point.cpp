@@ -388,6 +388,8 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
       if (!delassus_known_) return false;
     }
     find_row_residuals(c_A);
+    // the columns have outgrown node blocks (find_columns): the next solution has a matrix with factors
+    if (iterative_ && !direct_ && whole_ && cg_->by_blocks()) factorised_ = false;
     if (law == nullptr) {
       delassus_.solve(d_rhs_);
     } else if (!delassus_.solve(condensed_, *law, d_rhs_)) {

@@ -9,6 +9,10 @@
 
 namespace carom {
 
+namespace {
+constexpr long columns_price = 3;  // of factors, in the iterations that are as costly as a factorisation
+}
+
 // Gives the active rows to the conjugate gradients; false if they cannot take them.
 bool SaddlePoint::project_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
                                  const StepStart* start) {
@@ -134,7 +138,12 @@ void SaddlePoint::find_columns() {
   if (condensed_.empty()) return;
   delassus_known_ = false;
   if (delassus_.components().count() == 0) delassus_.analyse(*pattern_, active_.size());
-  if (delassus_.find_columns(condensed_, [this](Vector& b) { return base_solve(b, true); })) return;
+  const long before = cg_counters_.cg_iterations;
+  const bool found = delassus_.find_columns(condensed_, [this](Vector& b) { return base_solve(b, true); });
+  // columns that cost many times what factors cost: factors from the next solution on
+  if (iterative_ && factors_affordable_ && cg_counters_.cg_iterations - before > columns_price * long{cg_limit_})
+    whole_ = true;
+  if (found) return;
   for (CondensedRow* const row : condensed_) static_cast<ActiveRow*>(row)->kept = false;
 }
 
