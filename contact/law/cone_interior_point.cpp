@@ -109,7 +109,7 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
   const double scale_x = scale_y / scale_p;
   for (ConePoint& point : points_) point = {{scale_x, 0, 0}, {scale_y, 0, 0}};
 
-  for (int iteration = 0; iteration < interior_iterations; ++iteration) {
+  for (int iteration = 0; iteration < interior_iterations && !stopped(); ++iteration) {
     // the point, and what y misses: c(s) - y, in shifted_q_
     double gap = 0, missing = 0;
     for (std::size_t i = 0; i < count; ++i) {

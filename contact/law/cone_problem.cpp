@@ -29,13 +29,13 @@ constexpr double large_defect[] = {10, 100};    // and what is then enough
 constexpr double interior_excess = 0.5;         // of these defects: what the interior-point method may add
 constexpr double gaining_share = 0.1;           // of the defect at the start, as long as the outer iteration gains
 constexpr int compliant_iterations = 12, polishing_iterations = 4;
-constexpr int most_sweeps = 1000, last_sweeps = 30000;
+constexpr int most_sweeps = 1000;
 constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
-constexpr int proximal_steps = 60, proximal_iterations = 25, final_iterations = 8;
-constexpr int most_proximal_iterations = 600;  // in all steps; solvable problems took 351 at most
-constexpr int few_rows = 48;                   // beyond, iterations are costly
-constexpr int few_proximal_iterations = 60;
+constexpr int proximal_steps = 200, proximal_iterations = 25, final_iterations = 8;
+constexpr int most_proximal_iterations = 1500;  // in all steps
+constexpr int few_proximal_iterations = 60;     // for linearised rows as sparse matrices
+constexpr int few_rows = 48;                    // beyond, iterations are costly
 constexpr int few_iterations = 6;
 constexpr double proximal_fall = 0.25, proximal_growth = 5, smallest_proximal = 1e-6, try_without = 1e-3;
 
@@ -262,7 +262,7 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
       if (k > 0) refine(W, q, spreads_ && W.data() == given_ ? spread(W, q, tolerance, defect, s) : defect, s);
       return true;
     }
-    if (k == iterations) return false;
+    if (k == iterations || stopped()) return false;
     ++iterations_;
     evaluate(s, u_, rho_, W, true);
     if (!factorise()) return false;
@@ -348,7 +348,7 @@ void ConeProblem::refine(In W, In q, double defect, Out s) {
   worst_ = worst;
 }
 
-bool ConeProblem::proximal_point(In W, In q, double tolerance, Out s) {
+bool ConeProblem::proximal_point(In W, In q, double tolerance, int iterations, Out s) {
   const std::size_t n = at(n_);
   shifted_.resize(W.size());
   const double shift = shift_;
@@ -359,8 +359,8 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, Out s) {
   copy(s, start_);
   spreads_ = false;
   double a = 1;
-  const int most = iterations_ + (pattern_ != nullptr ? few_proximal_iterations : most_proximal_iterations);
-  for (int k = 0; k < proximal_steps && iterations_ < most; ++k) {
+  const int most = iterations_ + iterations;
+  for (int k = 0; k < proximal_steps && iterations_ < most && !stopped(); ++k) {
     restore();
     copy(W, shifted_);
     for (std::size_t i = 0; i < n; ++i) {
@@ -448,7 +448,7 @@ bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& st
     if (is_enough()) return false;
   }
   stage = 5;
-  return proximal_point(W, q, tolerance, from(swept_));
+  return proximal_point(W, q, tolerance, most_proximal_iterations, from(swept_));
 }
 
 // W with a compliance: Newton's method from the start or from where the interior-point method ends. Whether W itself is
@@ -479,23 +479,10 @@ bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
   if (newton(W, q, tolerance, false, few_iterations, s)) return true;
   stage = 3;
   copy(begin_, s);
-  if (sweep(W, q, tolerance, first_sweeps, s)) return true;
-  copy(s, swept_);
-  if (newton(W, q, tolerance, false, restarted_iterations, s)) return true;
-  copy(swept_, s);
   if (accelerated_sweeps(W, q, tolerance, most_sweeps, s)) return true;
-  copy(s, swept_);
-  stage = 4;
-  if (solve_compliant(W, q, tolerance, 0, true, s)) {
-    if (newton(W, q, tolerance, false, final_iterations, s)) return true;
-    if (pattern_ != nullptr) return false;
-  }
   stage = 5;
   copy(best_, s);
-  if (proximal_point(W, q, tolerance, s)) return true;
-  stage = 3;
-  copy(swept_, s);
-  return sweep(W, q, tolerance, last_sweeps, s);
+  return proximal_point(W, q, tolerance, most_proximal_iterations, s);
 }
 
 // Of many rows, which an outer iteration linearises. Those of a pile nearly always contradict each other, and Newton's
@@ -528,7 +515,7 @@ bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In prese
   if (is_enough()) return false;
   stage = 5;
   copy(best_, s);
-  return proximal_point(W, q, tolerance, s);
+  return proximal_point(W, q, tolerance, pattern_ != nullptr ? few_proximal_iterations : most_proximal_iterations, s);
 }
 
 ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In present) {

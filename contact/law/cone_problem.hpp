@@ -34,13 +34,11 @@
 //   4  6, then 50 tolerances: an interior-point method, unless discs have no source or share one, and Newton's method
 //   5  proximal point
 //
-// Rows of a linear problem, of velocities, have a solution, which sweeps find where Newton's method does not:
+// Rows of a linear problem, of velocities, have a solution, which sweeps or proximal points find:
 //
 //   1  Newton's method, 6 iterations
-//   3  10 sweeps and Newton's method; up to 1000 sweeps accelerated by Anderson's mixing
-//   4  a compliance of 6 tolerances as above
+//   3  up to 1000 sweeps accelerated by Anderson's mixing
 //   5  proximal point
-//   3  up to 30 000 sweeps
 //
 // The interior-point method does not wander among the sets of contacts that slip and stick, as Newton's method does
 // where many contacts share what a few would carry. With de Saxce's form of the law, x = (friction s_N, s_T) and
@@ -67,10 +65,12 @@
 #pragma once
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "contact/law/anderson_mixing.hpp"
 #include "core/base/types.hpp"
 #include "core/linear/dense_lu.hpp"
 #include "core/linear/linear_solver.hpp"
@@ -98,6 +98,8 @@ class ConeProblem {
     int worst = -1;            ///< row of the largest defect, if the problem is not solved
   };
 
+  /// Stages end without a solution while *flag is not zero; null: never.
+  void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
   /// Memory for problems of so many rows.
   void reserve(int rows);
   /// The rows of the problem: those of the discs, and normal rows, which are all others.
@@ -121,6 +123,17 @@ class ConeProblem {
  private:
   struct Unit {  // a step of the Gauss-Seidel method: a normal row with one disc, or one of them alone
     int normal, disc;
+  };
+  struct DiscAxes {                    // of the symmetric part of its rows and columns of W
+    std::array<double, 3> eigenvalue;  // descending
+    Mat3 axis;                         // rows
+  };
+  struct UnitBlock {  // the rows of a unit, the normal row first
+    int rows = 0;
+    std::array<std::size_t, 3> row;
+    std::array<std::array<double, 3>, 3> W;  // of these rows, with a shift
+    DiscAxes alone, pressed;                 // pressed: behind the normal row (Schur complement)
+    bool same_columns = false;               // in the pattern
   };
 
   // a normal row with its disc, or without: x and y as above
@@ -147,13 +160,19 @@ class ConeProblem {
   void refine(In W, In q, double defect, Out s);
   void remember(In s, double defect);
   bool is_enough() const { return least_defect_ <= enough_; }
+  bool stopped() const { return stop_ != nullptr && *stop_ != 0; }
+  bool holds(In W, In q, double tolerance, In s);
   bool has_interior() const;
   bool interior_point(In W, In q, double tolerance, Out s);
   bool least_squares(In W, In q, double tolerance, int iterations, Out s);
   bool sweep(In W, In q, double tolerance, int sweeps, Out s);
   bool accelerated_sweeps(In W, In q, double tolerance, int sweeps, Out s);
-  bool proximal_point(In W, In q, double tolerance, Out s);
-  void solve_unit(const Unit& unit, In W, In q, Out s) const;
+  bool proximal_point(In W, In q, double tolerance, int iterations, Out s);
+  void prepare_units(In W);
+  static DiscAxes axes_of(const Mat3& S, int m);
+  void rates_of_others(const UnitBlock& block, In W, In q, In s, double* rates) const;
+  void solve_unit(const Unit& unit, const UnitBlock& block, In W, In q, Out s) const;
+  void sweep_once(In W, In q, Out s) const;
   void set_compliant(In W, In q, double excess);
   bool climb(In W, In q, double tolerance, Out s, In present, int& stage);
   bool climb_large(In W, In q, double tolerance, Out s, int& stage);
@@ -165,12 +184,15 @@ class ConeProblem {
   std::vector<Disc> discs_;
   std::vector<int> disc_of_;  // per row; -1: normal
   std::vector<Unit> units_;
-  double shift_ = 0;  // of the diagonal of W_r
+  std::vector<UnitBlock> blocks_;  // of these
+  double shift_ = 0;               // of the diagonal of W_r
   double least_defect_ = 0, enough_ = 0;
   bool spreads_ = false;
   const double* given_ = nullptr;  // the matrix of the problem, not a shifted one
   Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, begin_, swept_, best_,
-      one_way_, compliant_, differences_, changes_;
+      one_way_, compliant_;
+  AndersonMixing mixing_;
+  const volatile std::sig_atomic_t* stop_ = nullptr;
   DenseLu lu_;
   const SparsePattern* pattern_ = nullptr;  // null: dense
   SparsePattern analysed_;                  // by sparse_lu_

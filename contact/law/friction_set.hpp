@@ -70,6 +70,8 @@ class FrictionSet final : public CondensedLaw {
   bool solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) override;
   bool follows(std::size_t row) const override;
   bool takes_sparse() const override { return true; }
+  /// solve() ends without a solution while *flag is not zero; null: never.
+  void stop_on(const volatile std::sig_atomic_t* flag) { cone_.stop_on(flag); }
   /// The rows are linear: nothing but the solution of a linear system helps.
   void solve_exactly() { exact_ = true; }
   /// Whether linear systems since begin() were solved but approximately.

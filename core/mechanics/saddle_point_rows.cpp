@@ -11,7 +11,7 @@ namespace carom {
 
 namespace {
 constexpr long columns_price = 3;  // of factors, in the iterations that are as costly as a factorisation
-}
+}  // namespace
 
 // Gives the active rows to the conjugate gradients; false if they cannot take them.
 bool SaddlePoint::project_active(std::span<const int> rows, In q, double t, const TangentOperators* T,

@@ -92,7 +92,10 @@ class MixedNewton {
   /// By which a row is divided to be a length or a speed: other than 1 for angles.
   double weight(int row) const { return weights_.empty() ? 1.0 : weights_[static_cast<std::size_t>(row)]; }
   /// Solves fail before their next correction while *flag is not zero; null: never.
-  void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
+  void stop_on(const volatile std::sig_atomic_t* flag) {
+    stop_ = flag;
+    if (friction_) friction_->stop_on(flag);
+  }
   /// Iterates to the end; false if that fails, and the report says why.
   bool solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
 

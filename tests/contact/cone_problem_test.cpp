@@ -49,8 +49,8 @@ Problem random_contacts(Random& random) {
 }
 
 // Boxes on a floor or on each other, with 4 to 7 points a face.
-Problem boxes(Random& random) {
-  const int count = 1 + static_cast<int>(random.between(0, 4)), points = 4 + static_cast<int>(random.between(0, 4));
+Problem boxes(Random& random, int most = 4) {
+  const int count = 1 + static_cast<int>(random.between(0, most)), points = 4 + static_cast<int>(random.between(0, 4));
   const double mu = random.between(0, 2);
   Matrix G = Matrix::Zero(3 * count * points, 6 * count);
   Eigen::VectorXd mass(6 * count), v(6 * count);
@@ -200,6 +200,42 @@ TEST_CASE("cone problem: all random boxes and stacks are solved") {
   }
   MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4] << ", " << stages[5]);
   CHECK(solved == count);
+}
+
+TEST_CASE("cone problem: high stacks of boxes are solved as sparse matrices") {
+  Random random(13);
+  ConeProblem cone;
+  int stages[ConeProblem::stages + 1] = {}, solved = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const Problem p = boxes(random, 20);
+    const auto n = at(p.rows());
+    // whole contacts, with the diagonal
+    PatternBuilder builder(p.rows(), p.rows());
+    for (std::size_t i = 0; i < n; i += 3)
+      for (std::size_t j = 0; j < n; j += 3) {
+        bool any = i == j;
+        for (std::size_t k = 0; k < 9; ++k) any = any || p.W[(i + k / 3) * n + j + k % 3] != 0;
+        for (std::size_t k = 0; any && k < 9; ++k)
+          builder.add(static_cast<int>(i + k / 3), static_cast<int>(j + k % 3));
+      }
+    const SparsePattern pattern = builder.build();
+    Vector values;
+    for (int i = 0; i < pattern.rows; ++i)
+      for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
+        values.push_back(p.W[at(i) * n + at(pattern.column[at(k)])]);
+    cone.set(p.rows(), p.discs, &pattern);
+    Vector s(n, 0.0);
+    const double scale = max_abs(p.q);
+    const ConeProblem::Result result = cone.solve(values, p.q, 1e-10 * scale, s);
+    CHECK((result.solved || result.approximate));
+    if (!result.solved) continue;
+    ++solved;
+    ++stages[result.stage];
+    check_law(p, s, 1e-7 * scale);
+  }
+  MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4] << ", " << stages[5]);
+  CHECK(solved >= 59);
+  CHECK(stages[3] > 10);  // sweeps and what begins from them
 }
 
 TEST_CASE("cone problem: units of length, mass and time do not matter") {
