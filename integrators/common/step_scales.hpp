@@ -38,6 +38,11 @@ struct StepScales {
   static constexpr double epsilon = 2.220446049250313e-16;
   static constexpr double most_rounding = 1e-5;  // of the forces: loads may be smaller than the floor
 
+  /// The gap up to which a contact counts as closed where its law is at velocity level: rounding, whatever tolerance
+  /// the user asks for. Else rounding would open a contact for a step, it would sink, and a flat body would rest on its
+  /// other points from then on.
+  double closed_gap() const { return 1e-9 * model.length + 1e3 * epsilon * place; }
+
   /// r in forces, c in speeds: a motion with constraints at velocity level.
   ProblemScales motion(double penalty) const {
     ProblemScales s;
@@ -50,9 +55,6 @@ struct StepScales {
     s.slack = 1e-3 * speed;
     return s;
   }
-  /// The gap up to which rounding may have moved a contact that was closed, for laws at velocity level. Without it such
-  /// a contact would sink in one step, and a flat body would rest on its other points from then on.
-  double closed_gap() const { return 100 * positions(1).row_tolerance; }
   /// The same with rows (G v' + h)/c_a, constraints at acceleration level.
   ProblemScales accelerated_motion(double penalty, double c_a) const {
     ProblemScales s = motion(penalty);

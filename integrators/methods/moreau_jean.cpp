@@ -104,7 +104,7 @@ bool MoreauJean::explained(const State& start, StepReport& report) {
 
 // Candidates are the contacts that are closed half a step ahead; their law reflects the rate at t_n.
 void MoreauJean::predict_contacts(const StepScales& scales, const State& start) {
-  const double rounding = scales.closed_gap();
+  const double closed = scales.closed_gap();
   scale_into(0.5 * h_, start.v, d_);
   system().retract(start.q, d_, q_middle_);
   system().gaps(q_middle_, start.t + 0.5 * h_, unilateral_rows, gaps_, &step_);
@@ -113,7 +113,7 @@ void MoreauJean::predict_contacts(const StepScales& scales, const State& start) 
     // tangential rows go with their contact
     candidates_[i] = system().row_kind(row) == RowKind::joint_friction ? 1
                      : system().row_kind(row) == RowKind::tangential ? candidates_[i - at(system().row_place(row).row)]
-                     : gaps_[at(row)] <= rounding                    ? 1
+                     : gaps_[at(row)] <= closed                      ? 1
                                                                      : 0;
     if (candidates_[i] != 0) reflected_[at(row)] = reflected_rate(row, q_middle_, start);
   }
