@@ -164,10 +164,11 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
     strike(tau);
     set_load(tau, tau);
     if (!jump(tau, *impact, report)) return false;
-    // contacts that the impact lifts, but not those that have come to rest in it
+    // contacts that the impact lifts, but not those that have come to rest in it, nor those that have struck often:
+    // many bodies would lift each other without end
     last_ = striking_;
     for (std::size_t i = 0; i < resting_.size(); ++i)
-      if (rested_[i] != 0 && rate_[at(n_b) + i] > released) {
+      if (rested_[i] != 0 && hits_[i] < most_hits && rate_[at(n_b) + i] > released) {
         resting_[i] = 0;
         last_[i] = 1;
       }
@@ -323,7 +324,8 @@ void LocatedImpacts::strike(double tau) {
       hit_[i] = 1;
       const double falling = -gaps_[i].acceleration(tau) / (h() * h());
       const bool accumulates = falling > 0 && e < 1 && 2 * e * std::abs(rate) <= falling * (1 - e) * (1 - tau) * h();
-      reflects = rate < 0 && !accumulates && ++hits_[i] <= most_hits;
+      ++hits_[i];
+      reflects = rate < 0 && !accumulates && hits_[i] <= most_hits;
       if (reflects) reflected_[at(row)] = e * rate;
       resting_[i] = e == 0 || !reflects ? 1 : 0;
     }

@@ -43,6 +43,28 @@ TEST_CASE("many bodies: spheres with rows for near pairs move as spheres with a 
   }
 }
 
+// Contacts at rest that lift each other again and again within a step would have thousands of impacts in it.
+TEST_CASE("many bodies: located impacts of a heap come to an end in each step") {
+  const int count = 27;
+  nlohmann::json model = test::spheres_in_box(count, 2e-3, 0.24);
+  model["integrator"]["impact"] = "located";
+  for (nlohmann::json& contact : model["contacts"]) {
+    contact["friction"] = 0.5;
+    if (contact.contains("obstacle")) contact["obstacle"].erase("motion");
+  }
+  Case c = Case::from_text(model.dump());
+  const double before = c.energy();
+  long most = 0;
+  REQUIRE(c.run([&](const StepView& view) {
+    most = std::max(most, static_cast<long>(std::ranges::count_if(view.integrator.stages(),
+                                                                  [](const Stage& stage) { return stage.located; })));
+  }) == RunStatus::completed);
+  CHECK(most > 20);
+  CHECK(most < 1000);
+  CHECK(c.energy() < before);
+  CHECK(deepest_overlap(c, count) < 1e-11);
+}
+
 // Spheres may roll on, but little.
 TEST_CASE("many bodies: spheres with friction fall into a can, and each step only dissipates") {
   const int count = 12;
