@@ -89,16 +89,19 @@ struct CoupledMotion::Position final : MixedProblem {
     m.find_anchors();
     axpy(-1.0, m.anchors_, c);
   }
-  double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows | law_rows, r); }
-  RowPoint row_point() override { return {m.q_, m.correction_tangent(), nullptr, !m.anchors_.empty()}; }
+  double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows | law_rows, m.mean_position_, r); }
+  RowPoint row_point() override {
+    return {m.q_, m.correction_tangent(), m.directions(m.mean_position_), !m.anchors_.empty()};
+  }
   void friction_limits(In s, std::span<const int> joints, Out limits) override {
     const double h = m.h_;
     m.find_limits(s, joints, {h * h / 3, h * h / 6, h * h * (0.5 - m.alpha_.beta), h * h * m.alpha_.beta}, 0.5 * h * h,
                   m.step_.t + h / 3, limits);
   }
-  void linearise(In, Linearisation& S) override {
+  void linearise(In s, Linearisation& S) override {
     S.c_M = S.c_s = 1;
     S.q_M = S.q = m.q_.data();
+    S.s = m.end_multipliers(s, m.mean_position_, m.end_nu_);
     S.rows_through_T = true;
     S.T = m.correction_tangent();
   }
@@ -124,16 +127,17 @@ struct CoupledMotion::Velocity final : MixedProblem {
       if (m.roles_.fixed == nullptr) c[at(row)] += reflected_rate(*m.system_, row, m.start_->q, *m.start_);
     }
   }
-  double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | law_rows, r); }
-  RowPoint row_point() override { return {m.q_}; }
+  double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | law_rows, m.mean_velocity_, r); }
+  RowPoint row_point() override { return {m.q_, nullptr, m.mean_directions()}; }
   void friction_limits(In s, std::span<const int> joints, Out limits) override {
     const double h = m.h_;
     m.find_limits(s, joints, {h / 2, h / 2, h * (1 - m.alpha_.gamma), h * m.alpha_.gamma}, h, m.step_.t + h / 2,
                   limits);
   }
-  void linearise(In, Linearisation& S) override {
+  void linearise(In s, Linearisation& S) override {
     S.c_M = 1;
     S.q_M = S.q = m.q_.data();
+    S.s = m.end_multipliers(s, m.mean_velocity_, m.end_impulse_);
     S.v = m.v_.data();
   }
   bool move(double share, In dW) override {
@@ -170,6 +174,7 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
   for (Vector* x : {&nu_total_, &impulse_total_}) x->assign(at(system.conditional()), 0.0);
   near_.assign(at(system.conditional()), 0);
   if (system.row_kinds().meets(friction_rows)) anchors_.assign(at(system.rows()), 0.0);
+  if (setup.mean_directions) stayed_ = near_;
   if (system.row_kinds().has(RowKind::tangential)) frictionless_.assign(at(system.conditional()), 0);
   no_contact_ = near_;
 }
@@ -211,6 +216,11 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   step_ = scales.start;
   h_ = scales.h;
   t_ = scales.t;
+  if (setup_.mean_directions) {
+    MeanDirections::find_stayed(*system_, start.active, stayed_);
+    mean_position_ = {step_, &stayed_, MeanDirections::position_share};
+    mean_velocity_ = {step_, &stayed_, MeanDirections::velocity_share};
+  }
   copy(start.history[0].values, a_n_);
   if (start.last_h != h_) GeneralizedAlpha::rescale_a(start.last_h, h_, start.acceleration, a_n_);
   alpha_.predict_a(start.acceleration, a_n_, a_star_);
@@ -256,13 +266,18 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
 CoupledMotion::ImpulseWork CoupledMotion::impulse_work() {
   const In impulses = velocity_.multipliers();
   set_zero(Mx_);
+  // along the directions in which the impulses act
+  const auto rate_of = [&](int row, In v, double t) {
+    const auto rate = [&](int r, In q, double t_r) { return system_->row_rate(r, q, v, t_r, &step_); };
+    const MeanDirections* const mean = mean_directions();
+    return mean != nullptr && row >= system_->bilateral() ? mean->rate(*system_, row, q_, t, rate) : rate(row, q_, t);
+  };
   ImpulseWork work;
   for (int row = 0; row < system_->rows(); ++row) {
     const double impulse = impulses[at(row)];
     if (impulse == 0) continue;
-    const double rate_n = system_->row_rate(row, q_, start_->v, start_->t, &step_),
-                 rate = system_->row_rate(row, q_, v_, t_, &step_),
-                 at_rest = system_->row_rate(row, q_, Mx_, t_, &step_);
+    const double rate_n = rate_of(row, start_->v, start_->t), rate = rate_of(row, v_, t_),
+                 at_rest = rate_of(row, Mx_, t_);
     work.all += impulse * (0.5 * (rate_n + rate) - at_rest);
     if (system_->row_kind(row) == RowKind::tangential) work.belts -= impulse * at_rest;
   }
@@ -403,13 +418,29 @@ const Vector& CoupledMotion::forces() {
   return f_;
 }
 
-// M x - G^T s
-double CoupledMotion::momentum(In x, In s, RowSelection rows, Out r) {
+// M x - F^T s
+double CoupledMotion::momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r) {
   system_->mass_times(q_, x, Mx_);
   set_zero(reaction_);
-  system_->add_reactions(q_, t_, s, rows, reaction_, &step_);
+  if (setup_.mean_directions) {
+    at_start_.assign(s.size(), 0.0);
+    copy(s, row_);
+    mean.split(*system_, q_, t_, row_, at_start_);
+    system_->add_reactions(q_, t_, row_, rows, reaction_, &step_);
+    system_->add_reactions(start_->q, start_->t, at_start_, contact_rows, reaction_, &step_);
+  } else {
+    system_->add_reactions(q_, t_, s, rows, reaction_, &step_);
+  }
   combine(1.0, Mx_, -1.0, reaction_, r);
   return system_->force_norm(Mx_, scales_.length) + system_->force_norm(reaction_, scales_.length);
+}
+
+// Of D(F^T s), where the directions of the start of the step are constant.
+const double* CoupledMotion::end_multipliers(In s, const MeanDirections& mean, Vector& end) {
+  if (!setup_.mean_directions) return s.data();
+  end.assign(s.begin(), s.end());
+  mean.split(*system_, q_, t_, end);
+  return end.data();
 }
 
 const TangentOperators* CoupledMotion::motion_tangent() {

@@ -24,6 +24,9 @@
 // Joints with friction have their rows there, too, with the discs of the decoupled method: in PVA the reactions of the
 // smooth motion are those that move it, eta.
 //
+// With mean directions, F of MeanDirections takes the place of G in G_A^T nu and G_B^T Lam for contacts that were
+// closed at t_n.
+//
 // An iteration evaluates all sets and residuals once and corrects the three problems in
 // turn with the coupling terms left out ([PVA18] algorithm 1), or all together with these terms (MonolithicNewton).
 #pragma once
@@ -45,6 +48,7 @@ struct CoupledSetup {
   bool free_motion = false;                   ///< S is empty: strategy 1
   bool smooth_gap = false;                    ///< B from the gaps of the smooth motion in place of A
   bool monolithic = false;                    ///< PVV with bilateral rows in S
+  bool mean_directions = false;               ///< F in place of G as the directions of nu and Lam
   double penalty = 1;
 };
 
@@ -77,6 +81,8 @@ class CoupledMotion final : public CoupledProblem {
   bool corrected() const { return moved_[1]; }  ///< U is not zero
   bool jumped() const { return moved_[2]; }     ///< W is not zero
   bool fell_back() const { return fallback_; }  ///< the last solve left contacts out of S
+  /// Of Lam; null: those of the end of the step.
+  const MeanDirections* mean_directions() const { return directions(mean_velocity_); }
   const MixedNewton& solver(int i) const { return *solvers_[at(i)]; }
   std::span<MixedNewton* const> solvers() const { return solvers_; }
   MonolithicNewton* monolithic() { return monolithic_ ? &*monolithic_ : nullptr; }
@@ -93,10 +99,14 @@ class CoupledMotion final : public CoupledProblem {
   bool begin_with_contacts(const StepScales& scales, State& state, StepReport& report);
   bool attempt(const StepScales& scales, const State& start, bool contacts, StepReport& report);
   bool iterate(std::span<const ProblemScales> scales, StepReport& report);
+  const MeanDirections* directions(const MeanDirections& mean) const {
+    return setup_.mean_directions ? &mean : nullptr;
+  }
   bool idle(int i) const;
   void move_places();
   const Vector& forces();
-  double momentum(In x, In s, RowSelection rows, Out r);
+  double momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r);
+  const double* end_multipliers(In s, const MeanDirections& mean, Vector& end);
   const TangentOperators* correction_tangent();
   const TangentOperators* motion_tangent();
   struct ImpulseWork {
@@ -139,6 +149,9 @@ class CoupledMotion final : public CoupledProblem {
   std::vector<std::uint8_t> no_contact_;                 // zeros
   Vector anchors_;                                       // s* per row; empty without friction
   std::vector<std::uint8_t> frictionless_;               // contacts whose anchors contradict each other
+  std::vector<std::uint8_t> stayed_;                     // rows of contacts that were closed at t_n
+  MeanDirections mean_position_, mean_velocity_;
+  Vector end_nu_, end_impulse_, at_start_;  // multipliers of directions at the end and at the start of the step
 };
 
 }  // namespace carom

@@ -149,14 +149,7 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
     if (impulse == 0) continue;
     // F v + g_t, with the directions of the impulses
     const auto rate_of = [&](const auto& evaluate) {
-      const double end = evaluate(row, q_u, t);
-      if (stage.mean == nullptr || !stage.mean->of(row - n_b)) return end;
-      const MeanDirections& mean = *stage.mean;
-      const In q_n(mean.start.q, q_u.size());
-      const MeanDirections::Pair turn = mean.turn(system, row, q_u, t);
-      double start = turn.c * evaluate(row, q_n, mean.start.t);
-      if (turn.s != 0) start += turn.s * evaluate(turn.partner, q_n, mean.start.t);
-      return mean.share * end + (1 - mean.share) * start;
+      return stage.mean != nullptr ? stage.mean->rate(system, row, q_u, t, evaluate) : evaluate(row, q_u, t);
     };
     const auto rate_at = [&](In v) {
       return rate_of([&](int r, In q_r, double t_r) { return system.row_rate(r, q_r, v, t_r); });

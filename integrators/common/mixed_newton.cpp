@@ -386,18 +386,7 @@ void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales, b
     else
       row_G_[k] = row_F_[k];
     if (point.mean == nullptr || !point.mean->of(rows[k] - system_->bilateral())) continue;
-    // the same equations in the same order
-    const MeanDirections& mean = *point.mean;
-    const MeanDirections::Pair turn = mean.turn(*system_, rows[k], point.q, scales.t);
-    for (double& value : row_F_[k].value) value *= mean.share;
-    const auto add = [&](int row, double c) {
-      if (row < 0 || c == 0) return;
-      system_->row_gradient(row, {mean.start.q, point.q.size()}, mean.start.t, nullptr, row_n_, &mean.start);
-      for (std::size_t i = 0; i < row_n_.value.size(); ++i)
-        row_F_[k].value[i] += (1 - mean.share) * c * row_n_.value[i];
-    };
-    add(rows[k], turn.c);
-    add(turn.partner, turn.s);
+    point.mean->take_mean(*system_, rows[k], point.q, scales.t, row_F_[k], row_n_);
   }
   current().set_active(rows, std::span<const SparseRow>(row_G_).first(rows.size()),
                        std::span<const SparseRow>(row_F_).first(rows.size()), true);

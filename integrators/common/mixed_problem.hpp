@@ -11,32 +11,9 @@
 #include <vector>
 
 #include "core/mechanics/system.hpp"
+#include "integrators/common/mean_directions.hpp"
 
 namespace carom {
-
-/// Reactions whose directions are a mean over the step: F = share G(q) + (1 - share) R G(q_n) of the rows marked in
-/// `rows` (per conditional row), F = G(q) of all others. R turns the two tangential rows of a contact, whose directions
-/// on a curved surface depend on the way (ConstraintBlock::Turn): without R a sliding body would be driven sideways.
-struct MeanDirections {
-  StepStart start;
-  const std::vector<std::uint8_t>* rows = nullptr;
-  double share = 1;
-  bool of(int conditional_row) const { return (*rows)[at(conditional_row)] != 0; }
-  /// What R makes of a tangential row: c times the same row and s times its partner.
-  struct Pair {
-    double c = 1, s = 0;
-    int partner = -1;
-  };
-  /// Of a row in the configuration q at t; of other rows than tangential ones: the row itself.
-  Pair turn(const System& system, int row, In q, double t) const {
-    if (system.row_kind(row) != RowKind::tangential) return {};
-    const int k = system.row_place(row).row;
-    if (k == most_contact_rows - 1) return {};  // pivoting, about the normal
-    const ConstraintBlock::Turn turn = system.tangent_turn(row, q, t, start);
-    const bool first = k % 2 == 1;
-    return {turn.c, first ? turn.s : -turn.s, first ? row + 1 : row - 1};
-  }
-};
 
 /// Where the gradients of active rows are taken, and the tangent operators through which they act; null: identity.
 struct RowPoint {

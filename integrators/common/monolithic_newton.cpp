@@ -50,7 +50,7 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
   CoupledFriction* const law = problem.friction_law();
   bool found = saddle_.factorise(given_);
   if (found) {
-    gather_active();
+    gather_active(problem);
     saddle_.set_active(rows_, std::span(G_).first(rows_.size()), std::span(F_).first(rows_.size()), law != nullptr);
     if (law != nullptr) {
       // rows over their tolerances times the first of these are comparable
@@ -122,11 +122,12 @@ void MonolithicNewton::linearise(CoupledProblem& problem, std::span<const Proble
 }
 
 // Gradients of the active rows of all parts by all unknowns, and the directions in which they act on their own part.
-void MonolithicNewton::gather_active() {
+void MonolithicNewton::gather_active(CoupledProblem& problem) {
   const std::size_t k = parts_.size();
   const int n = system_->size();
   rows_.clear();
-  for (std::size_t i = 0; i < k; ++i)
+  for (std::size_t i = 0; i < k; ++i) {
+    const MeanDirections* const mean = problem.part(static_cast<int>(i)).row_point().mean;
     for (const int row : parts_[i]->solved_rows()) {
       const Linearisation& own = *given_[i * k + i];
       // where x moves places, tangential rows are slip displacements, whose gradient is not that of the slip velocity
@@ -153,10 +154,13 @@ void MonolithicNewton::gather_active() {
         }
         append(derivative_, static_cast<int>(j) * n, G_[place]);
       }
-      system_->row_gradient(row, In(own.q, system_->initial_configuration().size()), own.t, nullptr, derivative_,
-                            own.start);
+      const In q(own.q, system_->initial_configuration().size());
+      system_->row_gradient(row, q, own.t, nullptr, derivative_, own.start);
+      if (mean != nullptr && mean->of(row - system_->bilateral()))
+        mean->take_mean(*system_, row, q, own.t, derivative_, start_row_);
       append(derivative_, static_cast<int>(i) * n, F_[place]);
     }
+  }
 }
 
 void MonolithicNewton::move(CoupledProblem& problem, double share) {

@@ -54,7 +54,7 @@ class MonolithicNewton {
  private:
   bool correct(CoupledProblem& problem, std::span<const ProblemScales> scales, StepReport& report);
   void linearise(CoupledProblem& problem, std::span<const ProblemScales> scales);
-  void gather_active();
+  void gather_active(CoupledProblem& problem);
   void move(CoupledProblem& problem, double share);
 
   const System* system_;
@@ -64,7 +64,7 @@ class MonolithicNewton {
   std::vector<const Linearisation*> given_;
   std::vector<int> rows_;  // active rows of all parts, numbered part * rows() + row
   std::vector<SparseRow> G_, F_;
-  SparseRow derivative_;
+  SparseRow derivative_, start_row_;
   Vector r_, c_b_, c_A_, dx_, ds_b_, ds_A_;
 };
 

@@ -65,6 +65,7 @@ std::span<const Stage> NsgaCoupled::stages() {
   if (motion_.jumped())
     stages_.push_back(
         {Kind::jump, t_, t_, motion_.q(), v, motion_.q(), motion_.v(), motion_.solver(2).multipliers(), h_});
+  if (motion_.jumped()) stages_.back().mean = motion_.mean_directions();
   stages_.back().end = step_end();
   stages_.back().closed = motion_.solver(2).flags();
   return stages_;

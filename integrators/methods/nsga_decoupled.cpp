@@ -180,15 +180,9 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
   if (system().rows() == 0) return true;
   if (!anchors_.empty()) find_anchors(start);
   if (mean_directions_) {
-    // tangential rows go with their contact
-    for (std::size_t i = 0; i < stayed_.size(); ++i) {
-      const int n_b = system().bilateral();
-      const int row = n_b + static_cast<int>(i);
-      const bool contact = system().row_kind(row) != RowKind::joint_friction;
-      stayed_[i] = contact && start.active[at(normal_row(row) - n_b)] != 0 ? 1 : 0;
-    }
-    mean_position_ = {step_, &stayed_, 1.0 / 3};
-    mean_velocity_ = {step_, &stayed_, 0.5};
+    MeanDirections::find_stayed(system(), start.active, stayed_);
+    mean_position_ = {step_, &stayed_, MeanDirections::position_share};
+    mean_velocity_ = {step_, &stayed_, MeanDirections::velocity_share};
   }
   const double ratio = h_ / start.last_h;
   position_.begin(report, {.held = &start.active,

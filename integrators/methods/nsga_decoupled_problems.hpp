@@ -24,12 +24,11 @@ struct NsgaDecoupled::Correction : MixedProblem {
   double momentum(In q_M, In s, Out r) {
     set_zero(reaction);
     if (m.mean_directions_) {
-      // s = s_ + part_start: the parts at the end and at the start of the step
-      part_start.assign(s.size(), 0.0);
+      at_start.assign(s.size(), 0.0);
       copy(s, m.s_);
-      take_mean(m.s_, &part_start);
+      mean.split(system, m.q_, m.t_, m.s_, at_start);
       system.add_reactions(m.q_, m.t_, m.s_, all_rows, reaction, &m.step_);
-      system.add_reactions({m.step_.q, m.q_.size()}, m.step_.t, part_start, contact_rows, reaction, &m.step_);
+      system.add_reactions({m.step_.q, m.q_.size()}, m.step_.t, at_start, contact_rows, reaction, &m.step_);
     } else {
       system.add_reactions(m.q_, m.t_, s, all_rows, reaction, &m.step_);
     }
@@ -53,19 +52,6 @@ struct NsgaDecoupled::Correction : MixedProblem {
     spent = std::move(r);
   }
 
-  // The share of the multipliers whose directions are those of the end of the step; `rest`: what is left.
-  void take_mean(Vector& s, Vector* rest = nullptr) const {
-    if (!m.mean_directions_) return;
-    for (int row = system.bilateral(); row < system.rows(); ++row) {
-      if (!mean.of(row - system.bilateral()) || s[at(row)] == 0) continue;
-      if (rest != nullptr) {
-        const MeanDirections::Pair turn = mean.turn(system, row, m.q_, m.t_);
-        (*rest)[at(row)] += (1 - mean.share) * turn.c * s[at(row)];
-        if (turn.s != 0) (*rest)[at(turn.partner)] += (1 - mean.share) * turn.s * s[at(row)];
-      }
-      s[at(row)] *= mean.share;
-    }
-  }
   // The radii of joints under the integral over the step, with weights of the smooth reactions at its ends, and s.
   void limits(In s, std::span<const int> joints, double start, double end, double duration, double t, Out limits) {
     const std::size_t n_b = at(system.bilateral());
@@ -80,7 +66,8 @@ struct NsgaDecoupled::Correction : MixedProblem {
   NsgaDecoupled& m;
   const System& system;
   const MeanDirections& mean;
-  Vector x, reaction, part_start;
+  Vector x, reaction;
+  Vector at_start;                // multipliers of directions at the start of the step
   const Vector* given = nullptr;  // of impacts in the step; null: zero
   bool moved = false;             // x is not zero
   bool forces = true;             // f_p, or f_*, acts
@@ -124,7 +111,7 @@ struct NsgaDecoupled::Position final : Correction {
     S.c_K = forces && m.options_.force_corrections ? force_weight() : 0;
     S.c_C = forces && m.options_.force_corrections && m.by_forces_ ? m.h_ : 0;
     copy(s, m.s_);
-    take_mean(m.s_);
+    if (m.mean_directions_) mean.split(system, m.q_, m.t_, m.s_);
     axpy(S.c_K, m.smooth_.multipliers().first(n_b), Out(m.s_).first(n_b));
     // the smooth reactions of old rows are small beside those of the switch: their bending is left out
     m.switches_.for_switched_rows([&](int row) { m.s_[at(row)] = s[at(row)]; });

@@ -75,6 +75,11 @@ std::vector<Key> generalized_alpha_keys() {
   return keys;
 }
 
+Node directions_choice() {
+  return choice({{"end", "those of the end of the step, as published"},
+                 {"mean", "means over the step: motions along curved contacts are of second order"}});
+}
+
 Key intermediate_gradient_key(double preset_value) {
   return preset("intermediate_gradient", number().at_least(0).at_most(1), preset_value,
                 "E of switching constraints: reactions of a switch act along (1 - E) of the old and E of the new "

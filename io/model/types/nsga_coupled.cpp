@@ -20,9 +20,15 @@ Key activation_key() {
                 "multiplier", "which contacts may take part in the velocity jump");
 }
 
+Key directions_key() {
+  return preset("reaction_directions", directions_choice(), "end",
+                "directions of the reactions of contacts that stay closed");
+}
+
 Node coupled_spec() {
   std::vector<Key> keys = generalized_alpha_keys();
   keys.push_back(activation_key());
+  keys.push_back(directions_key());
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }
@@ -34,6 +40,7 @@ Node pva_spec() {
                "constraints of the smooth motion: 1 none, 2 joints, 3 joints and closed contacts; default: 3, "
                "with friction 2"));
   keys.push_back(activation_key());
+  keys.push_back(directions_key());
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }
@@ -42,6 +49,7 @@ NsgaCoupledOptions read(const json& in, const Model& model) {
   NsgaCoupledOptions options;
   read_generalized_alpha_keys(in, options);
   options.setup.smooth_gap = text(in["activation"]) == "smooth_gap";
+  options.setup.mean_directions = in["reaction_directions"] == "mean";
   options.setup.penalty = in["penalty"].get<double>();
   options.scales = model.scales;
   return options;

@@ -18,9 +18,7 @@ Node nsga_spec() {
   keys.push_back(preset("force_corrections", boolean(), true,
                         "whether position correction and velocity jump see the change of the forces"));
   keys.push_back(
-      optional("reaction_directions",
-               choice({{"end", "those of the end of the step, as published"},
-                       {"mean", "means over the step: motions along curved contacts are of second order"}}),
+      optional("reaction_directions", directions_choice(),
                "directions of the reactions of contacts that stay closed; default: `mean` where impacts are located, "
                "else `end`"));
   keys.push_back(preset("impact",

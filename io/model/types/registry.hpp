@@ -225,9 +225,11 @@ void read_generalized_alpha_keys(const nlohmann::json& integrator, Options& opti
   options.initial_acceleration = initial_acceleration_of(integrator);
   options.newton = newton_options(integrator["newton"]);
 }
-/// The key "penalty" of augmented multipliers.
+/// The words of "reaction_directions".
+spec::Node directions_choice();
 /// E of constraints that switch.
 spec::Key intermediate_gradient_key(double preset_value);
+/// The key "penalty" of augmented multipliers.
 spec::Key penalty_key();
 
 struct IntegratorType {

@@ -1,0 +1,54 @@
+// Reactions whose directions are a mean over the step: F = share G(q) + (1 - share) R G(q_n) of the rows of contacts
+// that stay closed, F = G(q) of all others. With F = G(q) rows that turn, those of a bead in a bowl or of a body that
+// turns about a sticking point, cost an error of first order in the step. The shares are those of the weights with
+// which a reaction that varies linearly over the step moves its end: 1/3 in a position correction, 1/2 in a velocity
+// jump.
+//
+// R turns the two tangential rows of a contact, whose directions on a curved surface depend on the way
+// (ConstraintBlock::Turn): without R a sliding body would be driven sideways.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/mechanics/system.hpp"
+
+namespace carom {
+
+struct MeanDirections {
+  static constexpr double position_share = 1.0 / 3, velocity_share = 0.5;
+
+  StepStart start;
+  const std::vector<std::uint8_t>* rows = nullptr;  ///< flags per conditional row: those with a mean direction
+  double share = 1;
+
+  bool of(int conditional_row) const { return (*rows)[at(conditional_row)] != 0; }
+  /// Flags of the rows, tangential ones included, of contacts that were closed at the start of the step, `active`.
+  static void find_stayed(const System& system, const std::vector<std::uint8_t>& active,
+                          std::vector<std::uint8_t>& stayed);
+  /// What R makes of a tangential row: c times the same row and s times its partner.
+  struct Pair {
+    double c = 1, s = 0;
+    int partner = -1;
+  };
+  /// Of a row in the configuration q at t; of other rows than tangential ones: the row itself.
+  Pair turn(const System& system, int row, In q, double t) const;
+  /// The multipliers s (one per row) become those of the directions at the end of the step. `at_start` (as many
+  /// entries, zeros): gets those of the directions at the start; empty: they are not wanted.
+  void split(const System& system, In q, double t, Out s, Out at_start = {}) const;
+  /// The directions of a row from its gradient at the end of the step; `start_row`: memory.
+  void take_mean(const System& system, int row, In q, double t, SparseRow& gradient, SparseRow& start_row) const;
+  /// F v + g_t of a row, from rate(row, q, t), which has the directions of the given place and time.
+  template <class Rate>
+  double rate(const System& system, int row, In q, double t, const Rate& rate) const {
+    const double end = rate(row, q, t);
+    if (!of(row - system.bilateral())) return end;
+    const In q_n(start.q, q.size());
+    const Pair pair = turn(system, row, q, t);
+    double before = pair.c * rate(row, q_n, start.t);
+    if (pair.s != 0) before += pair.s * rate(pair.partner, q_n, start.t);
+    return share * end + (1 - share) * before;
+  }
+};
+
+}  // namespace carom
