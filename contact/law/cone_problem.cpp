@@ -21,6 +21,7 @@ constexpr double start_share =
 constexpr double noticed_share = 1e-4;   // of the multipliers: another distribution of them
 constexpr double touching_share = 1e-3;  // of that: a gap or its rate, times the penalty
 constexpr int spreading_iterations = 4;
+constexpr double spreading_compliance = 1e-7;  // of the mean diagonal of W
 constexpr double approximate_share = 0.03;  // of the defect at the start, with which another linearisation helps more
 constexpr double compliant_excess[] = {5, 50};  // defects that compliance makes, over the tolerance
 constexpr double inconsistent_excess = 2;       // over these: of rows that contradict each other
@@ -300,8 +301,8 @@ bool ConeProblem::touches_without_load(In s) const {
 
 // Redundant contacts share their load in many ways, between which the motion of a body that slides and turns has to
 // choose. Takes the way of contacts that are all alike in their compliance, that of the shift of the matrix at hand;
-// where contacts touch without load, that which the iteration finds from zero. Either forgets the start. Returns the
-// defect.
+// where contacts touch without load, a larger one finds from zero which of them carry. Either forgets the start.
+// Returns the defect.
 double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
   combine(1.0, u_, shift_, s, trial_u_);
   evaluate(s, trial_u_, rho_, W, false);
@@ -324,7 +325,11 @@ double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
     other = defect_now();
   }
   if (other > tolerance && n_ <= few_rows) {
+    compliant_.resize(W.size());
+    copy(W, compliant_);
+    for (std::size_t i = 0; i < at(n_); ++i) compliant_[place(i, i)] += spreading_compliance / proximal_share * shift_;
     set_zero(s);
+    newton(compliant_, q, tolerance, false, plain_iterations, s);
     newton(W, q, tolerance, false, plain_iterations, s);
     other = defect_now();
   }

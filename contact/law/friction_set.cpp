@@ -59,6 +59,7 @@ FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
 void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags* frictionless, const Flags* first) {
   candidates_ = candidates;
   held_ = held;
+  first_flags_ = first;
   for (Contact& c : contacts_) {
     const auto has = [&](const Flags* flags) { return flags == nullptr || (*flags)[at(c.row)] != 0; };
     c.working = c.joint < 0 && first != nullptr && has(first) && has(candidates);
@@ -123,7 +124,8 @@ int FrictionSet::update(In c, double penalty, double band) {
     const double threshold = was_closed && first ? -roundoff : was_closed || contact.working ? 0 : roundoff;
     const double sigma = multipliers_[i] - p(contact.row, penalty) * c[i];
     const bool wanted = candidate && sigma > threshold;
-    if (wanted && !contact.working) contact.working = grown = true;
+    const bool at_hand = candidate && first_flags_ != nullptr && (*first_flags_)[i] != 0;
+    if ((wanted || at_hand) && !contact.working) contact.working = grown = true;
     // candidates of the coupled methods change with the positions
     if (!candidate && contact.working) {
       contact.working = false;

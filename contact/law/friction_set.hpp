@@ -38,7 +38,7 @@ class FrictionSet final : public CondensedLaw {
   void measure(In weights) { weights_.assign(weights.begin(), weights.end()); }
   /// A solve begins. All flags are per conditional row and read at normal rows: `candidates`, which may close (null:
   /// all); `held`, which were closed before (null: none); `frictionless`, whose friction is left out (null: none);
-  /// `first`, of the candidates, which are at hand from the start (null: none).
+  /// `first`, of the candidates, which are at hand as soon as they are candidates (null: none).
   void begin(const Flags* candidates, const Flags* held, const Flags* frictionless, const Flags* first);
   /// Multipliers near which the first linear system's solution may lie, those of the step before (one per conditional
   /// row, times `factor`): where the iteration of the first cone problem starts.
@@ -127,7 +127,7 @@ class FrictionSet final : public CondensedLaw {
   std::vector<int> joint_rows_;
   Vector limits_;    // at the present multipliers
   FixedPoint used_;  // in the next linear system, and before() in the last one
-  const Flags *candidates_ = nullptr, *held_ = nullptr;
+  const Flags *candidates_ = nullptr, *held_ = nullptr, *first_flags_ = nullptr;
   Flags flags_;
   std::vector<int> working_rows_, active_rows_;
   Vector multipliers_;

@@ -137,7 +137,7 @@ int CoupledFriction::solve_block(std::span<const std::size_t> places, std::size_
       else
         block_q_[i] += W_[(first + i) * n + j] * s_[j];
   }
-  cone_.set(static_cast<int>(m), discs_);
+  cone_.set(static_cast<int>(m), discs_, nullptr, true);
   const ConeProblem::Result result = cone_.solve(block_W_, block_q_, tolerance, block_s_);
   if (!result.solved) return static_cast<int>(first) + std::max(0, result.worst);
   std::copy(block_s_.begin(), block_s_.end(), s_.begin() + static_cast<std::ptrdiff_t>(first));

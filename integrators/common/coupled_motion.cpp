@@ -7,6 +7,7 @@
 #include "integrators/common/failure.hpp"
 #include "integrators/common/instant_problems.hpp"
 #include "integrators/common/integrator.hpp"
+#include "integrators/common/touching_contacts.hpp"
 
 namespace carom {
 
@@ -216,6 +217,7 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   step_ = scales.start;
   h_ = scales.h;
   t_ = scales.t;
+  if (!anchors_.empty()) find_touching(*system_, start, step_, scales.closed_gap(), touching_);
   if (setup_.mean_directions) {
     MeanDirections::find_stayed(*system_, start.active, stayed_);
     mean_position_ = {step_, &stayed_, MeanDirections::position_share};
@@ -326,6 +328,7 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
   position_.begin(report, {.held = &start.active,
                            .candidates = roles_.candidates,
                            .fixed = fixed,
+                           .first = anchors_.empty() ? nullptr : &touching_,
                            .guess = start.nu,
                            .guess_scale = ratio * ratio,
                            .frictionless = frictionless_.empty() ? nullptr : &frictionless_,
@@ -333,6 +336,7 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
   velocity_.begin(report, {.held = &start.active,
                            .candidates = impulsive,
                            .fixed = fixed,
+                           .first = anchors_.empty() ? nullptr : impulsive,
                            .guess = start.impulse,
                            .guess_scale = ratio,
                            .offsets = totals ? &impulse_total_ : nullptr});

@@ -351,7 +351,9 @@ bool LocatedImpacts::solve(StepReport& report) {
   for (std::size_t i = 0; i < at(system_->bilateral()); ++i) reflected_[i] = -rate_[i];
   problem_.begin(at_, reflected_);
   if (joint_friction_) problem_.set_load(load_, load_duration_, load_middle_);
-  newton_.begin(report, {.held = &pressing_, .candidates = &pressing_});
+  newton_.begin(
+      report,
+      {.held = &pressing_, .candidates = &pressing_, .first = newton_.friction() != nullptr ? &pressing_ : nullptr});
   return newton_.solve(problem_, momenta, report);
 }
 

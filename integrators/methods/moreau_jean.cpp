@@ -68,6 +68,7 @@ bool MoreauJean::advance(const StepScales& scales, const State& start, State& en
   newton_.begin(report, {.multipliers = s_,
                          .held = &start.closed,
                          .candidates = &candidates_,
+                         .first = newton_.friction() != nullptr ? &candidates_ : nullptr,
                          .guess = start.impulse,
                          .guess_scale = h_ / start.last_h});
   ProblemScales momenta = scales.momenta(1);

@@ -5,6 +5,7 @@
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
+#include "integrators/common/touching_contacts.hpp"
 #include "integrators/methods/nsga_decoupled_problems.hpp"
 
 namespace carom {
@@ -178,7 +179,10 @@ void NsgaDecoupled::leave_resting(const StepScales& scales, State& end) const {
 bool NsgaDecoupled::correct_position(const StepScales& scales, const State& start, StepReport& report) {
   begin_position();
   if (system().rows() == 0) return true;
-  if (!anchors_.empty()) find_anchors(start);
+  if (!anchors_.empty()) {
+    find_anchors(start);
+    find_touching(system(), start, step_, scales.closed_gap(), touching_);
+  }
   if (mean_directions_) {
     MeanDirections::find_stayed(system(), start.active, stayed_);
     mean_position_ = {step_, &stayed_, MeanDirections::position_share};
@@ -187,7 +191,7 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
   const double ratio = h_ / start.last_h;
   position_.begin(report, {.held = &start.active,
                            .candidates = candidates_,
-                           .first = &start.active,
+                           .first = anchors_.empty() ? &start.active : &touching_,
                            .guess = start.nu,
                            .guess_scale = ratio * ratio,
                            .moved = impacts()});

@@ -91,6 +91,35 @@ void for_methods(const Check& check) {
 
 }  // namespace
 
+// Four vertices share the load of a rigid box in many ways, each with another torque of friction. The limit of four
+// equal springs under them for stiff springs is (-0.0928, 0.0433): springs of 1e6, 4e6 and 2e7 N/m, integrated by a
+// program of its own, lead to (-0.09325, 0.04362), (-0.09300, 0.04344), (-0.09286, 0.04333).
+TEST_CASE("friction: a box loaded beside its centre ends where equal springs under its vertices lead") {
+  for (const Method& m : methods)
+    for (const double h : {2e-3, 5e-4}) {
+      CAPTURE(m.name);
+      CAPTURE(m.keys);
+      CAPTURE(h);
+      Case c = Case::from_text(fmt::format(
+          R"x({{"format": 1, "gravity": [0, 0, -9.81],
+          "bodies": [{{"name": "b", "type": "rigid", "mass": 7.671858207796849, "position": [0, 0, 0.08463951741742726],
+            "shape": {{"type": "box", "size": [0.28687050846691065, 0.3225360967782188, 0.1692790348348545]}},
+            "points": [{{"name": "p", "at": [0.04273640580702025, 0.12930487980571437, -0.06547612098339432]}}]}}],
+          "loads": [{{"name": "f", "type": "force", "on": "b.p",
+            "value": ["86.3973*sin(2.81215*t+2.924)", "-32.4122*sin(2.81215*t+2.924)", "21.1815*cos(3.65579*t)"]}}],
+          "contacts": [{{"name": "c", "on": "b.vertices", "friction": 0.8179290023179515,
+                        "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+          "integrator": {{"type": "{}", "step": {:.17g}, "duration": 0.5{}}}}})x",
+          m.name, h, m.keys));
+      REQUIRE(c.run() == RunStatus::completed);
+      const Vec3 x = c.position("b");
+      const double tolerance = 1e-4 + 0.4 * h;
+      CHECK(std::abs(x.x() + 0.0928) < tolerance);
+      CHECK(std::abs(x.y() - 0.0433) < tolerance);
+      CHECK(std::abs(x.z() - 0.08463951741742726) < 1e-9);
+    }
+}
+
 TEST_CASE("every method with friction: a block that sticks does not creep, and friction carries it") {
   for_methods([&](const Method& m) {
     Case c = incline(m, 0.5, 0.6, 0, 1e-2);
