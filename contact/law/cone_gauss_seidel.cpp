@@ -35,18 +35,18 @@ struct ContactCurve {
     double value, derivative;
   };
   Excess excess(double k) const {
-    double square = 0, fall = 0, s = -q_N, growth = 0;
+    double square = 0, fall = 0, s = -q_N, rise = 0;
     for (int i = 0; i < 3; ++i) {
       if (q[i] == 0) continue;
       const double x = -q[i] / (eigenvalue[i] + k), change = x / (eigenvalue[i] + k);
       square += x * x;
       fall += x * change;
       s -= W_NT[i] * x;
-      growth += W_NT[i] * change;
+      rise += W_NT[i] * change;
     }
     const double length = std::sqrt(square);
     const double share = with_source ? friction / W_NN : 0;
-    return {length - radius - share * s, (length > 0 ? -fall / length : 0) - share * growth};
+    return {length - radius - share * s, (length > 0 ? -fall / length : 0) - share * rise};
   }
 };
 
@@ -86,7 +86,7 @@ void ConeProblem::prepare_units(In W) {
   const double shift = shift_share * shift_;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     UnitBlock& block = blocks_[i];
-    block = {};
+    block.rows = 0;
     const Unit& unit = units_[i];
     const auto add = [&](int row) { block.row[at(block.rows++)] = at(row); };
     if (unit.normal >= 0) add(unit.normal);
@@ -194,14 +194,13 @@ void ConeProblem::solve_unit(const Unit& unit, const UnitBlock& block, In W, In 
     curve.q_N = rate[0];
     curve.W_NN = block.W[0][0];
   }
+  std::copy_n(axes.eigenvalue.begin(), 3, curve.eigenvalue);
   for (int i = 0; i < m; ++i) {
-    curve.eigenvalue[i] = axes.eigenvalue[at(i)];
     for (int l = 0; l < m; ++l) {
       curve.q[i] += axes.axis(i, l) * q_T[l];
       curve.W_NT[i] += axes.axis(i, l) * W_NT[l];
     }
   }
-  for (int i = m; i < 3; ++i) curve.eigenvalue[i] = curve.eigenvalue[m - 1];
   const double k = find_slip(curve);
   double s_T[3];
   for (int i = 0; i < 3; ++i) s_T[i] = curve.s_T(i, k);

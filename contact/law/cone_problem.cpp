@@ -308,7 +308,7 @@ double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
   evaluate(s, trial_u_, rho_, W, false);
   scale_into(-1.0, rho_, ds_);
   solve_factorised(ds_);
-  const bool touches = n_ <= few_rows && touches_without_load(s);
+  const bool touches = pattern_ == nullptr && touches_without_load(s);
   if (!touches && !(max_abs(ds_) > noticed_share * max_abs(s))) return defect;
   const auto defect_now = [&] {
     rates(W, q, s, u_);
@@ -321,10 +321,10 @@ double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
   if (!touches) {
     axpy(1.0, ds_, s);
     refine(W, q, defect_now(), s);
-    if (n_ <= few_rows) newton(W, q, tolerance, false, spreading_iterations, s);
+    if (pattern_ == nullptr) newton(W, q, tolerance, false, spreading_iterations, s);
     other = defect_now();
   }
-  if (other > tolerance && n_ <= few_rows) {
+  if (other > tolerance && pattern_ == nullptr) {
     compliant_.resize(W.size());
     copy(W, compliant_);
     for (std::size_t i = 0; i < at(n_); ++i) compliant_[place(i, i)] += spreading_compliance / proximal_share * shift_;

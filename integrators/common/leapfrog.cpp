@@ -16,6 +16,7 @@ namespace {
 constexpr double rounding = 1e-6;  // of Rayleigh's quotient
 constexpr double rest = 1e-12;  // energy, of m v^2 of the model, below which quotients tell nothing: a body that sticks
 constexpr double edge = 1e-9;   // of a disc: impulses on it slip
+constexpr double same_motion = 1e-10;                    // velocities of reactions, relative
 constexpr double turned_back = 1.5, largest_growth = 3;  // of the energies
 
 // An upper bound of the highest angular frequency (core/mechanics/element_frequency.hpp).
@@ -38,7 +39,7 @@ Leapfrog::Leapfrog(const System& system, MethodInfo info, const LeapfrogOptions&
       mass_(system),
       impulses_(system, mass_) {
   const std::size_t n = at(system.size()), rows = at(system.rows());
-  for (Vector* x : {&w_, &d_, &a_, &a_int_, &f_, &p_, &p_next_, &zero_, &v_before_}) x->assign(n, 0.0);
+  for (Vector* x : {&w_, &d_, &a_, &a_int_, &f_, &p_, &p_next_, &zero_, &dv_, &v_before_}) x->assign(n, 0.0);
   for (Vector* x : {&gaps_, &forces_, &jumps_, &biases_}) x->assign(rows, 0.0);
   for (Vector* x : {&c_, &r_, &s_}) x->reserve(rows);
   list_.reserve(rows);
@@ -184,6 +185,13 @@ double Leapfrog::rate_at_rest(int row, In q, double t) const {
   return system().row_block(row).traits().moving ? system().row_rate(row, q, zero_, t) : 0.0;
 }
 
+// The velocity that impulses give, in the metric of the mass.
+double Leapfrog::size_of(In impulses) {
+  set_zero(dv_);
+  impulses_.add_velocity(1.0, impulses, dv_);
+  return std::sqrt(mass_.product(dv_, dv_));
+}
+
 bool Leapfrog::split(In change, In q, In w, double t, double h) {
   set_zero(forces_);
   set_zero(jumps_);
@@ -194,6 +202,11 @@ bool Leapfrog::split(In change, In q, In w, double t, double h) {
       c_[i] = impulses_.rate(i, change) + h * biases_[at(list_[i])];
   s_ = r_;
   if (!impulses_.solve(c_, 0, s_)) std::fill(s_.begin(), s_.end(), 0.0);
+  // reactions that redundant rows share in another way move nothing: no impact
+  if (system().row_kinds().meets(friction_rows) || impulses_.redundant()) {
+    combine(1.0, s_, -1.0, r_, c_);
+    if (size_of(c_) <= same_motion * size_of(r_)) s_ = r_;
+  }
   bool impact = false;
   double share = 0;  // of the last contact
   for (std::size_t i = 0; i < list_.size(); ++i) {

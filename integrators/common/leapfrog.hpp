@@ -78,6 +78,7 @@ class Leapfrog : public Integrator {
   /// `change` = h a without reactions, biases at (q, w, t). A contact with friction gives the same share of all its
   /// rows; c_ holds, at tangential rows, the slip velocities without impulses. True if there are impacts.
   bool split(In change, In q, In w, double t, double h);
+  double size_of(In impulses);
   /// Judges the motion of a step to `end`, but with the velocity v, with v_{n+1/2} = w and the accelerations at its
   /// ends: Rayleigh's quotient and energy. `forces`: multipliers of the motion; row_work: of impulses that belong to
   /// it.
@@ -99,7 +100,7 @@ class Leapfrog : public Integrator {
   LumpedMass mass_;
   RowImpulses impulses_;
   std::vector<int> list_;
-  Vector w_, d_, a_, a_int_, f_, p_, p_next_, gaps_, zero_, c_, r_, s_, biases_;
+  Vector w_, d_, a_, a_int_, f_, p_, p_next_, gaps_, zero_, c_, r_, s_, biases_, dv_;
   Vector v_before_, forces_, jumps_;  // of stages: velocity before the impacts; multipliers of motion and jump
   std::vector<Stage> stages_;
 };

@@ -105,6 +105,33 @@ TEST_CASE("a block that sticks under changing loads stays with explicit steps of
   }
 }
 
+// Reactions and impacts of an explicit step are told apart by a second solution of the law, in which many points may
+// share the load in another way.
+TEST_CASE("a body that sticks on twelve points stays with explicit steps of any size") {
+  std::string points, names;
+  for (int k = 0; k < 12; ++k) {
+    const double angle = 2 * M_PI * k / 12 + 0.1;
+    points += fmt::format(R"({{"name": "p{}", "at": [{:.17g}, {:.17g}, -0.05]}}, )", k, 0.2 * std::cos(angle),
+                          0.2 * std::sin(angle));
+    names += fmt::format(R"({}"b.p{}")", k > 0 ? ", " : "", k);
+  }
+  for (const double h : {2e-3, 1e-3, 1e-4}) {
+    Case c = Case::from_text(fmt::format(
+        R"x({{"format": 1, "gravity": [0, 0, -9.81],
+        "bodies": [{{"name": "b", "type": "rigid", "mass": 4.8, "shape": {{"type": "box", "size": [0.3, 0.3, 0.1]}},
+                    "position": [0, 0, 0.05], "points": [{}{{"name": "p", "at": [0.034, -0.086, 0.0315]}}]}}],
+        "loads": [{{"name": "f", "type": "force", "on": "b.p",
+                   "value": ["46.044*sin(6*t+0.5)", "17.076*sin(6*t+0.5)", "-34.662*cos(3*t)"]}}],
+        "contacts": [{{"name": "floor", "on": [{}], "friction": 0.8687,
+                      "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+        "integrator": {{"type": "cd_lagrange", "step": {}, "duration": 0.4}}}})x",
+        points, names, h));
+    INFO("h = ", h);
+    REQUIRE(c.run() == RunStatus::completed);
+    CHECK((c.position("b") - Vec3(0, 0, 0.05)).norm() < 1e-9);
+  }
+}
+
 // Contacts of laws at velocity level are closed up to a gap of rounding, which has nothing to do with tolerances.
 TEST_CASE("a ball touches at the same place whatever the tolerance of constraints is") {
   const auto end = [](double tolerance) {
