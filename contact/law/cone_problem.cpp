@@ -37,6 +37,7 @@ constexpr int proximal_steps = 200, proximal_iterations = 25, final_iterations =
 constexpr int most_proximal_iterations = 1500;  // in all steps
 constexpr int few_proximal_iterations = 60;     // for linearised rows as sparse matrices
 constexpr int few_rows = 48;                    // beyond, iterations are costly
+constexpr int few_linearised_rows = 12;         // beyond, rows contradict each other
 constexpr int few_iterations = 6;
 constexpr double proximal_fall = 0.25, proximal_growth = 5, smallest_proximal = 1e-6, try_without = 1e-3;
 
@@ -490,9 +491,14 @@ bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
   return proximal_point(W, q, tolerance, most_proximal_iterations, s);
 }
 
-// Of many rows, which an outer iteration linearises. Those of a pile nearly always contradict each other, and Newton's
-// method then goes astray without a compliance.
+// Of many rows, which an outer iteration linearises. Those of a pile, and of a flat body on many points, nearly always
+// contradict each other, and Newton's method then goes astray without a compliance.
 bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In present, int& stage) {
+  if (n_ <= few_rows) {
+    stage = 1;
+    if (newton(W, q, tolerance, false, plain_iterations, s)) return true;
+    copy(begin_, s);
+  }
   stage = 4;
   set_compliant(W, q, large_excess[0] * tolerance);
   const bool solved = newton(compliant_, q, tolerance, true, compliant_iterations, s);
@@ -531,7 +537,7 @@ ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In p
   given_ = W.data();
   prepare(W);
   copy(s, begin_);
-  if (n_ <= few_rows)
+  if (n_ <= (present.empty() ? few_rows : few_linearised_rows))
     result.solved = climb(W, q, tolerance, s, present, result.stage);
   else if (present.empty())
     result.solved = climb_large(W, q, tolerance, s, result.stage);

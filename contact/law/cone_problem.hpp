@@ -25,16 +25,17 @@
 //   4  W with a compliance that moves the rows by less than 5, then 50 tolerances: a least-squares method; then Newton
 //   5  proximal point: W + a D, q - a D s_k with D = diag W; a falls on success and grows on failure
 //
-// Problems of more than 48 rows are those of piles, whose iterations are costly, and which Newton's method seldom
-// solves from afar. They have the same stages in another order. Rows that an outer iteration linearises nearly always
-// contradict each other (below), so that Newton's method without a compliance goes astray:
+// Problems of many rows have the same stages in another order. More than 12 rows that an outer iteration linearises,
+// those of piles and of flat bodies on more than four points, nearly always contradict each other by a tolerance or
+// more (below), so that Newton's method without a compliance goes astray:
 //
+//   1  up to 48 rows: Newton's method, 12 iterations
 //   4  a compliance of 6 tolerances: Newton's method with a line search, 12 iterations
 //   1  Newton's method without it from there, 4 iterations, or from the start
 //   4  6, then 50 tolerances: an interior-point method, unless discs have no source or share one, and Newton's method
 //   5  proximal point
 //
-// Rows of a linear problem, of velocities, have a solution, which sweeps or proximal points find:
+// More than 48 rows of a linear problem, of velocities, have a solution, which sweeps or proximal points find:
 //
 //   1  Newton's method, 6 iterations
 //   3  up to 1000 sweeps accelerated by Anderson's mixing
