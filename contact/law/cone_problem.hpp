@@ -125,16 +125,16 @@ class ConeProblem {
   struct Unit {  // a step of the Gauss-Seidel method: a normal row with one disc, or one of them alone
     int normal, disc;
   };
-  struct DiscAxes {                    // of the symmetric part of its rows and columns of W
-    std::array<double, 3> eigenvalue;  // descending
-    Mat3 axis;                         // rows
+  struct DiscAxes {                      // of the symmetric part of its rows and columns of W
+    std::array<double, 3> eigenvalue{};  // descending
+    Mat3 axis;                           // rows
   };
   struct UnitBlock {  // the rows of a unit, the normal row first
     int rows = 0;
-    std::array<std::size_t, 3> row;
-    std::array<std::array<double, 3>, 3> W;  // of these rows, with a shift
-    DiscAxes alone, pressed;                 // pressed: behind the normal row (Schur complement)
-    bool same_columns = false;               // in the pattern
+    std::array<std::size_t, 3> row{};
+    std::array<std::array<double, 3>, 3> W{};  // of these rows, with a shift
+    DiscAxes alone, pressed;                   // pressed: behind the normal row (Schur complement)
+    bool same_columns = false;                 // in the pattern
   };
 
   // a normal row with its disc, or without: x and y as above
