@@ -101,6 +101,7 @@ class ConeProblem {
 
   /// Stages end without a solution while *flag is not zero; null: never.
   void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
+  bool stopped() const { return stop_ != nullptr && *stop_ != 0; }
   /// Memory for problems of so many rows.
   void reserve(int rows);
   /// The rows of the problem: those of the discs, and normal rows, which are all others.
@@ -161,7 +162,6 @@ class ConeProblem {
   void refine(In W, In q, double defect, Out s);
   void remember(In s, double defect);
   bool is_enough() const { return least_defect_ <= enough_; }
-  bool stopped() const { return stop_ != nullptr && *stop_ != 0; }
   bool holds(In W, In q, double tolerance, In s);
   bool has_interior() const;
   bool interior_point(In W, In q, double tolerance, Out s);

@@ -276,7 +276,8 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
     l[k] = s_[k] - multipliers_[i];
     p_[i] = cone_.penalty(static_cast<int>(k));
   }
-  return result.solved || result.approximate;
+  // what an interruption has cut short is no solution, though near enough: a restart would go on with other bits
+  return (result.solved || result.approximate) && !cone_.stopped();
 }
 
 void FrictionSet::add_increment(In increments) {

@@ -7,7 +7,6 @@
 #include "integrators/common/failure.hpp"
 #include "integrators/common/instant_problems.hpp"
 #include "integrators/common/integrator.hpp"
-#include "integrators/common/touching_contacts.hpp"
 
 namespace carom {
 
@@ -217,7 +216,7 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   step_ = scales.start;
   h_ = scales.h;
   t_ = scales.t;
-  if (!anchors_.empty()) find_touching(*system_, start, step_, scales.closed_gap(), touching_);
+  if (!anchors_.empty()) touching_.find(*system_, start, step_, scales.closed_gap());
   if (setup_.mean_directions) {
     MeanDirections::find_stayed(*system_, start.active, stayed_);
     mean_position_ = {step_, &stayed_, MeanDirections::position_share};
@@ -328,7 +327,7 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
   position_.begin(report, {.held = &start.active,
                            .candidates = roles_.candidates,
                            .fixed = fixed,
-                           .first = anchors_.empty() ? nullptr : &touching_,
+                           .first = anchors_.empty() ? nullptr : &touching_.touching,
                            .guess = start.nu,
                            .guess_scale = ratio * ratio,
                            .frictionless = frictionless_.empty() ? nullptr : &frictionless_,
@@ -484,8 +483,7 @@ void CoupledMotion::find_anchors() {
       continue;
     }
     const double smooth = std::exchange(value, 0.0);
-    const double before =
-        start_->active[at(row - n_b)] == 0 ? system_->row_gap(row, start_->q, start_->t, &step_) : 0.0;
+    const double before = touching_.gaps[at(row - n_b)];
     share = before <= 0 ? 0 : smooth < 0 ? before / (before - smooth) : 1;
   }
 }

@@ -39,6 +39,7 @@
 #include "integrators/common/generalized_alpha.hpp"
 #include "integrators/common/monolithic_newton.hpp"
 #include "integrators/common/smooth_motion.hpp"
+#include "integrators/common/touching_contacts.hpp"
 
 namespace carom {
 
@@ -149,7 +150,7 @@ class CoupledMotion final : public CoupledProblem {
   std::vector<std::uint8_t> no_contact_;                 // zeros
   Vector anchors_;                                       // s* per row; empty without friction
   std::vector<std::uint8_t> frictionless_;               // contacts whose anchors contradict each other
-  std::vector<std::uint8_t> touching_;                   // contacts with friction that are at hand
+  TouchingContacts touching_;                            // those with friction
   std::vector<std::uint8_t> stayed_;                     // rows of contacts that were closed at t_n
   MeanDirections mean_position_, mean_velocity_;
   Vector end_nu_, end_impulse_, at_start_;  // multipliers of directions at the end and at the start of the step

@@ -216,7 +216,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::converged;
   }
 
-  if (stop_ != nullptr && *stop_ != 0) {
+  if (stopped()) {
     fail(report, FailureReason::interrupted);
     return Test::failed;
   }
@@ -335,6 +335,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       if (setup_.transient && !transient_ && !constant) found = moved_ < no_direction && turned_ < no_direction;
     }
     if (found) return true;
+    if (stopped()) return fail(report, FailureReason::interrupted);
     // A body under load that nothing but contacts holds has an indefinite tangent, and so has then the matrix of the
     // contacts, for which the law may have no solution. With enough of sigma M it is definite.
     if (transient_ && reason == FailureReason::no_friction_solution && larger_shifts++ < most_larger_shifts) {

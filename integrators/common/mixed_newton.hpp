@@ -72,7 +72,7 @@ class MixedNewton {
     const std::vector<std::uint8_t>* held = nullptr;        ///< conditional rows that were closed before; null: none
     const std::vector<std::uint8_t>* candidates = nullptr;  ///< those that may close; null: all
     const std::vector<std::uint8_t>* fixed = nullptr;       ///< those that are equations; null: none
-    /// Those that are active at first, if they are many (ContactSet::begin_with); null: none.
+    /// Those that are active at first, if they are many (ContactSet::begin_with), or with friction at hand; null: none.
     const std::vector<std::uint8_t>* first = nullptr;
     /// Multipliers of the step before, rows() entries: where contacts with friction and the sweeps over a pile start.
     In guess = {};
@@ -146,6 +146,7 @@ class MixedNewton {
   SaddlePoint& current() { return transient_ ? *shifted_ : saddle_; }
   const SaddlePoint& current() const { return transient_ ? *shifted_ : saddle_; }
   SubproblemReport& sub(StepReport& report) const { return report.subproblems[at(index_)]; }
+  bool stopped() const { return stop_ != nullptr && *stop_ != 0; }
   /// The rows that linear systems contain.
   std::span<const int> solved_rows() const { return friction_ ? friction_->working_rows() : set_.active_rows(); }
   std::size_t active() const { return solved_rows().size(); }

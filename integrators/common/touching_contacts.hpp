@@ -1,4 +1,4 @@
-// Contacts with friction that may share a load from the start of a step.
+// Contacts with friction at the start of a step: their gaps, and which of them may share a load.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,16 @@
 
 namespace carom {
 
-/// Flags per conditional row, set at normal rows: contacts that were active at the start of the step, and those with
-/// friction that touch there up to `closed_gap` (StepScales::closed_gap). A point of a flat body that carried nothing
-/// is open by rounding; unless the law sees it, the others would carry what it has to.
-void find_touching(const System& system, const State& state, const StepStart& start, double closed_gap,
-                   std::vector<std::uint8_t>& touching);
+struct TouchingContacts {
+  /// Per conditional row: the gap of a contact with friction that was not active, 0 at all other rows.
+  Vector gaps;
+  /// Flags per conditional row, set at normal rows: contacts that were active, and those with friction that touch up to
+  /// `closed_gap`. A point of a flat body that carried nothing is open by rounding; unless the law sees it, the others
+  /// would carry what it has to.
+  std::vector<std::uint8_t> touching;
+
+  /// `state`: at the start of the step; closed_gap: StepScales::closed_gap.
+  void find(const System& system, const State& state, const StepStart& start, double closed_gap);
+};
 
 }  // namespace carom

@@ -5,7 +5,6 @@
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
-#include "integrators/common/touching_contacts.hpp"
 #include "integrators/methods/nsga_decoupled_problems.hpp"
 
 namespace carom {
@@ -180,8 +179,8 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
   begin_position();
   if (system().rows() == 0) return true;
   if (!anchors_.empty()) {
+    touching_.find(system(), start, step_, scales.closed_gap());
     find_anchors(start);
-    find_touching(system(), start, step_, scales.closed_gap(), touching_);
   }
   if (mean_directions_) {
     MeanDirections::find_stayed(system(), start.active, stayed_);
@@ -191,7 +190,7 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
   const double ratio = h_ / start.last_h;
   position_.begin(report, {.held = &start.active,
                            .candidates = candidates_,
-                           .first = anchors_.empty() ? &start.active : &touching_,
+                           .first = anchors_.empty() ? &start.active : &touching_.touching,
                            .guess = start.nu,
                            .guess_scale = ratio * ratio,
                            .moved = impacts()});
@@ -225,10 +224,7 @@ void NsgaDecoupled::find_anchors(const State& start) {
       normal = row;
       share = 0;
       const bool hit = impacts() && located_->hit(row - n_b);
-      const bool has_friction = !hit && row + 1 < system().rows() && system().row_kind(row + 1) == RowKind::tangential;
-      const double smooth = anchors_[at(row)], before = has_friction && start.active[at(row - n_b)] == 0
-                                                            ? system().row_gap(row, start.q, start.t, &step_)
-                                                            : 0.0;
+      const double smooth = anchors_[at(row)], before = hit ? 0.0 : touching_.gaps[at(row - n_b)];
       if (before > 0) share = smooth < 0 ? before / (before - smooth) : 1.0;
       anchors_[at(normal)] = 0;
     } else if (system().row_kind(row) == RowKind::tangential) {

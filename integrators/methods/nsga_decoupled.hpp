@@ -65,6 +65,7 @@
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/located_impacts.hpp"
 #include "integrators/common/smooth_motion.hpp"
+#include "integrators/common/touching_contacts.hpp"
 
 namespace carom {
 
@@ -181,7 +182,7 @@ class NsgaDecoupled final : public Integrator {
   Vector q_free_, v_free_, f_smooth_, x_;
   Vector anchors_;                          // s* per row; empty without friction
   std::vector<std::uint8_t> frictionless_;  // contacts in the fall-back
-  std::vector<std::uint8_t> touching_;      // contacts with friction that are at hand
+  TouchingContacts touching_;               // those with friction
   std::vector<std::uint8_t> stayed_;        // rows of contacts that were closed at t_n
   MeanDirections mean_position_, mean_velocity_;
   std::vector<Stage> stages_;
