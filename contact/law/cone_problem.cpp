@@ -30,16 +30,25 @@ constexpr double large_defect[] = {10, 100};    // and what is then enough
 constexpr double interior_excess = 0.5;         // of these defects: what the interior-point method may add
 constexpr double gaining_share = 0.1;           // of the defect at the start, as long as the outer iteration gains
 constexpr int compliant_iterations = 12, polishing_iterations = 4;
-constexpr int most_sweeps = 1000;
+constexpr int most_sweeps = 1000, most_linearised_sweeps = 300;
 constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
-constexpr int proximal_steps = 200, proximal_iterations = 25, final_iterations = 8;
+constexpr int proximal_steps = 400, final_iterations = 8;
 constexpr int most_proximal_iterations = 1500;  // in all steps
-constexpr int few_proximal_iterations = 60;     // for linearised rows as sparse matrices
+constexpr int few_proximal_iterations = 60;     // for linearised rows of a pile
 constexpr int few_rows = 48;                    // beyond, iterations are costly
 constexpr int few_linearised_rows = 12;         // beyond, rows contradict each other
-constexpr int few_iterations = 6;
-constexpr double proximal_fall = 0.25, proximal_growth = 5, smallest_proximal = 1e-6, try_without = 1e-3;
+constexpr int few_iterations = 4;
+constexpr double smallest_proximal = 1e-6, try_without = 1e-3;
+
+struct ProximalRule {
+  bool searches;   // along the directions of Newton's method in every other step
+  int iterations;  // of a step
+  double fall, growth;
+};
+constexpr ProximalRule proximal_of_few = {true, 25, 0.25, 5};
+// with a search, problems of many rows end where |rho|^2 is least, but not zero
+constexpr ProximalRule proximal_of_many = {false, 12, 0.5, 2.5};
 
 double length(const double* x, int rows) {
   return rows == 1 ? std::abs(x[0]) : rows == 2 ? std::hypot(x[0], x[1]) : std::hypot(x[0], x[1], x[2]);
@@ -362,6 +371,7 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, int iterations, O
     prepare(W);
     shift_ = shift;
   };
+  const ProximalRule& rule = n_ <= few_rows ? proximal_of_few : proximal_of_many;
   copy(s, start_);
   spreads_ = false;
   double a = 1;
@@ -376,8 +386,8 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, int iterations, O
     }
     copy(start_, s);
     prepare(shifted_);
-    if (!newton(shifted_, shifted_q_, tolerance, k % 2 == 0, proximal_iterations, s)) {
-      a *= proximal_growth;
+    if (!newton(shifted_, shifted_q_, tolerance, rule.searches && k % 2 == 0, rule.iterations, s)) {
+      a *= rule.growth;
       continue;
     }
     copy(s, start_);
@@ -386,7 +396,7 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, int iterations, O
     const double defect = natural_defect(s, u_);
     remember(s, defect);
     if (defect <= tolerance) return true;
-    a = std::max(proximal_fall * a, smallest_proximal);
+    a = std::max(rule.fall * a, smallest_proximal);
     if (a < try_without) {
       if (newton(W, q, tolerance, false, final_iterations, s)) return true;
       copy(start_, s);
@@ -485,7 +495,13 @@ bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
   if (newton(W, q, tolerance, false, few_iterations, s)) return true;
   stage = 3;
   copy(begin_, s);
-  if (accelerated_sweeps(W, q, tolerance, most_sweeps, s)) return true;
+  if (accelerated_sweeps(W, q, tolerance, most_sweeps, s)) {
+    if (pattern_ != nullptr) return true;
+    // shares the load of redundant contacts, too
+    copy(s, swept_);
+    if (!newton(W, q, tolerance, false, few_iterations, s)) copy(swept_, s);
+    return true;
+  }
   stage = 5;
   copy(best_, s);
   return proximal_point(W, q, tolerance, most_proximal_iterations, s);
@@ -493,10 +509,24 @@ bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
 
 // Of many rows, which an outer iteration linearises. Those of a pile, and of a flat body on many points, nearly always
 // contradict each other, and Newton's method then goes astray without a compliance.
-bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In present, int& stage) {
-  if (n_ <= few_rows) {
+bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In present, bool keep, int& stage) {
+  const bool pile = pattern_ != nullptr;
+  rates(W, q, present, u_);
+  const double defect = natural_defect(present, u_);
+  if (keep && defect <= large_excess[0] * tolerance) {
+    copy(present, s);
+    remember(s, defect);
     stage = 1;
-    if (newton(W, q, tolerance, false, plain_iterations, s)) return true;
+    return true;
+  }
+  if (pile || n_ <= few_rows) {
+    stage = 1;
+    if (newton(W, q, tolerance, false, pile ? few_iterations : plain_iterations, s)) return true;
+    copy(begin_, s);
+  }
+  if (pile) {
+    stage = 3;
+    if (accelerated_sweeps(W, q, tolerance, most_linearised_sweeps, s)) return true;
     copy(begin_, s);
   }
   stage = 4;
@@ -510,14 +540,7 @@ bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In prese
     if (newton(W, q, tolerance, false, polishing_iterations, s)) return true;
     stage = 4;
     enough_ = large_defect[0] * tolerance;
-  } else {
-    stage = 1;
-    copy(begin_, s);
-    if (newton(W, q, tolerance, false, few_iterations, s)) return true;
-    stage = 4;
   }
-  rates(W, q, present, u_);
-  const double defect = natural_defect(present, u_);
   enough_ = std::max({enough_, tolerance, approximate_share * defect});
   if (is_enough()) return false;
   for (const int level : {0, 1})
@@ -529,7 +552,7 @@ bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In prese
   return proximal_point(W, q, tolerance, pattern_ != nullptr ? few_proximal_iterations : most_proximal_iterations, s);
 }
 
-ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In present) {
+ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In present, bool keep) {
   Result result;
   iterations_ = 0;
   least_defect_ = std::numeric_limits<double>::infinity();
@@ -542,7 +565,7 @@ ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In p
   else if (present.empty())
     result.solved = climb_large(W, q, tolerance, s, result.stage);
   else
-    result.solved = climb_linearised(W, q, tolerance, s, present, result.stage);
+    result.solved = climb_linearised(W, q, tolerance, s, present, keep, result.stage);
   result.iterations = iterations_;
   if (result.solved) {
     clean(W, q, s);

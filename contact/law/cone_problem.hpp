@@ -27,18 +27,19 @@
 //
 // Problems of many rows have the same stages in another order. More than 12 rows that an outer iteration linearises,
 // those of piles and of flat bodies on more than four points, nearly always contradict each other by a tolerance or
-// more (below), so that Newton's method without a compliance goes astray:
+// more (below), so that Newton's method without a compliance goes astray. Those of piles are sparse:
 //
-//   1  up to 48 rows: Newton's method, 12 iterations
+//   1  Newton's method: up to 48 rows 12 iterations, in a pile 4
+//   3  in a pile: up to 300 sweeps accelerated by Anderson's mixing, which end early if they would not suffice
 //   4  a compliance of 6 tolerances: Newton's method with a line search, 12 iterations
-//   1  Newton's method without it from there, 4 iterations, or from the start
+//   1  Newton's method without it from there, 4 iterations
 //   4  6, then 50 tolerances: an interior-point method, unless discs have no source or share one, and Newton's method
 //   5  proximal point
 //
 // More than 48 rows of a linear problem, of velocities, have a solution, which sweeps or proximal points find:
 //
-//   1  Newton's method, 6 iterations
-//   3  up to 1000 sweeps accelerated by Anderson's mixing
+//   1  Newton's method, 4 iterations
+//   3  up to 1000 accelerated sweeps
 //   5  proximal point
 //
 // The interior-point method does not wander among the sets of contacts that slip and stick, as Newton's method does
@@ -114,7 +115,7 @@ class ConeProblem {
   /// the least defect that the ladder met. `present`: the multipliers of an outer iteration whose rows are linearised
   /// here (empty: none). Redundant rows may then contradict each other by the error of the linearisation, and another
   /// linearisation helps more than the solution of this one.
-  Result solve(In W, In q, double tolerance, Out s, In present = {});
+  Result solve(In W, In q, double tolerance, Out s, In present = {}, bool keep = false);
   /// p of a row in the last problem.
   double penalty(int row) const { return p_[static_cast<std::size_t>(row)]; }
   /// The largest defect of a row in the unit of q: |s - projection of (s - p c)|/p.
@@ -177,7 +178,7 @@ class ConeProblem {
   void set_compliant(In W, In q, double excess);
   bool climb(In W, In q, double tolerance, Out s, In present, int& stage);
   bool climb_large(In W, In q, double tolerance, Out s, int& stage);
-  bool climb_linearised(In W, In q, double tolerance, Out s, In present, int& stage);
+  bool climb_linearised(In W, In q, double tolerance, Out s, In present, bool keep, int& stage);
   bool solve_compliant(In W, In q, double tolerance, int level, bool from_start, Out s);
   void clean(In W, In q, Out s);
 

@@ -13,6 +13,7 @@ constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of 
 constexpr int reserved_rows = 24;
 constexpr double settled_limit = 1e-11;  // relative
 constexpr int most_moves = 8;
+constexpr int moving_updates = 4;  // after which multipliers stay if they solve the law of many rows
 }  // namespace
 
 FrictionSet::FrictionSet(const System& system) : first_(system.bilateral()) {
@@ -263,8 +264,10 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
   }
   cone_.set(static_cast<int>(n), discs_, pattern, true);
   for (std::size_t k = 0; k < n && guessed_; ++k) s_[k] = guess_[at(working_rows_[rows[k]] - first_)];
+  // solutions within the tolerance may follow each other without end
+  const bool keep = pattern != nullptr || updates_ > moving_updates;
   const ConeProblem::Result result =
-      cone_.solve(D, q_, std::max(tolerance_, rounding * largest), s_, exact_ ? In() : In(present_));
+      cone_.solve(D, q_, std::max(tolerance_, rounding * largest), s_, exact_ ? In() : In(present_), keep);
   if (result.solved)
     ++stages_[at(result.stage)];
   else

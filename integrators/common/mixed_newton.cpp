@@ -224,9 +224,10 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     fail(report, FailureReason::no_convergence);
     return Test::failed;
   }
-  // iterations count from the last change of the active set, which may have to be found row by row
+  // iterations count from the last change of the active set, which may have to be found row by row; the law of friction
+  // finds the set itself
   const int limit = most_ * (transient_ ? transient_patience : 1),
-            extra = static_cast<int>(std::min<std::size_t>(4 * n_c_, most_extra_iterations)),
+            extra = static_cast<int>(std::min<std::size_t>(4 * n_c_, friction_ ? at(most_) : most_extra_iterations)),
             most = most_ * (setup_.transient ? transient_patience : 1) + extra;
   if (iterations - std::max(last_change_, transient_start_) < limit && iterations < most + transient_start_)
     return Test::open;

@@ -89,8 +89,8 @@ def boxes(count):
             "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.3}}
 
 
-def spheres(count, duration, friction=0):
-    """Spheres in layers, a little out of line, fall into a square can."""
+def spheres(count, duration, friction=0, tolerance=1e-11):
+    """Spheres in layers, a little out of line, fall into a square can. tolerance: of the constraints."""
     r = 0.05
     side = round(count ** (1 / 3))
     width = 2.2 * r * side
@@ -108,7 +108,8 @@ def spheres(count, duration, friction=0):
                 for name, (n, p) in walls.items()]
     contacts.append({"name": "spheres", "between": names, **law})
     return {"format": 1, "gravity": [0, 0, -9.81], "bodies": bodies, "contacts": contacts,
-            "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": duration}}
+            "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": duration,
+                           "newton": {"constraint_tolerance": tolerance}}}
 
 
 MODELS = {
@@ -128,6 +129,8 @@ MODELS = {
     "rough_27": lambda: spheres(27, 1.5, 0.5),
     "rough_100": lambda: spheres(100, 1.5, 0.5),
     "rough_1000": lambda: spheres(1000, 0.3, 0.5),
+    "coarse_100": lambda: spheres(100, 1.5, 0.5, 1e-5),
+    "coarse_1000": lambda: spheres(1000, 1.5, 0.5, 1e-4),
     "cube_20": lambda: cube(20, 50),
     "cube_40": lambda: cube(40, 20),
 }

@@ -107,6 +107,38 @@ TEST_CASE("many bodies: spheres with friction fall into a can, and each step onl
   CHECK(weight == doctest::Approx(count * 9.81).epsilon(0.02));
 }
 
+// Solutions of the law within a coarse tolerance must not follow each other without end.
+TEST_CASE("many bodies: spheres with friction come to rest in few iterations with a coarse tolerance, too") {
+  const int count = 27;
+  for (const double tolerance : {1e-4, 1e-6}) {
+    CAPTURE(tolerance);
+    nlohmann::json model = test::spheres_in_box(count, 2e-3, 0.8);
+    model["integrator"]["newton"] = {{"constraint_tolerance", tolerance}};
+    for (nlohmann::json& contact : model["contacts"]) {
+      contact["friction"] = 0.5;
+      if (contact.contains("obstacle")) contact["obstacle"].erase("motion");
+    }
+    Case c = Case::from_text(model.dump());
+    const System& system = c.system();
+    const double first = c.energy();
+    double most_energy = 0, outside = 0, deepest = 0;
+    REQUIRE(c.run([&](const StepView&) {
+      most_energy = std::max(most_energy, c.energy());
+      for (int row = system.bilateral(); row < system.rows(); ++row) {
+        if (system.row_kind(row) != RowKind::unilateral) continue;
+        outside = std::max(outside, std::hypot(c.impulse(row + 1), c.impulse(row + 2)) - 0.5 * c.impulse(row));
+      }
+      deepest = std::max(deepest, deepest_overlap(c, count));
+    }) == RunStatus::completed);
+    CHECK(outside < 1e-12);
+    CHECK(deepest < tolerance);  // times the length scale, below 1
+    CHECK(most_energy < first * (1 + 1e-9));
+    CHECK(c.energy() < 0.95 * first);
+    CHECK(c.statistics().subdivided_steps <= 1);
+    for (const auto& iterations : c.statistics().iterations) CHECK(iterations.max <= 20);
+  }
+}
+
 TEST_CASE("many bodies: a sphere that an impact pushes far within a step passes no sphere that was not near") {
   // a chain with gaps of a diameter; the first sphere would travel six diameters in a step
   const int count = 24;
