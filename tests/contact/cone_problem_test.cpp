@@ -235,7 +235,7 @@ TEST_CASE("cone problem: high stacks of boxes are solved as sparse matrices") {
   }
   MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4] << ", " << stages[5]);
   CHECK(solved >= 59);
-  CHECK(stages[3] + stages[5] > 10);  // sweeps and proximal points
+  CHECK(stages[3] > 10);  // sweeps and what begins from them
 }
 
 TEST_CASE("cone problem: units of length, mass and time do not matter") {
