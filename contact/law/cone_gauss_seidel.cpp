@@ -218,19 +218,11 @@ void ConeProblem::sweep_once(In W, In q, Out s) const {
   for (std::size_t i = 0; i < units_.size(); ++i) solve_unit(units_[i], blocks_[i], W, q, s);
 }
 
-// Whether s solves the problem.
-bool ConeProblem::holds(In W, In q, double tolerance, In s) {
-  rates(W, q, s, u_);
-  const double defect = natural_defect(s, u_);
-  remember(s, defect);
-  return defect <= tolerance;
-}
-
 bool ConeProblem::sweep(In W, In q, double tolerance, int sweeps, Out s) {
   prepare_units(W);
   for (int k = 1; k <= sweeps && !stopped(); ++k) {
     sweep_once(W, q, s);
-    if (k % sweeps_per_test == 0 && holds(W, q, tolerance, s)) return true;
+    if (k % sweeps_per_test == 0 && measure(W, q, s) <= tolerance) return true;
   }
   return false;
 }
@@ -248,9 +240,7 @@ bool ConeProblem::accelerated_sweeps(In W, In q, double tolerance, int sweeps, O
     copy(s, before);
     for (int i = 0; i < sweeps_per_mixing; ++i) sweep_once(W, q, s);
     if (k % mixings_per_test == 0) {
-      rates(W, q, s, u_);
-      const double defect = natural_defect(s, u_);
-      remember(s, defect);
+      const double defect = measure(W, q, s);
       if (defect <= tolerance) return true;
       if (stopped()) return false;
       least_defect = std::min(least_defect, defect);

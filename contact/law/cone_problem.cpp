@@ -302,6 +302,14 @@ void ConeProblem::remember(In s, double defect) {
   copy(s, best_);
 }
 
+// The defect of s, which is remembered if it is the least.
+double ConeProblem::measure(In W, In q, In s) {
+  rates(W, q, s, u_);
+  const double defect = natural_defect(s, u_);
+  remember(s, defect);
+  return defect;
+}
+
 bool ConeProblem::touches_without_load(In s) const {
   const double load = noticed_share * max_abs(s);
   for (std::size_t i = 0; i < at(n_); ++i)
@@ -371,7 +379,7 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, int iterations, O
     prepare(W);
     shift_ = shift;
   };
-  const ProximalRule& rule = n_ <= few_rows ? proximal_of_few : proximal_of_many;
+  const ProximalRule& rule = pattern_ == nullptr ? proximal_of_few : proximal_of_many;
   copy(s, start_);
   spreads_ = false;
   double a = 1;
@@ -392,10 +400,7 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, int iterations, O
     }
     copy(s, start_);
     restore();
-    rates(W, q, s, u_);
-    const double defect = natural_defect(s, u_);
-    remember(s, defect);
-    if (defect <= tolerance) return true;
+    if (measure(W, q, s) <= tolerance) return true;
     a = std::max(rule.fall * a, smallest_proximal);
     if (a < try_without) {
       if (newton(W, q, tolerance, false, final_iterations, s)) return true;
@@ -456,8 +461,7 @@ bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& st
   for (const double excess : compliant_excess) {
     set_compliant(W, q, excess * tolerance);
     if (least_squares(compliant_, q, tolerance, square_iterations, from(best_))) {
-      rates(W, q, s, u_);
-      remember(s, natural_defect(s, u_));
+      measure(W, q, s);
       if (newton(W, q, tolerance, false, final_iterations, s)) return true;
     }
     if (!present.empty()) enough_ = std::max(enough_, inconsistent_excess * excess * tolerance);
@@ -472,8 +476,7 @@ bool ConeProblem::climb(In W, In q, double tolerance, Out s, In present, int& st
 bool ConeProblem::solve_compliant(In W, In q, double tolerance, int level, bool from_start, Out s) {
   set_compliant(W, q, large_excess[level] * tolerance);
   const auto enough = [&] {
-    rates(W, q, s, u_);
-    remember(s, natural_defect(s, u_));
+    measure(W, q, s);
     enough_ = std::max(enough_, large_defect[level] * tolerance);
     return is_enough();
   };
@@ -532,14 +535,18 @@ bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In prese
   stage = 4;
   set_compliant(W, q, large_excess[0] * tolerance);
   const bool solved = newton(compliant_, q, tolerance, true, compliant_iterations, s);
-  rates(W, q, s, u_);
-  remember(s, natural_defect(s, u_));
+  measure(W, q, s);
   if (solved) {
     copy(s, swept_);
     stage = 1;
     if (newton(W, q, tolerance, false, polishing_iterations, s)) return true;
     stage = 4;
     enough_ = large_defect[0] * tolerance;
+  } else if (!pile) {
+    stage = 1;
+    copy(begin_, s);
+    if (newton(W, q, tolerance, false, final_iterations, s)) return true;
+    stage = 4;
   }
   enough_ = std::max({enough_, tolerance, approximate_share * defect});
   if (is_enough()) return false;

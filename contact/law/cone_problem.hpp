@@ -27,12 +27,13 @@
 //
 // Problems of many rows have the same stages in another order. More than 12 rows that an outer iteration linearises,
 // those of piles and of flat bodies on more than four points, nearly always contradict each other by a tolerance or
-// more (below), so that Newton's method without a compliance goes astray. Those of piles are sparse:
+// more (below), so that Newton's method without a compliance goes astray. Large piles have sparse matrices. Multipliers
+// with defects below 6 tolerances stay if the caller wants so; else:
 //
 //   1  Newton's method: up to 48 rows 12 iterations, in a pile 4
 //   3  in a pile: up to 300 sweeps accelerated by Anderson's mixing, which end early if they would not suffice
 //   4  a compliance of 6 tolerances: Newton's method with a line search, 12 iterations
-//   1  Newton's method without it from there, 4 iterations
+//   1  Newton's method without it from there, 4 iterations; unless in a pile, 8 from the start where that has failed
 //   4  6, then 50 tolerances: an interior-point method, unless discs have no source or share one, and Newton's method
 //   5  proximal point
 //
@@ -114,7 +115,8 @@ class ConeProblem {
   /// contacts are zero to the bit, and those of discs do not leave them. Without a solution s has the multipliers with
   /// the least defect that the ladder met. `present`: the multipliers of an outer iteration whose rows are linearised
   /// here (empty: none). Redundant rows may then contradict each other by the error of the linearisation, and another
-  /// linearisation helps more than the solution of this one.
+  /// linearisation helps more than the solution of this one. `keep`: `present` is the solution of more than 12 rows if
+  /// its defects are below 6 tolerances.
   Result solve(In W, In q, double tolerance, Out s, In present = {}, bool keep = false);
   /// p of a row in the last problem.
   double penalty(int row) const { return p_[static_cast<std::size_t>(row)]; }
@@ -163,7 +165,7 @@ class ConeProblem {
   void refine(In W, In q, double defect, Out s);
   void remember(In s, double defect);
   bool is_enough() const { return least_defect_ <= enough_; }
-  bool holds(In W, In q, double tolerance, In s);
+  double measure(In W, In q, In s);
   bool has_interior() const;
   bool interior_point(In W, In q, double tolerance, Out s);
   bool least_squares(In W, In q, double tolerance, int iterations, Out s);
