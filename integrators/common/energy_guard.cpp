@@ -17,13 +17,17 @@ constexpr double budget = 0.5;         // of the energies, in a run
 constexpr double step_budget = 1;      // the same after corrections and jumps, which may give back in the next motion
 constexpr double fading = 0.98;        // of recent work, per step
 constexpr double slow = 1e-6;          // kinetic energy of the model's mass and speed: less is rest
-constexpr double rounding = 1e-9;      // of forces times length
+constexpr double rounding = 1e-9;      // of places, over the length: times forces, an energy
 constexpr double fits = 1e-6;          // of the length: gaps of joints, penetrations
 
 }  // namespace
 
-EnergyGuard::EnergyGuard(const System& system, const Scales& scales, bool on)
-    : system_(&system), scales_(scales), on_(on), meter_(system) {}
+EnergyGuard::EnergyGuard(const System& system, const Scales& scales, bool on, double constraint_tolerance)
+    : system_(&system),
+      scales_(scales),
+      length_error_(std::max(rounding, constraint_tolerance)),
+      on_(on),
+      meter_(system) {}
 
 double EnergyGuard::size(const Energies& e) const {
   return std::abs(e.kinetic) + std::abs(e.elastic) + std::abs(e.potential - potential_0_);
@@ -66,7 +70,8 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   trial_gain_ = (motion_.energies.kinetic - now_.energies.kinetic) +
                 (motion_.energies.elastic - now_.energies.elastic) +
                 (motion_.energies.potential - now_.energies.potential) + stored - work;
-  const double floor = std::max(slow * scales_.mass * scales_.speed * scales_.speed, rounding * scales_.length * terms);
+  const double floor =
+      std::max(slow * scales_.mass * scales_.speed * scales_.speed, length_error_ * scales_.length * terms);
   energies_ = std::max({scale_, size(motion_.energies) - std::max(0.0, trial_gain_), floor});
   share_ = trial_gain_ / std::max(energies_, recent_ + trial_work_);
   if (!(share_ <= largest_share)) return false;

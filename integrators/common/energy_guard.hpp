@@ -14,9 +14,9 @@
 // U sums the unexplained work of whole steps, with corrections and the losses in impacts, and U_low is the lowest value
 // that U had: the budget bounds a growth of few per cent per step, which no single step shows. A step after whose
 // corrections U - U_low exceeds S is refused too, but for the first step of a model that does not fit its joints or
-// penetrates obstacles at the start. S is the largest of |T| + |V| + |change of the potential energy| so
-// far, the work done so far, and floors below which energies are rounding; in S_1 work counts that was done lately. In
-// sound runs the largest N is 0.07 S; blow-ups begin at 0.3 S.
+// penetrates obstacles at the start. S is the largest of |T| + |V| + |change of the potential energy| so far, the work
+// done so far, and floors: energies of rounding, and the work of the forces over the tolerance of the constraints. In
+// S_1 work counts that was done lately. In sound runs the largest N is 0.07 S; blow-ups begin at 0.3 S.
 #pragma once
 
 #include "core/base/named_arrays.hpp"
@@ -29,7 +29,8 @@ namespace carom {
 
 class EnergyGuard {
  public:
-  EnergyGuard(const System& system, const Scales& scales, bool on);
+  /// constraint_tolerance: of gaps and joints, times the length scale.
+  EnergyGuard(const System& system, const Scales& scales, bool on, double constraint_tolerance = 0);
   bool on() const { return on_; }
 
   /// A step begins at this state.
@@ -71,6 +72,7 @@ class EnergyGuard {
 
   const System* system_;
   Scales scales_;
+  double length_error_;  // of places, over the length scale
   bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
   EnergyMeter meter_;
   Vector q_, v_;  // of now_

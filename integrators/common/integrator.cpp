@@ -48,7 +48,7 @@ Integrator::Integrator(const System& system, MethodInfo info, const Scales& scal
       scales_(scales),
       newton_(newton),
       roundoff_(system.roundoff_force(1.0)),
-      guard_(system, scales, needs_guard(system, info_)) {
+      guard_(system, scales, needs_guard(system, info_), newton_.constraint_tolerance) {
   if (!info_.rows.covers(system.row_kinds()))
     throw std::invalid_argument(info_.name +
                                 ": the system has constraint rows of a kind that this method does not take");
