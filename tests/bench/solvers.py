@@ -186,4 +186,5 @@ def main():
                 run(label, program, name, directory, options.threads)
 
 
-main()
+if __name__ == "__main__":
+    main()
