@@ -65,17 +65,27 @@ nlohmann::json pyramid(int n, int layers) {
 
 }  // namespace
 
-TEST_CASE("touching contacts: points of a body may share its load, a point below its centre among others, too") {
-  Case c = Case::from_text(R"x({"format": 1, "gravity": [0, 0, -9.81],
-      "bodies": [{"name": "b", "type": "rigid", "mass": 1, "shape": {"type": "box", "size": [0.2, 0.2, 0.1]},
-                  "position": [0, 0, 0.05],
-                  "points": [{"name": "a", "at": [-0.1, 0, -0.05]}, {"name": "m", "at": [0, 0, -0.05]},
-                             {"name": "e", "at": [0.1, 0, -0.05]}, {"name": "up", "at": [0.1, 0, -0.0499]}]}],
-      "contacts": [{"name": "floor", "on": ["b.a", "b.m", "b.e", "b.up"], "friction": 0.5,
-                    "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
-      "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.1}})x");
-  std::ranges::fill(c.state().active, std::uint8_t{0});
-  CHECK(touching(c, "floor") == std::vector{1, 1, 1, 0});
+TEST_CASE("touching contacts: points of a body may share its load, in any order, one below its centre, too") {
+  using Names = std::vector<std::string>;
+  for (const Names& on : {Names{"b.a", "b.m", "b.e", "b.up", "s"}, Names{"b.a", "b.e", "s", "b.m", "b.up"},
+                          Names{"b.m", "s", "b.up", "b.e", "b.a"}}) {
+    CAPTURE(on);
+    nlohmann::json model = nlohmann::json::parse(R"x({"format": 1, "gravity": [0, 0, -9.81],
+        "bodies": [{"name": "b", "type": "rigid", "mass": 1, "shape": {"type": "box", "size": [0.2, 0.2, 0.1]},
+                    "position": [0, 0, 0.05],
+                    "points": [{"name": "a", "at": [-0.1, 0, -0.05]}, {"name": "m", "at": [0, 0, -0.05]},
+                               {"name": "e", "at": [0.1, 0, -0.05]}, {"name": "up", "at": [0.1, 0, -0.0499]}]},
+                   {"name": "s", "type": "rigid", "mass": 1, "shape": {"type": "sphere", "radius": 0.1},
+                    "position": [1, 0, 0.1]}],
+        "contacts": [{"name": "floor", "friction": 0.5, "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+        "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.1}})x");
+    model["contacts"][0]["on"] = on;
+    Case c = Case::from_text(model.dump());
+    std::ranges::fill(c.state().active, std::uint8_t{0});
+    std::vector<int> expected;
+    for (const std::string& name : on) expected.push_back(name == "b.up" || name == "s" ? 0 : 1);
+    CHECK(touching(c, "floor") == expected);
+  }
 }
 
 TEST_CASE("touching contacts: spheres whose forces pass through their centres share no load") {
