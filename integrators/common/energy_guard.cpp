@@ -17,17 +17,18 @@ constexpr double budget = 0.5;         // of the energies, in a run
 constexpr double step_budget = 1;      // the same after corrections and jumps, which may give back in the next motion
 constexpr double fading = 0.98;        // of recent work, per step
 constexpr double slow = 1e-6;          // kinetic energy of the model's mass and speed: less is rest
-constexpr double rounding = 1e-9;      // of places, over the length: times forces, an energy
+constexpr double rounding = 1e-9;      // of forces times length
 constexpr double fits = 1e-6;          // of the length: gaps of joints, penetrations
+constexpr double missed = 10;          // tolerances: what contradictory rows of contacts may miss
 
 }  // namespace
 
 EnergyGuard::EnergyGuard(const System& system, const Scales& scales, bool on, double constraint_tolerance)
-    : system_(&system),
-      scales_(scales),
-      length_error_(std::max(rounding, constraint_tolerance)),
-      on_(on),
-      meter_(system) {}
+    : system_(&system), scales_(scales), on_(on), meter_(system) {
+  if (system.rows() == 0 || constraint_tolerance <= rounding) return;
+  coarse_ = constraint_tolerance;
+  f_.resize(at(system.size()));
+}
 
 double EnergyGuard::size(const Energies& e) const {
   return std::abs(e.kinetic) + std::abs(e.elastic) + std::abs(e.potential - potential_0_);
@@ -56,6 +57,17 @@ void EnergyGuard::begin(const State& start) {
   scale_ = std::max(scale_, size(now_.energies));
 }
 
+// Energies below are not told from errors.
+double EnergyGuard::floor(In q, In v, double t, double terms) {
+  double work = rounding * scales_.length * terms;
+  if (coarse_ > 0) {
+    // not of stiff forces, which would hide wrong roots
+    system_->forces(q, v, t, force_external | force_gravity, f_);
+    work = std::max(work, missed * coarse_ * scales_.length * system_->force_norm(f_, scales_.length));
+  }
+  return std::max(slow * scales_.mass * scales_.speed * scales_.speed, work);
+}
+
 bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms,
                            double stored) {
   if (!on_) return true;
@@ -70,9 +82,7 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   trial_gain_ = (motion_.energies.kinetic - now_.energies.kinetic) +
                 (motion_.energies.elastic - now_.energies.elastic) +
                 (motion_.energies.potential - now_.energies.potential) + stored - work;
-  const double floor =
-      std::max(slow * scales_.mass * scales_.speed * scales_.speed, length_error_ * scales_.length * terms);
-  energies_ = std::max({scale_, size(motion_.energies) - std::max(0.0, trial_gain_), floor});
+  energies_ = std::max({scale_, size(motion_.energies) - std::max(0.0, trial_gain_), floor(q, v, start.t + h, terms)});
   share_ = trial_gain_ / std::max(energies_, recent_ + trial_work_);
   if (!(share_ <= largest_share)) return false;
   return trial_gain_ <= 0 || unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, work_ + trial_work_);

@@ -15,8 +15,9 @@
 // that U had: the budget bounds a growth of few per cent per step, which no single step shows. A step after whose
 // corrections U - U_low exceeds S is refused too, but for the first step of a model that does not fit its joints or
 // penetrates obstacles at the start. S is the largest of |T| + |V| + |change of the potential energy| so far, the work
-// done so far, and floors: energies of rounding, and the work of the forces over the tolerance of the constraints. In
-// S_1 work counts that was done lately. In sound runs the largest N is 0.07 S; blow-ups begin at 0.3 S.
+// done so far, and floors: energies of rounding, and the work of weights and loads over ten times a coarse tolerance of
+// the constraints, by which bodies at rest sink and rise. In S_1 work counts that was done lately. In sound runs the
+// largest N is 0.07 S; blow-ups begin at 0.3 S.
 #pragma once
 
 #include "core/base/named_arrays.hpp"
@@ -69,13 +70,15 @@ class EnergyGuard {
 
  private:
   bool misfits(const State& start) const;
+  double floor(In q, In v, double t, double terms);
 
   const System* system_;
   Scales scales_;
-  double length_error_;  // of places, over the length scale
+  double coarse_ = 0;  // tolerance of the constraints, if it is above rounding
   bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
   EnergyMeter meter_;
   Vector q_, v_;  // of now_
+  Vector f_;
   double t_ = 0;
   EnergyPoint now_, motion_;
   double potential_0_ = 0;                             // the potential energy at the start of the run

@@ -7,6 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "contact/gap/obstacle.hpp"
+#include "contact/gap/point_contact.hpp"
+#include "elements/bodies/point_mass.hpp"
 #include "tests/support/polar_mass.hpp"
 
 using namespace carom;
@@ -121,4 +124,31 @@ TEST_CASE("energy guard: a restored guard judges as the first one, and loads exp
   const double given = 0.5 * pushed.energy(pushed.state.v);
   CHECK(third.explains(pushed.state, pushed.state.q, pushed.faster(0.5), h, {}, given, 1));
   CHECK_FALSE(third.explains(pushed.state, pushed.state.q, pushed.faster(0.5), h, {}, 0.5 * given, 1));
+}
+
+// A stone at rest on a plane. Weights do work over the tolerance of the constraints; stiff forces would hide a blow-up.
+TEST_CASE("energy guard: with a coarse tolerance weights count over it, but not stiff forces") {
+  constexpr double mass = 2, g = 9.81, tolerance = 1e-3, stiff = 1e5;
+  System system;
+  const double place[3] = {0, 0, 0};
+  const int node = system.add_node(NodeKind::point, place, "stone");
+  system.add(std::make_unique<PointMassBlock>("stone", std::vector<PointMass>{{node, mass}}));
+  system.add(std::make_unique<PointContactBlock>("plane", std::vector<ContactPoint>{{.name = "stone", .node = node}},
+                                                 make_plane(Vec3::Zero(), Vec3::UnitZ()), nullptr, false));
+  system.set_gravity({0, 0, -g});
+  system.finalize();
+  State state;
+  state.q = system.initial_configuration();
+  state.v = {0, 0, 0};
+  state.last_h = h;
+  const auto accepts = [&](double constraint_tolerance, double height, double speed) {
+    EnergyGuard guard(system, {.speed = 1e-3}, true, constraint_tolerance);
+    guard.begin(state);
+    return guard.explains(state, Vector{0, 0, height}, Vector{speed, 0, 0}, h, {}, 0, stiff);
+  };
+  const double floor = 10 * tolerance * mass * g;  // over a length of 1
+  CHECK(accepts(tolerance, 0.5 * tolerance, 0));
+  CHECK_FALSE(accepts(1e-11, 0.5 * tolerance, 0));
+  CHECK(accepts(tolerance, 0, std::sqrt(2 * 0.09 * floor / mass)));
+  CHECK_FALSE(accepts(tolerance, 0, std::sqrt(2 * 0.11 * floor / mass)));
 }
