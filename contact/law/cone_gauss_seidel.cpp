@@ -13,11 +13,7 @@ namespace carom {
 namespace {
 
 constexpr double shift_share = 1e-13 / 1e-11;  // of the shift of Newton's matrices
-constexpr int sweeps_per_test = 10, mixings_per_test = 5;
-constexpr int sweeps_per_mixing = 3;
-constexpr int tests_before_outlook = 4;
-constexpr double hoped_gain = 4;  // of a test over that of those before
-constexpr double growth = 2;      // of what a sweep changes, at which they are forgotten
+constexpr int sweeps_per_test = 10;
 
 // The multipliers of a disc and its source over the parameter k = |c_T|/|s_T| of slip: (S + k) s_T = -q~ in the axes
 // of S, and s_N = (-q_N - W_NT s_T)/W_NN, or a constant without source.
@@ -223,51 +219,6 @@ bool ConeProblem::sweep(In W, In q, double tolerance, int sweeps, Out s) {
   for (int k = 1; k <= sweeps && !stopped(); ++k) {
     sweep_once(W, q, s);
     if (k % sweeps_per_test == 0 && measure(W, q, s) <= tolerance) return true;
-  }
-  return false;
-}
-
-// Anderson's mixing of the last sweeps, the multipliers of a row in the unit 1/sqrt(p). What is mixed may leave the
-// cones; the next sweep brings it back. Sweeps that are not going to end within their number stop early.
-bool ConeProblem::accelerated_sweeps(In W, In q, double tolerance, int sweeps, Out s) {
-  const std::size_t n = at(n_);
-  prepare_units(W);
-  mixing_.resize(n, AndersonMixing::largest_depth);
-  Vector &before = ds_, &change = rho_, &change_before = trial_rho_, &end = trial_, &end_before = trial_u_;
-  const int mixings = sweeps / sweeps_per_mixing, tests = mixings / mixings_per_test;
-  double size_before = 0, first_defect = 0, least_defect = std::numeric_limits<double>::infinity();
-  for (int k = 1; k <= mixings; ++k) {
-    copy(s, before);
-    for (int i = 0; i < sweeps_per_mixing; ++i) sweep_once(W, q, s);
-    if (k % mixings_per_test == 0) {
-      const double defect = measure(W, q, s);
-      if (defect <= tolerance) return true;
-      if (stopped()) return false;
-      least_defect = std::min(least_defect, defect);
-      const int test = k / mixings_per_test;
-      if (test == 1) first_defect = defect;
-      const double gain = test > 1 ? std::log(first_defect / least_defect) / (test - 1) : 0;
-      if (test >= tests_before_outlook && !(std::log(least_defect / tolerance) < hoped_gain * gain * (tests - test)))
-        return false;
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      end[i] = s[i] / std::sqrt(p_[i]);
-      change[i] = end[i] - before[i] / std::sqrt(p_[i]);
-    }
-    const double size = norm(change);
-    if (!std::isfinite(size)) return false;
-    if (k > 1) {
-      const AndersonMixing::Change next = mixing_.add();
-      combine(1.0, change, -1.0, change_before, next.f);
-      combine(1.0, end, -1.0, end_before, next.T);
-      if (size > growth * size_before) mixing_.forget();
-    }
-    size_before = size;
-    copy(change, change_before);
-    copy(end, end_before);
-    mixing_.mix(change, {}, end);
-    if (!all_finite(end)) return false;
-    for (std::size_t i = 0; i < n; ++i) s[i] = end[i] * std::sqrt(p_[i]);
   }
   return false;
 }

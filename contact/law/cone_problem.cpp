@@ -27,10 +27,11 @@ constexpr double compliant_excess[] = {5, 50};  // defects that compliance makes
 constexpr double inconsistent_excess = 2;       // over these: of rows that contradict each other
 constexpr double large_excess[] = {6, 50};      // the same in problems of many rows
 constexpr double large_defect[] = {10, 100};    // and what is then enough
+constexpr double pile_defect = 3;               // of velocities, over the tolerance
 constexpr double interior_excess = 0.5;         // of these defects: what the interior-point method may add
 constexpr double gaining_share = 0.1;           // of the defect at the start, as long as the outer iteration gains
 constexpr int compliant_iterations = 12, polishing_iterations = 4;
-constexpr int most_sweeps = 1000, most_linearised_sweeps = 300;
+constexpr int most_splittings = 2000, most_linearised_splittings = 500;
 constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
 constexpr int proximal_steps = 400, final_iterations = 8;
@@ -39,6 +40,8 @@ constexpr int few_proximal_iterations = 60;     // for linearised rows of a pile
 constexpr int few_rows = 48;                    // beyond, iterations are costly
 constexpr int few_linearised_rows = 12;         // beyond, rows contradict each other
 constexpr int few_iterations = 4;
+constexpr double pile_gain = 0.1;      // of the defect, in an iteration that is worth a factorisation
+constexpr double coarse_share = 1e-6;  // of the largest entry of q: a tolerance without need of Newton's method
 constexpr double smallest_proximal = 1e-6, try_without = 1e-3;
 
 struct ProximalRule {
@@ -50,10 +53,6 @@ constexpr ProximalRule proximal_of_few = {true, 25, 0.25, 5};
 // with a search, problems of many rows end where |rho|^2 is least, but not zero
 constexpr ProximalRule proximal_of_many = {false, 12, 0.5, 2.5};
 
-double length(const double* x, int rows) {
-  return rows == 1 ? std::abs(x[0]) : rows == 2 ? std::hypot(x[0], x[1]) : std::hypot(x[0], x[1], x[2]);
-}
-
 }  // namespace
 
 void ConeProblem::reserve(int rows) {
@@ -63,7 +62,7 @@ void ConeProblem::reserve(int rows) {
     x->reserve(n);
   for (Vector* x : {&J_, &shifted_, &compliant_}) x->reserve(n * n);
   discs_.reserve(n);
-  disc_of_.reserve(n);
+  for (std::vector<int>* x : {&disc_of_, &first_disc_, &next_disc_}) x->reserve(n);
   units_.reserve(n);
   lu_.reserve(rows);
 }
@@ -117,6 +116,14 @@ void ConeProblem::set(int rows, std::span<const Disc> discs, const SparsePattern
   disc_of_.assign(n, -1);
   for (std::size_t d = 0; d < discs_.size(); ++d)
     for (int k = 0; k < discs_[d].rows; ++k) disc_of_[at(discs_[d].first + k)] = static_cast<int>(d);
+  first_disc_.assign(n, -1);
+  next_disc_.assign(discs_.size(), -1);
+  for (std::size_t d = discs_.size(); d-- > 0;) {
+    if (discs_[d].source < 0) continue;
+    int& first = first_disc_[at(discs_[d].source)];
+    next_disc_[d] = first;
+    first = static_cast<int>(d);
+  }
   // a normal row goes with the first disc of two or one rows that it feeds
   units_.clear();
   for (int i = 0; i < n_; ++i)
@@ -263,7 +270,8 @@ void ConeProblem::evaluate(In s, In u, Out rho, In W, bool with_matrix) {
   }
 }
 
-bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iterations, Out s) {
+bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iterations, Out s, double gain) {
+  double before = std::numeric_limits<double>::infinity();
   J_.resize(W.size());
   rates(W, q, s, u_);
   for (int k = 0;; ++k) {
@@ -273,7 +281,8 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
       if (k > 0) refine(W, q, spreads_ && W.data() == given_ ? spread(W, q, tolerance, defect, s) : defect, s);
       return true;
     }
-    if (k == iterations || stopped()) return false;
+    if (k == iterations || stopped() || !(defect < gain * before)) return false;
+    before = defect;
     ++iterations_;
     evaluate(s, u_, rho_, W, true);
     if (!factorise()) return false;
@@ -282,12 +291,12 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
     if (!all_finite(ds_)) return false;
     double share = 1;
     if (search) {
-      const double before = dot(rho_, rho_);
+      const double square = dot(rho_, rho_);
       for (int halving = 0; halving < search_halvings; ++halving) {
         combine(1.0, s, share, ds_, trial_);
         rates(W, q, trial_, trial_u_);
         evaluate(trial_, trial_u_, trial_rho_, W, false);
-        if (dot(trial_rho_, trial_rho_) <= (1 - search_decrease * share) * before) break;
+        if (dot(trial_rho_, trial_rho_) <= (1 - search_decrease * share) * square) break;
         share *= 0.5;
       }
     }
@@ -494,17 +503,21 @@ bool ConeProblem::solve_compliant(In W, In q, double tolerance, int level, bool 
 
 // Of many rows, which are those of a linear problem.
 bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
+  const bool pile = pattern_ != nullptr, coarse = pile && tolerance > coarse_share * max_abs(q);
   stage = 1;
-  if (newton(W, q, tolerance, false, few_iterations, s)) return true;
+  if (pile && measure(W, q, s) <= tolerance) return true;
+  if (!coarse && newton(W, q, tolerance, false, few_iterations, s, pile ? pile_gain : any_gain)) return true;
   stage = 3;
   copy(begin_, s);
-  if (accelerated_sweeps(W, q, tolerance, most_sweeps, s)) {
-    if (pattern_ != nullptr) return true;
+  if (coarse) enough_ = pile_defect * tolerance;
+  if (split(W, q, tolerance, most_splittings, s)) {
+    if (pile) return true;
     // shares the load of redundant contacts, too
     copy(s, swept_);
     if (!newton(W, q, tolerance, false, few_iterations, s)) copy(swept_, s);
     return true;
   }
+  if (is_enough()) return false;
   stage = 5;
   copy(best_, s);
   return proximal_point(W, q, tolerance, most_proximal_iterations, s);
@@ -513,7 +526,7 @@ bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
 // Of many rows, which an outer iteration linearises. Those of a pile, and of a flat body on many points, nearly always
 // contradict each other, and Newton's method then goes astray without a compliance.
 bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In present, bool keep, int& stage) {
-  const bool pile = pattern_ != nullptr;
+  const bool pile = pattern_ != nullptr, coarse = pile && tolerance > coarse_share * max_abs(q);
   rates(W, q, present, u_);
   const double defect = natural_defect(present, u_);
   if (keep && defect <= large_excess[0] * tolerance) {
@@ -522,14 +535,15 @@ bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In prese
     stage = 1;
     return true;
   }
-  if (pile || n_ <= few_rows) {
+  if ((pile && !coarse) || n_ <= few_rows) {
     stage = 1;
-    if (newton(W, q, tolerance, false, pile ? few_iterations : plain_iterations, s)) return true;
+    if (newton(W, q, tolerance, false, pile ? few_iterations : plain_iterations, s, pile ? pile_gain : any_gain))
+      return true;
     copy(begin_, s);
   }
   if (pile) {
     stage = 3;
-    if (accelerated_sweeps(W, q, tolerance, most_linearised_sweeps, s)) return true;
+    if (split(W, q, tolerance, most_linearised_splittings, s)) return true;
     copy(begin_, s);
   }
   stage = 4;

@@ -79,6 +79,87 @@ Problem boxes(Random& random, int most = 4) {
   return contacts(G, mass, v, Vector(at(count * points), mu));
 }
 
+// Spheres in a cube of side^3 places a little out of line, with all neighbours in contact, thrown down.
+Problem pile(Random& random, int side, bool rolling) {
+  const int count = side * side * side;
+  const auto place = [side](int i, int j, int k) { return (k * side + j) * side + i; };
+  std::vector<Vec3> at_place;
+  for (int b = 0; b < count; ++b)
+    at_place.emplace_back(b % side + random.between(-0.1, 0.1), b / side % side + random.between(-0.1, 0.1),
+                          b / side / side + random.between(-0.1, 0.1));
+  struct Touch {
+    int a, b;  // a: -1 for the floor
+  };
+  std::vector<Touch> touches;
+  for (int k = 0; k < side; ++k)
+    for (int j = 0; j < side; ++j)
+      for (int i = 0; i < side; ++i) {
+        const int b = place(i, j, k);
+        touches.push_back({k == 0 ? -1 : place(i, j, k - 1), b});
+        if (i > 0) touches.push_back({place(i - 1, j, k), b});
+        if (j > 0) touches.push_back({place(i, j - 1, k), b});
+      }
+  const int rows = rolling ? 6 : 3;
+  Matrix G = Matrix::Zero(rows * static_cast<int>(touches.size()), 6 * count);
+  for (std::size_t c = 0; c < touches.size(); ++c) {
+    const auto [a, b] = touches[c];
+    const Vec3 n = a < 0 ? Vec3::UnitZ() : (at_place[at(b)] - at_place[at(a)]).normalized();
+    const Vec3 t = n.cross(std::abs(n[0]) < 0.5 ? Vec3::UnitX() : Vec3::UnitY()).normalized();
+    const Vec3 axes[3] = {n, t, n.cross(t)};
+    const int first = rows * static_cast<int>(c);
+    for (int k = 0; k < 3; ++k) {
+      const Vec3 turn = 0.5 * axes[k].cross(n);  // radius 1/2
+      G.block<1, 3>(first + k, 6 * b) = axes[k].transpose();
+      G.block<1, 3>(first + k, 6 * b + 3) = turn.transpose();
+      if (rolling) G.block<1, 3>(first + 3 + k, 6 * b + 3) = axes[(k + 1) % 3].transpose();
+      if (a < 0) continue;
+      G.block<1, 3>(first + k, 6 * a) = -axes[k].transpose();
+      G.block<1, 3>(first + k, 6 * a + 3) = turn.transpose();
+      if (rolling) G.block<1, 3>(first + 3 + k, 6 * a + 3) = -axes[(k + 1) % 3].transpose();
+    }
+  }
+  Eigen::VectorXd mass(6 * count), v(6 * count);
+  for (int i = 0; i < v.size(); ++i) {
+    mass[i] = i % 6 < 3 ? 1 : 0.1;
+    v[i] = 0.1 * random.normal() - (i % 6 == 2 ? 1 : 0);
+  }
+  const Matrix W = G * mass.cwiseInverse().asDiagonal() * G.transpose();
+  const Eigen::VectorXd q = G * v;
+  Problem p;
+  p.W.assign(W.data(), W.data() + W.size());
+  p.q.assign(q.data(), q.data() + q.size());
+  for (int first = 0; first < p.rows(); first += rows) {
+    p.discs.push_back({.first = first + 1, .rows = 2, .source = first, .friction = 0.5});
+    if (!rolling) continue;
+    p.discs.push_back({.first = first + 3, .rows = 2, .source = first, .friction = 0.01});
+    p.discs.push_back({.first = first + 5, .rows = 1, .source = first, .friction = 0.005});
+  }
+  return p;
+}
+
+struct Sparse {
+  SparsePattern pattern;
+  Vector values;
+};
+
+// W with the entries of all contacts of so many rows that have any, and the diagonal.
+Sparse sparse(const Problem& p, int rows) {
+  const auto n = at(p.rows()), m = at(rows);
+  PatternBuilder builder(p.rows(), p.rows());
+  for (std::size_t i = 0; i < n; i += m)
+    for (std::size_t j = 0; j < n; j += m) {
+      bool any = i == j;
+      for (std::size_t k = 0; k < m * m; ++k) any = any || p.W[(i + k / m) * n + j + k % m] != 0;
+      for (std::size_t k = 0; any && k < m * m; ++k)
+        builder.add(static_cast<int>(i + k / m), static_cast<int>(j + k % m));
+    }
+  Sparse W{builder.build(), {}};
+  for (int i = 0; i < W.pattern.rows; ++i)
+    for (int k = W.pattern.row_start[at(i)]; k < W.pattern.row_start[at(i + 1)]; ++k)
+      W.values.push_back(p.W[at(i) * n + at(W.pattern.column[at(k)])]);
+  return W;
+}
+
 // Signorini's conditions and Coulomb's law themselves, without penalties.
 void check_law(const Problem& p, const Vector& s, double tolerance) {
   const int n = p.rows();
@@ -208,25 +289,11 @@ TEST_CASE("cone problem: high stacks of boxes are solved as sparse matrices") {
   int stages[ConeProblem::stages + 1] = {}, solved = 0;
   for (int trial = 0; trial < 60; ++trial) {
     const Problem p = boxes(random, 20);
-    const auto n = at(p.rows());
-    // whole contacts, with the diagonal
-    PatternBuilder builder(p.rows(), p.rows());
-    for (std::size_t i = 0; i < n; i += 3)
-      for (std::size_t j = 0; j < n; j += 3) {
-        bool any = i == j;
-        for (std::size_t k = 0; k < 9; ++k) any = any || p.W[(i + k / 3) * n + j + k % 3] != 0;
-        for (std::size_t k = 0; any && k < 9; ++k)
-          builder.add(static_cast<int>(i + k / 3), static_cast<int>(j + k % 3));
-      }
-    const SparsePattern pattern = builder.build();
-    Vector values;
-    for (int i = 0; i < pattern.rows; ++i)
-      for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
-        values.push_back(p.W[at(i) * n + at(pattern.column[at(k)])]);
-    cone.set(p.rows(), p.discs, &pattern);
-    Vector s(n, 0.0);
+    const Sparse W = sparse(p, 3);
+    cone.set(p.rows(), p.discs, &W.pattern);
+    Vector s(p.q.size(), 0.0);
     const double scale = max_abs(p.q);
-    const ConeProblem::Result result = cone.solve(values, p.q, 1e-10 * scale, s);
+    const ConeProblem::Result result = cone.solve(W.values, p.q, 1e-10 * scale, s);
     CHECK((result.solved || result.approximate));
     if (!result.solved) continue;
     ++solved;
@@ -235,7 +302,35 @@ TEST_CASE("cone problem: high stacks of boxes are solved as sparse matrices") {
   }
   MESSAGE("stages: " << stages[1] << ", " << stages[2] << ", " << stages[3] << ", " << stages[4] << ", " << stages[5]);
   CHECK(solved >= 59);
-  CHECK(stages[3] > 10);  // sweeps and what begins from them
+  CHECK(stages[3] > 10);
+}
+
+// Velocities of a pile have closed loops of spheres that stick, and rows by the hundred.
+TEST_CASE("cone problem: piles of rough spheres are solved by splitting, with and without resistance to rolling") {
+  Random random(19);
+  ConeProblem cone;
+  for (const bool rolling : {false, true}) {
+    CAPTURE(rolling);
+    int stages[ConeProblem::stages + 1] = {};
+    for (int trial = 0; trial < 12; ++trial) {
+      const Problem p = pile(random, 4, rolling);
+      const Sparse W = sparse(p, rolling ? 6 : 3);
+      REQUIRE(p.rows() > 300);
+      cone.set(p.rows(), p.discs, &W.pattern);
+      const double scale = max_abs(p.q);
+      for (const double tolerance : {1e-4, 1e-10}) {
+        CAPTURE(tolerance);
+        Vector s(p.q.size(), 0.0);
+        const ConeProblem::Result result = cone.solve(W.values, p.q, tolerance * scale, s);
+        CHECK((result.solved || result.approximate));
+        CHECK(cone.defect(W.values, p.q, s) <= 3 * tolerance * scale);
+        if (result.solved) ++stages[result.stage];
+        if (result.solved && tolerance < 1e-9) check_law(p, s, 1e-7 * scale);
+      }
+    }
+    MESSAGE("stages: " << stages[1] << ", " << stages[3] << ", " << stages[5]);
+    CHECK(stages[3] >= (rolling ? 10 : 20));
+  }
 }
 
 TEST_CASE("cone problem: units of length, mass and time do not matter") {
