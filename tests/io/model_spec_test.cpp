@@ -464,3 +464,30 @@ TEST_CASE("the reference page has a table of every object that a model may hold,
   };
   visit(carom::model_spec(), "");
 }
+
+TEST_CASE("model: many spheres with friction among them have a coarser default of the constraint tolerance") {
+  const auto tolerance = [](int spheres, double friction, const std::vector<std::string>& overrides = {}) {
+    nlohmann::json model = {{"format", 1},
+                            {"gravity", {0, 0, -9.81}},
+                            {"integrator", {{"type", "nsga_decoupled"}, {"step", 1e-3}, {"duration", 1}}}};
+    nlohmann::json names = nlohmann::json::array();
+    for (int i = 0; i < spheres; ++i) {
+      names.push_back("s" + std::to_string(i));
+      model["bodies"].push_back({{"name", names.back()},
+                                 {"type", "rigid"},
+                                 {"mass", 1},
+                                 {"shape", {{"type", "sphere"}, {"radius", 0.1}}},
+                                 {"position", {0.3 * i, 0, 0}}});
+    }
+    model["contacts"] = {{{"name", "pile"}, {"between", names}, {"friction", friction}}};
+    const ModelDocument document = parse_model(model.dump(), "pile.json", overrides);
+    REQUIRE_MESSAGE(document.ok(), document.report());
+    // a resolved model resolves to itself
+    CHECK(parse_model(document.resolved().dump(), "again.json").resolved() == document.resolved());
+    return document.resolved()["integrator"]["newton"]["constraint_tolerance"].get<double>();
+  };
+  CHECK(tolerance(50, 0.5) == 1e-6);
+  CHECK(tolerance(50, 0) == 1e-11);
+  CHECK(tolerance(49, 0.5) == 1e-11);
+  CHECK(tolerance(50, 0.5, {"/integrator/newton/constraint_tolerance=1e-9"}) == 1e-9);
+}

@@ -33,7 +33,10 @@ std::vector<Key> newton_keys(const std::string& max_iterations_help, const std::
   return {
       preset("max_iterations", integer().at_least(1), 50, max_iterations_help),
       preset("tolerance", number().above(0).below(1), 1e-10, tolerance_help),
-      preset("constraint_tolerance", number().above(0).below(1), 1e-11, "largest scaled residual of the constraints")};
+      optional(
+          "constraint_tolerance", number().above(0).below(1),
+          "largest scaled residual of the constraints (default: 1e-11; 1e-6 where 50 spheres or more may touch each "
+          "other with friction)")};
 }
 
 namespace {
