@@ -20,10 +20,12 @@ HERE = Path(__file__).resolve().parent
 METHODS_PAGE = HERE.parent / "methods"
 MODELS = HERE.parents[1] / "data" / "models"
 
-PAPER_METHODS = ["DS=nsga_decoupled", "DSn=nsga_decoupled:force_corrections=false", "CS=nsga_coupled"]
+# impacts at the end of their step, as in the paper
+PAPER_METHODS = ["DS=nsga_decoupled:impact=published", "DSn=nsga_decoupled:impact=published:force_corrections=false",
+                 "CS=nsga_coupled"]
 CURVE_METHODS = [PAPER_METHODS[0], PAPER_METHODS[2]]
 # the last one is too slow for the cube
-ALL_METHODS = ["nsga_decoupled", "DSn=nsga_decoupled:force_corrections=false", "nsga_coupled", "nsga_pva", "event_driven",
+ALL_METHODS = ["nsga_decoupled=nsga_decoupled:impact=published", PAPER_METHODS[1], "nsga_coupled", "nsga_pva", "event_driven",
                "moreau_jean", "nsga_monolithic"]
 
 # a step that does not converge is a failure, as in the paper

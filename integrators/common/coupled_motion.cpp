@@ -107,6 +107,7 @@ struct CoupledMotion::Position final : MixedProblem {
   }
   bool move(double share, In dU) override {
     axpy(share, dU, m.U_);
+    m.turn_position_.note_move();
     m.moved_[1] = true;
     return m.monolithic_ || m.update();
   }
@@ -127,7 +128,11 @@ struct CoupledMotion::Velocity final : MixedProblem {
       if (m.roles_.fixed == nullptr) c[at(row)] += reflected_rate(*m.system_, row, m.start_->q, *m.start_);
     }
   }
-  double residual(In s, Out r) override { return m.momentum(m.W_, s, bilateral_rows | law_rows, m.mean_velocity_, r); }
+  double residual(In s, Out r) override {
+    m.mean_velocity_.joints =
+        m.stays_ && !m.strikes(m.setup_.smooth_gap ? m.near_ : m.position_.flags()) ? &m.turn_velocity_ : nullptr;
+    return m.momentum(m.W_, s, bilateral_rows | law_rows, m.mean_velocity_, r);
+  }
   RowPoint row_point() override { return {m.q_, nullptr, m.mean_directions()}; }
   void friction_limits(In s, std::span<const int> joints, Out limits) override {
     const double h = m.h_;
@@ -142,6 +147,7 @@ struct CoupledMotion::Velocity final : MixedProblem {
   }
   bool move(double share, In dW) override {
     axpy(share, dW, m.W_);
+    m.turn_velocity_.note_move();
     m.moved_[2] = true;
     return m.monolithic_ || m.update();
   }
@@ -218,9 +224,9 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   t_ = scales.t;
   if (!anchors_.empty()) touching_.find(*system_, start, step_, scales.closed_gap());
   if (setup_.mean_directions) {
-    MeanDirections::find_stayed(*system_, start.active, stayed_);
-    mean_position_ = {step_, &stayed_, MeanDirections::position_share};
-    mean_velocity_ = {step_, &stayed_, MeanDirections::velocity_share};
+    stays_ = MeanDirections::find_stayed(*system_, start.active, stayed_);
+    mean_position_ = {step_, &stayed_, MeanDirections::position_share, &turn_position_};
+    mean_velocity_ = {step_, &stayed_, MeanDirections::velocity_share, &turn_velocity_};
   }
   copy(start.history[0].values, a_n_);
   if (start.last_h != h_) GeneralizedAlpha::rescale_a(start.last_h, h_, start.acceleration, a_n_);
@@ -282,6 +288,8 @@ CoupledMotion::ImpulseWork CoupledMotion::impulse_work() {
     work.all += impulse * (0.5 * (rate_n + rate) - at_rest);
     if (system_->row_kind(row) == RowKind::tangential) work.belts -= impulse * at_rest;
   }
+  if (setup_.mean_directions && mean_velocity_.joints != nullptr && !turn_velocity_.impulse().empty())
+    work.all += 0.5 * (dot(turn_velocity_.impulse(), start_->v) + dot(turn_velocity_.impulse(), v_));
   return work;
 }
 
@@ -306,6 +314,8 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
   alpha_.advance(h_, start.v, a_n_, a_star_, vd_, d_, v_smooth_);
   set_zero(U_);
   set_zero(W_);
+  turn_position_.begin(*system_, setup_.mean_directions && stays_);
+  turn_velocity_.begin(*system_, setup_.mean_directions && stays_);
   std::fill(std::begin(moved_), std::end(moved_), false);
   const double p = setup_.penalty;
   gap_roundoff_ = scales.positions(p).row_roundoff;
@@ -421,6 +431,15 @@ const Vector& CoupledMotion::forces() {
   return f_;
 }
 
+// A contact has an impact at the end of the step: joints get its impulses along their rows there.
+bool CoupledMotion::strikes(const std::vector<std::uint8_t>& closed) const {
+  for (std::size_t i = 0; i < closed.size(); ++i)
+    if (closed[i] != 0 && start_->active[i] == 0 &&
+        system_->row_kind(system_->bilateral() + static_cast<int>(i)) == RowKind::unilateral)
+      return true;
+  return false;
+}
+
 // M x - F^T s
 double CoupledMotion::momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r) {
   system_->mass_times(q_, x, Mx_);
@@ -431,6 +450,7 @@ double CoupledMotion::momentum(In x, In s, RowSelection rows, const MeanDirectio
     mean.split(*system_, q_, t_, row_, at_start_);
     system_->add_reactions(q_, t_, row_, rows, reaction_, &step_);
     system_->add_reactions(start_->q, start_->t, at_start_, contact_rows, reaction_, &step_);
+    if (mean.joints != nullptr) mean.joints->add(*system_, q_, t_, step_, mean.share, s, reaction_);
   } else {
     system_->add_reactions(q_, t_, s, rows, reaction_, &step_);
   }

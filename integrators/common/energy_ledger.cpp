@@ -137,6 +137,10 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
       work += 0.5 * stage.multipliers[i] * (rates_smooth_[i] + rates_[i]);
       if (!at_rest.empty()) driven -= stage.multipliers[i] * at_rest[i];
     }
+    if (stage.mean != nullptr && stage.mean->joints != nullptr && !stage.mean->joints->impulse().empty()) {
+      const In turn = stage.mean->joints->impulse();
+      work += 0.5 * (dot(turn, stage.v_0) + dot(turn, stage.v_1));
+    }
     (stage.before_switch ? switch_corrections_ : stage.switches ? switches_ : constraints_).add(work);
     drivers_.add(driven);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/base/vector_ops.hpp"
 
@@ -11,6 +12,7 @@ namespace carom {
 namespace {
 
 constexpr int most_hits = 8;            // of a contact in a step, before it comes to rest
+constexpr double least_rebound = 1e-8;  // of the speed of the model: slower contacts stay at rest
 constexpr double together = 1e-6;       // of the step: impacts no further apart are one
 constexpr int most_passes = 20;         // to the instant of an impact under friction of joints
 constexpr double same_instant = 1e-13;  // of the step
@@ -79,16 +81,21 @@ std::vector<LocatedImpacts::Kind> LocatedImpacts::kinds(const System& system, bo
       for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot)
         if (const int node = topology.node(item, slot); node >= 0) flags[at(node)] = 1;
   };
+  bool flexible = false;
   const bool elastic = system.has_forces(force_internal) || system.has_forces(force_damping);
   for (const auto& block : system.elements()) {
     const BlockTraits& traits = block->traits();
-    if (traits.has_mass && traits.has_stiffness && block->topology().slots.size() > 1)
+    if (traits.has_mass && traits.has_stiffness && block->topology().slots.size() > 1) {
+      flexible = true;
       mark(block->topology(), of_elements);
+    }
     if (elastic && (traits.has_stiffness || block->topology().slots.size() > 1)) mark(block->topology(), bound);
   }
   for (const auto& block : system.constraints())
     if (elastic && block->traits().kind == RowKind::bilateral) mark(block->topology(), bound);
   std::vector<Kind> kinds(at(system.conditional()), Kind::published);
+  std::vector<std::uint8_t> counted(nodes, 0);
+  int bodies = 0;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const int row = system.bilateral() + static_cast<int>(i);
     if (system.row_kind(row) != RowKind::unilateral) continue;
@@ -103,8 +110,13 @@ std::vector<LocatedImpacts::Kind> LocatedImpacts::kinds(const System& system, bo
     }
     if (has_element && (!elements || system.contact_parameters(row).restitution == 0)) continue;
     // partners of searching contacts are not known yet
-    kinds[i] = is_bound || (elastic && topology.slots.size() > 1) ? Kind::bound : Kind::free;
+    const bool beside = is_bound || (elastic && topology.slots.size() > 1);
+    if (beside && flexible && !elements) continue;
+    kinds[i] = beside ? Kind::bound : Kind::free;
+    for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot)
+      if (const int node = topology.node(item, slot); node >= 0 && std::exchange(counted[at(node)], 1) == 0) ++bodies;
   }
+  if (!elements && bodies > most_bodies) std::fill(kinds.begin(), kinds.end(), Kind::published);
   return kinds;
 }
 
@@ -122,7 +134,8 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   lambda_ = smooth.multipliers();
   const int n_b = system_->bilateral();
   const double rounding = scales.positions(1).row_roundoff,
-               released = released_factor * scales.momenta(1).row_tolerance;
+               released =
+                   std::max(released_factor * scales.momenta(1).row_tolerance, least_rebound * scales.model.speed);
   Vector& gaps = rate_;
   system_->gaps(smooth.q(), scales.t, unilateral_rows, gaps, &scales.start);
   bool any = false;
@@ -168,7 +181,8 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
     // many bodies would lift each other without end
     last_ = striking_;
     for (std::size_t i = 0; i < resting_.size(); ++i)
-      if (rested_[i] != 0 && hits_[i] < most_hits && rate_[at(n_b) + i] > released) {
+      if (rested_[i] != 0 && hits_[i] < most_hits &&
+          rate_[at(n_b) + i] > released * newton_.weight(n_b + static_cast<int>(i))) {
         resting_[i] = 0;
         last_[i] = 1;
       }
@@ -325,7 +339,8 @@ void LocatedImpacts::strike(double tau) {
       const double falling = -gaps_[i].acceleration(tau) / (h() * h());
       const bool accumulates = falling > 0 && e < 1 && 2 * e * std::abs(rate) <= falling * (1 - e) * (1 - tau) * h();
       ++hits_[i];
-      reflects = rate < 0 && !accumulates && hits_[i] <= most_hits;
+      const double slow = least_rebound * scales_->model.speed * newton_.weight(row);
+      reflects = rate < -slow && !accumulates && hits_[i] <= most_hits;
       if (reflects) reflected_[at(row)] = e * rate;
       resting_[i] = e == 0 || !reflects ? 1 : 0;
     }

@@ -1,17 +1,58 @@
 #include "integrators/common/mean_directions.hpp"
 
+#include <algorithm>
+
+#include "core/base/vector_ops.hpp"
+
 namespace carom {
 
-// Tangential rows go with their contact; joints have no mean directions.
-void MeanDirections::find_stayed(const System& system, const std::vector<std::uint8_t>& active,
+namespace {
+
+constexpr int most_changes = 4;  // of the impulse of joints with the set of pressing contacts: the set must settle
+
+}  // namespace
+
+void JointTurn::begin(const System& system, bool on) {
+  on_ = on && system.bilateral() > 0;
+  moved_ = known_ = false;
+  changes_ = 0;
+}
+
+void JointTurn::add(const System& system, In q, double t, const StepStart& start, double share, In s, Out reaction) {
+  if (!on_) return;
+  const std::size_t n_b = at(system.bilateral());
+  if (moved_ && changes_ < most_changes) {
+    pressing_.resize(s.size() - n_b);
+    std::transform(s.begin() + system.bilateral(), s.end(), pressing_.begin(),
+                   [](double x) { return static_cast<std::uint8_t>(x != 0 ? 1 : 0); });
+    if (!known_ || pressing_ != pressed_) {
+      impulse_.assign(reaction.size(), 0.0);
+      multipliers_.assign(s.size(), 0.0);
+      axpy(1 - share, s.first(n_b), Out(multipliers_).first(n_b));
+      system.add_reactions({start.q, q.size()}, start.t, multipliers_, bilateral_rows, impulse_, &start);
+      scale_into(-1.0, In(multipliers_), multipliers_);
+      system.add_reactions(q, t, multipliers_, bilateral_rows, impulse_, &start);
+      std::swap(pressing_, pressed_);
+      known_ = true;
+      ++changes_;
+    }
+  }
+  if (known_) axpy(1.0, impulse_, reaction);
+}
+
+// Tangential rows go with their contact; friction of joints has no mean directions.
+bool MeanDirections::find_stayed(const System& system, const std::vector<std::uint8_t>& active,
                                  std::vector<std::uint8_t>& stayed) {
   const int n_b = system.bilateral();
+  bool any = false;
   for (std::size_t i = 0; i < stayed.size(); ++i) {
     const int row = n_b + static_cast<int>(i);
     const bool contact = system.row_kind(row) != RowKind::joint_friction;
     const int normal = row - system.row_place(row).row;
     stayed[i] = contact && active[at(normal - n_b)] != 0 ? 1 : 0;
+    any = any || stayed[i] != 0;
   }
+  return any;
 }
 
 MeanDirections::Pair MeanDirections::turn(const System& system, int row, In q, double t) const {

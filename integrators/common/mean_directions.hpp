@@ -6,6 +6,9 @@
 //
 // R turns the two tangential rows of a contact, whose directions on a curved surface depend on the way
 // (ConstraintBlock::Turn): without R a sliding body would be driven sideways.
+//
+// The force of such a contact also presses joints, whose rows turn with their bodies. They have the same mean
+// directions, by JointTurn.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +18,41 @@
 
 namespace carom {
 
+/// The impulse (1 - share) (G_b(q_n) - G_b(q))^T s_b, by which reactions of joints in their mean directions differ from
+/// those along the rows G_b(q) of the matrix. s_b are the reactions after the first correction with the present set of
+/// pressing contacts, which differ from the solution by O(h): the error is of second order, and the problem stays that
+/// of a symmetric matrix, whose iterations converge. Reactions of the last iteration would not do: between bodies of
+/// very different mass that iteration diverges.
+class JointTurn {
+ public:
+  /// Of a new problem; `on`: joints have mean directions.
+  void begin(const System& system, bool on);
+  /// The problem has moved: reactions are known.
+  void note_move() { moved_ = true; }
+  /// Adds the impulse of the multipliers s at (q, t) to `reaction`.
+  void add(const System& system, In q, double t, const StepStart& start, double share, In s, Out reaction);
+  /// size() entries; empty: none.
+  In impulse() const { return known_ ? In(impulse_) : In(); }
+
+ private:
+  bool on_ = false, moved_ = false, known_ = false;
+  int changes_ = 0;
+  Vector impulse_, multipliers_;
+  std::vector<std::uint8_t> pressing_, pressed_;  // contacts, now and where the impulse was found
+};
+
 struct MeanDirections {
   static constexpr double position_share = 1.0 / 3, velocity_share = 0.5;
 
   StepStart start;
   const std::vector<std::uint8_t>* rows = nullptr;  ///< flags per conditional row: those with a mean direction
   double share = 1;
+  JointTurn* joints = nullptr;  ///< null: joints act along their rows at the end of the step
 
   bool of(int conditional_row) const { return (*rows)[at(conditional_row)] != 0; }
   /// Flags of the rows, tangential ones included, of contacts that were closed at the start of the step, `active`.
-  static void find_stayed(const System& system, const std::vector<std::uint8_t>& active,
+  /// True if there are any.
+  static bool find_stayed(const System& system, const std::vector<std::uint8_t>& active,
                           std::vector<std::uint8_t>& stayed);
   /// What R makes of a tangential row: c times the same row and s times its partner.
   struct Pair {

@@ -25,6 +25,7 @@ MethodInfo NsgaDecoupled::method_info(bool force_corrections, bool located_impac
 namespace {
 
 bool locates(const System& system, ImpactInstant impact) {
+  if (impact == ImpactInstant::automatic && ConstraintSwitches::count(system) > 0) return false;
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
 }
 
@@ -176,16 +177,18 @@ void NsgaDecoupled::leave_resting(const StepScales& scales, State& end) const {
 }
 
 bool NsgaDecoupled::correct_position(const StepScales& scales, const State& start, StepReport& report) {
+  stays_ = false;
+  if (mean_directions_ && system().rows() > 0) {
+    // reactions of switching rows have directions of their own
+    stays_ = MeanDirections::find_stayed(system(), start.active, stayed_) && !switches_.present();
+    mean_position_ = {step_, &stayed_, MeanDirections::position_share, &U_->turn};
+    mean_velocity_ = {step_, &stayed_, MeanDirections::velocity_share, &W_->turn};
+  }
   begin_position();
   if (system().rows() == 0) return true;
   if (!anchors_.empty()) {
     touching_.find(system(), start, step_, scales.closed_gap());
     find_anchors(start);
-  }
-  if (mean_directions_) {
-    MeanDirections::find_stayed(system(), start.active, stayed_);
-    mean_position_ = {step_, &stayed_, MeanDirections::position_share};
-    mean_velocity_ = {step_, &stayed_, MeanDirections::velocity_share};
   }
   const double ratio = h_ / start.last_h;
   position_.begin(report, {.held = &start.active,
@@ -204,6 +207,7 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
 void NsgaDecoupled::begin_position() {
   correction_known_ = false;
   U_->begin(impacts() ? &located_->position() : nullptr);
+  U_->turn.begin(system(), stays_);
   if (!impacts()) {
     copy(smooth_.q(), q_);
     return;
@@ -212,23 +216,37 @@ void NsgaDecoupled::begin_position() {
   copy(q_, q_free_);
 }
 
-// s*: the smooth slip up to touch-down of contacts that were open at t_n; of joints that up to the last impact.
+// The last impact of the step in which a contact, given by its normal row, has an impulse; null: none.
+const LocatedImpacts::Impact* NsgaDecoupled::last_impact_of(int row) const {
+  const auto impacts = located_->impacts();
+  const auto found = std::find_if(impacts.rbegin(), impacts.rend(), [row](const LocatedImpacts::Impact& impact) {
+    return impact.impulses[at(row)] != 0;
+  });
+  return found == impacts.rend() ? nullptr : &*found;
+}
+
+// s*: the smooth slip up to touch-down of contacts that were open at t_n, of those hit in the step and of joints the
+// slip up to their last impact.
 void NsgaDecoupled::find_anchors(const State& start) {
   const int n_b = system().bilateral();
   const double t_n = start.t;
   system().gaps(smooth_.q(), t_, contact_rows, anchors_, &step_);
   int normal = -1;
   double share = 0;
+  const LocatedImpacts::Impact* hit = nullptr;
   for (int row = n_b; row < system().rows(); ++row) {
     if (system().row_kind(row) == RowKind::unilateral) {
       normal = row;
       share = 0;
-      const bool hit = impacts() && located_->hit(row - n_b);
-      const double smooth = anchors_[at(row)], before = hit ? 0.0 : touching_.gaps[at(row - n_b)];
+      hit = impacts() && located_->hit(row - n_b) ? last_impact_of(row) : nullptr;
+      const double smooth = anchors_[at(row)], before = touching_.gaps[at(row - n_b)];
       if (before > 0) share = smooth < 0 ? before / (before - smooth) : 1.0;
       anchors_[at(normal)] = 0;
     } else if (system().row_kind(row) == RowKind::tangential) {
-      anchors_[at(row)] *= share;
+      if (hit != nullptr)
+        anchors_[at(row)] = system().row_gap(row, hit->q, t_n + hit->tau * h_, &step_);
+      else
+        anchors_[at(row)] *= share;
     } else {
       anchors_[at(row)] =
           impacts() ? system().row_gap(row, located_->impacts().back().q, t_n + last_impact() * h_, &step_) : 0.0;
@@ -286,6 +304,7 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
 bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, StepReport& report) {
   correction_known_ = correction_known_ && system().constant_mass() && !(by_forces_ && system().velocity_dependent());
   W_->begin(impacts() ? &located_->velocity() : nullptr);
+  W_->turn.begin(system(), stays_ && !strikes(start));
   copy(smooth_.v(), v_);
   if (impacts()) {
     if (system().velocity_dependent() && options_.force_corrections) {
@@ -311,6 +330,15 @@ bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, 
   if (!velocity_.solve(*W_, scales.momenta(options_.penalty), report)) return false;
   report.velocity_residual = velocity_.largest_row();
   return true;
+}
+
+// A contact has an impact at the end of the step: joints get its impulses along their rows there.
+bool NsgaDecoupled::strikes(const State& start) {
+  const int n_b = system().bilateral();
+  return std::ranges::any_of(position_.active_rows(), [&](int row) {
+    return system().row_kind(row) == RowKind::unilateral && start.active[at(row - n_b)] == 0 &&
+           !(impacts() && located_->hit(row - n_b));
+  });
 }
 
 // f_p, or with the change of the mass matrix f_*, at (q, v)

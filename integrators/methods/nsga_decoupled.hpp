@@ -79,8 +79,8 @@ struct NsgaOptions {
   /// Without a value: where impacts are located.
   std::optional<bool> mean_directions;
   /// Impacts act at their instants within the step; published: at its end [DS20]. `automatic`: located are those of
-  /// rigid bodies, point masses and coordinates, in models without massless equations.
-  ImpactInstant impact = ImpactInstant::published;
+  /// rigid bodies, point masses and coordinates, in models of few bodies without massless equations and switches.
+  ImpactInstant impact = ImpactInstant::automatic;
   /// E of the intermediate gradient of constraints that switch, in [0, 1].
   double intermediate_gradient = 0.5;
   /// The smooth motion keeps the constraints of the present modes; false: [SW24].
@@ -130,6 +130,8 @@ class NsgaDecoupled final : public Integrator {
   double kinetic(In v);
   bool correct_position(const StepScales& scales, const State& start, StepReport& report);
   bool jump_velocity(const StepScales& scales, const State& start, StepReport& report);
+  bool strikes(const State& start);
+  const LocatedImpacts::Impact* last_impact_of(int row) const;
   void find_anchors(const State& start);
   bool solve_without_anchors(const StepScales& scales, const State& start, StepReport& report);
   const Vector& force_correction(In v, bool mass_changes);
@@ -184,6 +186,7 @@ class NsgaDecoupled final : public Integrator {
   std::vector<std::uint8_t> frictionless_;  // contacts in the fall-back
   TouchingContacts touching_;               // those with friction
   std::vector<std::uint8_t> stayed_;        // rows of contacts that were closed at t_n
+  bool stays_ = false;                      // there are such contacts, beside joints with mean directions
   MeanDirections mean_position_, mean_velocity_;
   std::vector<Stage> stages_;
 };

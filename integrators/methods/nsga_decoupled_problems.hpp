@@ -29,6 +29,7 @@ struct NsgaDecoupled::Correction : MixedProblem {
       mean.split(system, m.q_, m.t_, m.s_, at_start);
       system.add_reactions(m.q_, m.t_, m.s_, all_rows, reaction, &m.step_);
       system.add_reactions({m.step_.q, m.q_.size()}, m.step_.t, at_start, contact_rows, reaction, &m.step_);
+      if (mean.joints != nullptr) mean.joints->add(system, m.q_, m.t_, m.step_, mean.share, s, reaction);
     } else {
       system.add_reactions(m.q_, m.t_, s, all_rows, reaction, &m.step_);
     }
@@ -67,7 +68,8 @@ struct NsgaDecoupled::Correction : MixedProblem {
   const System& system;
   const MeanDirections& mean;
   Vector x, reaction;
-  Vector at_start;                // multipliers of directions at the start of the step
+  Vector at_start;  // multipliers of directions at the start of the step
+  JointTurn turn;
   const Vector* given = nullptr;  // of impacts in the step; null: zero
   bool moved = false;             // x is not zero
   bool forces = true;             // f_p, or f_*, acts
@@ -124,6 +126,7 @@ struct NsgaDecoupled::Position final : Correction {
   }
   bool move(double share, In dU) override {
     axpy(share, dU, x);
+    turn.note_move();
     system.retract(m.smooth_.q(), x, m.q_);
     moved = true;
     m.correction_known_ = false;
@@ -174,6 +177,7 @@ struct NsgaDecoupled::Velocity final : Correction {
   }
   bool move(double share, In dW) override {
     axpy(share, dW, x);
+    turn.note_move();
     axpy(share, dW, m.v_);
     moved = true;
     m.correction_known_ = m.correction_known_ && !system.velocity_dependent();

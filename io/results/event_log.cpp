@@ -192,8 +192,10 @@ void EventLog::write(const StepView& view, const Passage& passage, int row, cons
   const bool begins = passage.jump != nullptr && passage.jump->v_1.data() == m.v_0.data();
   const bool gap = system.row_kind(row) == RowKind::unilateral;
   const auto rate = [&](In q_r, In v_r, double t_r) { return gap ? system.row_rate(row, q_r, v_r, t_r) : 0.0; };
-  file_.cell(rate(m.q_0, begins ? passage.jump->v_0 : m.v_0, m.t_0));
-  file_.cell(rate(q, begins ? passage.jump->v_0 : m.v_1, passage.t));
+  const double before = rate(q, begins ? passage.jump->v_0 : m.v_1, passage.t);
+  const bool at_instant = passage.jump != nullptr && passage.jump->located;
+  file_.cell(at_instant ? before : rate(m.q_0, begins ? passage.jump->v_0 : m.v_0, m.t_0));
+  file_.cell(before);
   file_.cell(rate(q, v, passage.t));
   file_.cell(impulse).cell(contact.impulse);
   if (friction_) {

@@ -11,8 +11,10 @@
 // Columns:
 //   t, step (number of the nominal step), event (impact or release), contact,
 //   x, y, z, normal_x, normal_y, normal_z            point and direction of the force at the end of the step
-//   gap_velocity_start                               at t_n; the impact law reflects this value
-//   gap_velocity_smooth, gap_velocity_end            at the end of the step, before and after the velocity jump
+//   gap_velocity_start                               at t_n, of impacts at their instants before the jump: the impact
+//                                                    law reflects this value
+//   gap_velocity_smooth, gap_velocity_end            at the end of the step, or at the instant of the impact, before
+//                                                    and after the velocity jump
 //   impulse, total_impulse                           of the step; of the contact since its impact
 // Models with friction have two more events, at the end of the step in which a closed contact begins to stick or to
 // slip, and more columns:

@@ -286,7 +286,7 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
     remarks.push_back(
         fmt::format("the energy grew by up to {:.2g} of the energies in the model, without cause or by impacts: use a "
                     "smaller step, more elements, or more numerical damping{}",
-                    s.growth, late_impacts ? ", or the key \"impact\": \"automatic\"" : ""));
+                    s.growth, late_impacts ? ", or the key \"impact\": \"located\"" : ""));
   }
   if (s.slip > least_slip * model.scales.length && s.slip_mismatch > largest_mismatch * s.slip)
     remarks.push_back(

@@ -47,8 +47,9 @@ Bounces bounce(Case& c, double e, std::size_t most) {
 }
 
 Case ball(double h, double e, double duration) {
-  return Case("bouncing_ball", {set("/integrator/step", h), set("/parameters/restitution", e),
-                                set("/integrator/duration", duration), "/output/probes=[]"});
+  return Case("bouncing_ball",
+              {set("/integrator/step", h), set("/parameters/restitution", e), set("/integrator/duration", duration),
+               "/output/probes=[]", "/integrator/impact=\"published\""});
 }
 
 TEST_CASE("ball: impacts come at the times of the closed form and keep the fraction e of the speed") {

@@ -16,9 +16,9 @@ using namespace carom::cases;
 constexpr double weight = 46.8 * 9.81;
 
 Case box(double height, double yaw, double restitution, double h = 1e-3) {
-  return Case("brick_flat",
-              {set("/parameters/height", height), set("/parameters/yaw", yaw),
-               set("/parameters/restitution", restitution), set("/integrator/step", h), "/output/probes=[]"});
+  return Case("brick_flat", {set("/parameters/height", height), set("/parameters/yaw", yaw),
+                             set("/parameters/restitution", restitution), set("/integrator/step", h),
+                             "/output/probes=[]", "/integrator/impact=\"published\""});
 }
 
 // Largest deviations from rest over a run.

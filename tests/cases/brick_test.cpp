@@ -56,9 +56,11 @@ Run solve(Case& c) {
   return run;
 }
 
+const std::string published = "/integrator/impact=\"published\"";
+
 Case brick(double h, double duration, bool corrections = true) {
   return Case("brick", {set("/integrator/step", h), set("/integrator/duration", duration), "/output/probes=[]",
-                        std::string("/integrator/force_corrections=") + (corrections ? "true" : "false")});
+                        published, std::string("/integrator/force_corrections=") + (corrections ? "true" : "false")});
 }
 
 TEST_CASE("brick: the event-exact reference has the figures of the independent implementation") {

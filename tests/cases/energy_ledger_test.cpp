@@ -208,7 +208,7 @@ TEST_CASE("ledger: what does not close is what the jump's iterations leave, by t
 }
 
 TEST_CASE("ledger: closes in steps of different sizes, where trials failed") {
-  Case c("brick", {"/integrator/newton/max_iterations=3"});
+  Case c("brick", {"/integrator/newton/max_iterations=3", "/integrator/impact=\"published\""});
   const Account a = account(c);
   CHECK(a.status == RunStatus::completed);
   CHECK(a.statistics.subdivided_steps > 0);
@@ -295,7 +295,7 @@ TEST_CASE("ledger: damping is what dampers dissipate, next to nothing at rest on
           {"name": "tyre", "of": ["wheel", "patch"], "stiffness": 190000, "damping": 200, "natural_length": 0.32}],
         "contacts": [{"name": "road", "on": "patch", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
         "initial_state": {"equilibrium": true},
-        "integrator": {"type": "nsga_decoupled", "step": 5e-4, "duration": 0.6}
+        "integrator": {"type": "nsga_decoupled", "impact": "published", "step": 5e-4, "duration": 0.6}
       })",
                                {road + (bump ? "t < 0.1 ? 0.08*sin(10*pi*t)^2 : 0" : "0") + "\"]}"});
     // - c l'^2 of both dampers, by the trapezoidal rule in the velocities between the steps
@@ -385,7 +385,8 @@ TEST_CASE("ledger: the position part is the weight times the depth of the smooth
   std::vector<double> steps, ball, brick;
   for (const int n : {50, 100, 200, 400, 800}) {
     const double h = t_1 / (n + 0.5);
-    Case c("bouncing_ball", {set("/integrator/step", h), "/integrator/duration=0.6"});
+    Case c("bouncing_ball",
+           {set("/integrator/step", h), "/integrator/duration=0.6", "/integrator/impact=\"published\""});
     const EnergyBalance b = account(c).balance;
     steps.push_back(h);
     ball.push_back(b.position);
@@ -398,7 +399,7 @@ TEST_CASE("ledger: the position part is the weight times the depth of the smooth
   steps.clear();
   for (const int n : {400, 800, 1600, 3200}) {
     const double h = t_b / (n + 0.5);
-    Case c("brick", {set("/integrator/step", h), "/integrator/duration=0.5"});
+    Case c("brick", {set("/integrator/step", h), "/integrator/duration=0.5", "/integrator/impact=\"published\""});
     steps.push_back(h);
     brick.push_back(std::abs(account(c).balance.position));
   }
@@ -409,7 +410,8 @@ TEST_CASE("ledger: one contact without force corrections loses 1/2 m_eff (g~'^2 
   for (const double e : {0.0, 0.137, 0.5, 0.804, 0.93, 1.0}) {
     CAPTURE(e);
     // of a ball m_eff = m
-    Case ball("bouncing_ball", {set("/parameters/restitution", e), dsn, "/integrator/duration=1.5"});
+    Case ball("bouncing_ball",
+              {set("/parameters/restitution", e), dsn, "/integrator/duration=1.5", "/integrator/impact=\"published\""});
     const int row = ball.rows("floor")[0];
     double worst = 0;
     long impacts = 0;
@@ -427,7 +429,8 @@ TEST_CASE("ledger: one contact without force corrections loses 1/2 m_eff (g~'^2 
     CHECK(worst < 1e-10 * 9.81);
 
     // of a vertex of the brick: from its position and the inertia
-    Case brick("brick", {set("/contacts/0/restitution", e), dsn, "/integrator/duration=0.6"});
+    Case brick("brick", {set("/contacts/0/restitution", e), dsn, "/integrator/duration=0.6",
+                         "/integrator/impact=\"published\""});
     const std::vector<int>& rows = brick.rows("floor");
     impacts = 0;
     worst = 0;
@@ -463,7 +466,7 @@ TEST_CASE("ledger: a floor that carries a ball upwards does the work of its forc
         "contacts": [{"name": "floor", "on": "ball", "restitution": 0,
                       "obstacle": {"type": "plane", "normal": [0, 0, 1],
                                    "motion": {"translation": [0, 0, "1.5*t^2"]}}}],
-        "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 1}
+        "integrator": {"type": "nsga_decoupled", "impact": "published", "step": 1e-2, "duration": 1}
       })",
                              {set("/integrator/step", h)});
     const EnergyBalance b = account(c).balance;
@@ -544,8 +547,9 @@ TEST_CASE("ledger: contacts, joints and force corrections together change the ki
     for (const bool tied : {true, false}) {
       CAPTURE(corrections);
       CAPTURE(tied);
-      const std::vector<std::string> overrides = {std::string("/integrator/force_corrections=") +
-                                                  (corrections ? "true" : "false")};
+      const std::vector<std::string> overrides = {
+          "/integrator/impact=\"published\"",
+          std::string("/integrator/force_corrections=") + (corrections ? "true" : "false")};
       Case c = tied ? Case("brick_tied", overrides) : Case::from_text(pendulum, overrides);
       double worst = 0, joints = 0;
       long impacts = 0;

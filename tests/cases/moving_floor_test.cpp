@@ -38,7 +38,9 @@ double landing_time() {
   return low;
 }
 
-std::vector<std::string> with_step(double h) { return {set("/integrator/step", h), "/output/probes=[]"}; }
+std::vector<std::string> with_step(double h) {
+  return {set("/integrator/step", h), "/output/probes=[]", "/integrator/impact=\"published\""};
+}
 
 }  // namespace
 

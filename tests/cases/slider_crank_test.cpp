@@ -44,7 +44,7 @@ std::string rigid(double th, double w, const std::string& motor, const std::stri
       {"name": "knee", "type": "revolute", "of": ["rod.end", "slider"], "axis": [0, 0, 1]},
       {"name": "rail", "type": "prismatic", "of": ["ground.o", "slider"], "axis": [1, 0, 0])" +
          rail + R"(}],
-      "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}})";
+      "integrator": {"type": "nsga_decoupled", "impact": "published", "step": 1e-3, "duration": 1}})";
 }
 
 TEST_CASE("slider-crank: a driven crank moves the slider by the closed form at every step") {

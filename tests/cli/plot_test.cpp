@@ -23,7 +23,7 @@ json ball() {
     "bodies": [{"name": "ball", "type": "point_mass", "mass": 1, "position": [0, 0, 1], "velocity": [0.5, 0, 0]}],
     "contacts": [{"name": "floor", "on": ["ball"], "restitution": 0.5,
                   "obstacle": {"type": "plane", "point": [0, 0, 0], "normal": [0, 0, 1]}}],
-    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1},
+    "integrator": {"type": "nsga_decoupled", "impact": "published", "step": 1e-3, "duration": 1},
     "output": {"vtu": {"enabled": false}, "checkpoint": {"enabled": false},
                "probes": [{"name": "place", "of": "ball", "quantity": "position"},
                           {"name": "speed", "of": "ball", "quantity": "velocity.z"}]}})");
@@ -285,9 +285,9 @@ TEST_CASE("report: a picture of the model stands in the page, from picture.png o
 
 TEST_CASE("report: a failed run shows why; without gnuplot the page has notes instead of pictures") {
   const TemporaryDirectory directory;
-  const Outcome run =
-      run_carom(directory, {"run", model_path("brick"), "-q", "-o", "r", "--set", "/integrator/max_subdivisions=0",
-                            "--set", "/integrator/newton/max_iterations=3"});
+  const Outcome run = run_carom(
+      directory, {"run", model_path("brick"), "-q", "-o", "r", "--set", "/integrator/max_subdivisions=0", "--set",
+                  "/integrator/newton/max_iterations=3", "--set", "/integrator/impact=\"published\""});
   CHECK(run.code == 4);
   const SearchPath nowhere("/nowhere");
   const Outcome outcome = run_carom(directory, {"report", "r", "-o", "page.html"});

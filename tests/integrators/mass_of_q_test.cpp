@@ -51,6 +51,12 @@ double order(const std::vector<double>& errors, double ratio = 2) {
 const Vec3 q_0(0.5, 0.3, 0.1);
 const Vector v_0 = {1.2, 2.0, -0.4};
 
+NsgaOptions published() {
+  NsgaOptions options;
+  options.impact = ImpactInstant::published;
+  return options;
+}
+
 // Straight lines between impacts with the circle of a given radius, which reverse the radial velocity times e.
 Vec3 billiard(double t, double radius, double e, int& impacts) {
   Vec3 x = cartesian({q_0[0], q_0[1], q_0[2]}), v = cartesian_velocity({q_0[0], q_0[1], q_0[2]}, v_0);
@@ -90,13 +96,13 @@ TEST_CASE(
     CHECK(order(*errors) == doctest::Approx(2).epsilon(0.05));
 }
 
-TEST_CASE("M(q): impacts with a circular wall are those of a billiard ball, with first order") {
+TEST_CASE("M(q): impacts with a circular wall are those of a billiard ball, at the end of the step with first order") {
   const double radius = 0.9, T = 2.5;
   for (const double e : {0.6, 1.0})
     for (const bool corrections : {true, false}) {
       CAPTURE(e);
       CAPTURE(corrections);
-      NsgaOptions options;
+      NsgaOptions options = published();
       options.force_corrections = corrections;
       int impacts = 0;
       const Vec3 exact = billiard(T, radius, e, impacts);
@@ -118,12 +124,33 @@ TEST_CASE("M(q): impacts with a circular wall are those of a billiard ball, with
     }
 }
 
+TEST_CASE("M(q): impacts with a circular wall at their instants are of second order") {
+  const double radius = 0.9, T = 2.5;
+  for (const double e : {0.6, 1.0}) {
+    CAPTURE(e);
+    int impacts = 0;
+    const Vec3 exact = billiard(T, radius, e, impacts);
+    std::vector<double> errors;
+    for (const int n : {200, 800, 3200}) {
+      Polar polar(0, q_0, radius, e);
+      double worst = 0;
+      for (int m = n; m < n + 8; ++m) {
+        SystemRun run(polar.system, v_0, T / m);
+        for (int i = 0; i < m; ++i) REQUIRE(run.step());
+        worst = std::max(worst, (cartesian(run.state.q) - exact).norm());
+      }
+      errors.push_back(worst);
+    }
+    CHECK(order(errors, 4) == doctest::Approx(2).epsilon(0.05));
+  }
+}
+
 TEST_CASE("M(q): the velocity jump balances the change of mass between smooth and corrected configuration") {
   // [DS20]: M(q) W = h f_* + G^T Lam with f_* = f(q, v) - M(q) v~' - (f(q~, v~) - M(q~) v~'); the last part is zero by
   // the smooth motion, so M(q) (W + h v~') = h f(q, v) + G^T Lam with the closed forms of M, f and G = (-1, 0, 0).
   const double k = 1.5, radius = 0.9, h = 5e-3;
   Polar polar(k, q_0, radius, 0.6);
-  SystemRun run(polar.system, v_0, h);
+  SystemRun run(polar.system, v_0, h, published());
   double worst = 0, change = 0;
   int impacts = 0;
   for (int i = 0; i < 800; ++i) {
@@ -157,7 +184,7 @@ TEST_CASE("M(q): the ledger of energy closes over impacts, and an elastic wall c
     double worst = 0;
     // the place of an impact within its step decides on the error: the worst of several steps
     for (int m = 0; m < 6; ++m) {
-      SystemRun run(polar.system, v_0, h * (1 - 0.01 * m));
+      SystemRun run(polar.system, v_0, h * (1 - 0.01 * m), published());
       EnergyLedger ledger;
       REQUIRE(run.run(2, ledger) == RunStatus::completed);
       const EnergyBalance& b = ledger.balance();

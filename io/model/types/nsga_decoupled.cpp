@@ -23,13 +23,14 @@ Node nsga_spec() {
                "else `end`"));
   keys.push_back(preset("impact",
                         choice({{"automatic",
-                                 "`located` for contacts of rigid bodies, point masses and coordinates in models "
-                                 "without massless parts, `published` for nodes of elements"},
+                                 "`located` for contacts of rigid bodies, point masses and coordinates in models of at "
+                                 "most 20 such bodies without massless parts and constraints that switch, else, for "
+                                 "nodes of elements and for bodies held beside these, `published`"},
                                 {"located",
                                  "at their instants within the step: second order through impacts; also for nodes of "
                                  "elements with restitution, where the step is fine enough"},
                                 {"published", "at the end of their step, as published"}}),
-                        "published", "the instant at which impacts act"));
+                        "automatic", "the instant at which impacts act"));
   keys.push_back(intermediate_gradient_key(0.5));
   keys.push_back(preset("smooth_switching_rows", boolean(), true,
                         "whether the smooth motion keeps the constraints of the present modes; false: as published, of "
