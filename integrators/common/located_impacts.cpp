@@ -94,8 +94,8 @@ std::vector<LocatedImpacts::Kind> LocatedImpacts::kinds(const System& system, bo
   for (const auto& block : system.constraints())
     if (elastic && block->traits().kind == RowKind::bilateral) mark(block->topology(), bound);
   std::vector<Kind> kinds(at(system.conditional()), Kind::published);
-  std::vector<std::uint8_t> counted(nodes, 0);
-  int bodies = 0;
+  std::vector<std::uint8_t> counted(nodes, 0), counted_pair(nodes, 0);
+  int bodies = 0, in_pairs = 0;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const int row = system.bilateral() + static_cast<int>(i);
     if (system.row_kind(row) != RowKind::unilateral) continue;
@@ -113,10 +113,15 @@ std::vector<LocatedImpacts::Kind> LocatedImpacts::kinds(const System& system, bo
     const bool beside = is_bound || (elastic && topology.slots.size() > 1);
     if (beside && flexible && !elements) continue;
     kinds[i] = beside ? Kind::bound : Kind::free;
-    for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot)
-      if (const int node = topology.node(item, slot); node >= 0 && std::exchange(counted[at(node)], 1) == 0) ++bodies;
+    for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot) {
+      const int node = topology.node(item, slot);
+      if (node < 0) continue;
+      if (std::exchange(counted[at(node)], 1) == 0) ++bodies;
+      if (topology.slots.size() > 1 && std::exchange(counted_pair[at(node)], 1) == 0) ++in_pairs;
+    }
   }
-  if (!elements && bodies > most_bodies) std::fill(kinds.begin(), kinds.end(), Kind::published);
+  if (!elements && (bodies > most_bodies || in_pairs > most_in_pairs))
+    std::fill(kinds.begin(), kinds.end(), Kind::published);
   return kinds;
 }
 

@@ -21,10 +21,10 @@
 // c_j += (s - s_0)^2/(2 (tau - s_0)) h G_j dV, so that it delays the instant or prevents the impact; tau is found by
 // repetition. In the impact its limit is that of the impulses of the joint in this impact.
 //
-// `elements` = false leaves more to the published law: models with more than most_bodies bodies in contacts, since an
-// impact costs the solution of a problem with all closed contacts and heaps have many impacts in a step; and, in models
-// with bars, beams or solids, bodies that joints or springs hold, because with small spectral radius elements overshoot
-// behind an impact that the step does not resolve.
+// `elements` = false leaves more to the published law: models with more than most_bodies bodies in contacts, or
+// more than most_in_pairs in contacts with each other, since an impact costs the solution of a problem with all closed
+// contacts and heaps have many impacts in a step; and, in models with bars, beams or solids, bodies that joints or
+// springs hold, because with small spectral radius elements overshoot behind an impact that the step does not resolve.
 //
 // Left to the published law: contacts of bodies for which the step is too coarse, c_a G S^-1 G^T < 0.8 G M^-1 G^T with
 // the matrix S of the smooth motion, whose location would let stiff elements chatter; and contacts of the nodes of
@@ -38,7 +38,7 @@ namespace carom {
 
 class LocatedImpacts {
  public:
-  static constexpr int most_bodies = 20;
+  static constexpr int most_bodies = 20, most_in_pairs = 10;
   /// `elements`: contacts with restitution of the nodes of elements are located too. `index`: place of the sub-problem
   /// "impact" in StepReport::subproblems; `scratch`: see MixedNewton.
   LocatedImpacts(const System& system, const NewtonOptions& newton, const Scales& scales, bool elements, int index,

@@ -24,8 +24,9 @@ Node nsga_spec() {
   keys.push_back(preset("impact",
                         choice({{"automatic",
                                  "`located` for contacts of rigid bodies, point masses and coordinates in models of at "
-                                 "most 20 such bodies without massless parts and constraints that switch, else, for "
-                                 "nodes of elements and for bodies held beside these, `published`"},
+                                 "most 20 such bodies, or 10 that may touch each other, without massless parts and "
+                                 "constraints that switch, else, for nodes of elements and for bodies held beside "
+                                 "these, `published`"},
                                 {"located",
                                  "at their instants within the step: second order through impacts; also for nodes of "
                                  "elements with restitution, where the step is fine enough"},
