@@ -164,6 +164,37 @@ TEST_CASE("located: a rocking block is integrated with second order through its 
   }
 }
 
+TEST_CASE(
+    "automatic: impacts are located in small models of rigid bodies, without elements, switches and massless parts") {
+  const auto locates = [](Case c) { return c.integrator().info().events_in_stages; };
+  const auto balls = [&](int count, const std::string& contact) {
+    std::string bodies, names;
+    for (int k = 0; k < count; ++k) {
+      bodies +=
+          fmt::format(R"({}{{"name": "b{}", "type": "rigid", "mass": 1, "shape": {{"type": "sphere", "radius": 0.1}},
+          "position": [{}, 0, 1]}})",
+                      k > 0 ? ", " : "", k, k);
+      names += fmt::format(R"({}"b{}")", k > 0 ? ", " : "", k);
+    }
+    return locates(Case::from_text(fmt::format(R"({{"format": 1, "bodies": [{}], "contacts": [{{"name": "c", {}}}],
+        "integrator": {{"type": "nsga_decoupled", "step": 1e-3, "duration": 1}}}})",
+                                               bodies, fmt::format(fmt::runtime(contact), names))));
+  };
+  const char *floor = R"("on": [{}], "obstacle": {{"type": "plane", "normal": [0, 0, 1]}})",
+             *pairs = R"("between": [{}])";
+  CHECK(balls(20, floor));
+  CHECK_FALSE(balls(21, floor));
+  CHECK(balls(10, pairs));
+  CHECK_FALSE(balls(11, pairs));
+  CHECK(locates(Case("brick")));
+  CHECK(locates(Case("bead_chain")));
+  CHECK_FALSE(locates(Case("brick_tied", {"/parameters/phi=0"})));
+  for (const char* name : {"pendulum_beam", "mixed", "crank_drive_solid", "carrier"}) {
+    CAPTURE(name);
+    CHECK_FALSE(locates(Case(name)));
+  }
+}
+
 TEST_CASE("located: a box that slides and tumbles ends where it does at a step forty times smaller") {
   struct Expected {
     double e, friction, x, y;
