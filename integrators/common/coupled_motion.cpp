@@ -297,13 +297,12 @@ CoupledMotion::ImpulseWork CoupledMotion::impulse_work() {
 // The memory of eta, which lifts the contact after an impact, would then keep the contact from coming to rest.
 bool CoupledMotion::settles(const State& start) const {
   const double slow = settling_steps * h_ * scales_.force / scales_.mass;
-  for (const int row : velocity_.active_rows()) {
-    if (start.closed[at(row - system_->bilateral())] != 0) continue;
+  return std::ranges::any_of(velocity_.active_rows(), [&](int row) {
+    if (start.closed[at(row - system_->bilateral())] != 0) return false;
     const double reflected = reflected_rate(*system_, row, start.q, start);
     const double least = -slow * velocity_.weight(row) * system_->contact_parameters(row).restitution;
-    if (reflected != 0 && reflected >= least) return true;
-  }
-  return false;
+    return reflected != 0 && reflected >= least;
+  });
 }
 
 bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool contacts, StepReport& report) {

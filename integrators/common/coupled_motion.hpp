@@ -63,6 +63,8 @@ class CoupledMotion final : public CoupledProblem {
  public:
   CoupledMotion(const System& system, const Scales& scales, const NewtonOptions& newton, double rho_infinity,
                 const CoupledSetup& setup);
+  CoupledMotion(const CoupledMotion&) = delete;
+  CoupledMotion& operator=(const CoupledMotion&) = delete;
   ~CoupledMotion() override;
 
   /// The start of a run (start_motion), with eta_0 = lambda~_0. The active contacts of the state, which touch at rest,
@@ -89,7 +91,7 @@ class CoupledMotion final : public CoupledProblem {
   MonolithicNewton* monolithic() { return monolithic_ ? &*monolithic_ : nullptr; }
 
   MixedProblem& part(int i) override;
-  bool couple(int i, int j, In s, Linearisation& request) override;
+  bool couple(int i, int j, In s, Linearisation& S) override;
   bool update() override;
   CoupledFriction* friction_law() override { return friction_.get(); }
 

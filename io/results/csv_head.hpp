@@ -9,7 +9,7 @@ namespace carom {
 
 struct CsvColumn {
   std::string name;
-  std::string unit = "";  ///< empty for counts, words, and tables without units
+  std::string unit{};  ///< empty for counts, words, and tables without units
 };
 
 /// "tip.z [m]", or the name alone if the unit is empty.
