@@ -129,8 +129,10 @@ struct CoupledMotion::Velocity final : MixedProblem {
     }
   }
   double residual(In s, Out r) override {
-    m.mean_velocity_.joints =
-        m.stays_ && !m.strikes(m.setup_.smooth_gap ? m.near_ : m.position_.flags()) ? &m.turn_velocity_ : nullptr;
+    const auto& closed = m.setup_.smooth_gap ? m.near_ : m.position_.flags();
+    const auto none = [](int) { return false; };
+    const bool turns = m.stays_ && !MeanDirections::strikes(*m.system_, closed, m.start_->active, none);
+    m.mean_velocity_.joints = turns ? &m.turn_velocity_ : nullptr;
     return m.momentum(m.W_, s, bilateral_rows | law_rows, m.mean_velocity_, r);
   }
   RowPoint row_point() override { return {m.q_, nullptr, m.mean_directions()}; }
@@ -169,7 +171,8 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
                 setup.monolithic ? nullptr : &matrix_),
       motion_(std::make_unique<Smooth>(*this)),
       correction_(std::make_unique<Position>(*this)),
-      jump_(std::make_unique<Velocity>(*this)) {
+      jump_(std::make_unique<Velocity>(*this)),
+      stayed_(system) {
   if (setup.monolithic) monolithic_.emplace(system, solvers_, scales.length);
   if (setup.monolithic && system.row_kinds().meets(friction_rows))
     friction_ = std::make_unique<CoupledFriction>(system);
@@ -180,7 +183,6 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
   for (Vector* x : {&nu_total_, &impulse_total_}) x->assign(at(system.conditional()), 0.0);
   near_.assign(at(system.conditional()), 0);
   if (system.row_kinds().meets(friction_rows)) anchors_.assign(at(system.rows()), 0.0);
-  if (setup.mean_directions) stayed_ = near_;
   if (system.row_kinds().has(RowKind::tangential)) frictionless_.assign(at(system.conditional()), 0);
   no_contact_ = near_;
 }
@@ -224,7 +226,7 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   t_ = scales.t;
   if (!anchors_.empty()) touching_.find(*system_, start, step_, scales.closed_gap());
   if (setup_.mean_directions) {
-    stays_ = MeanDirections::find_stayed(*system_, start.active, stayed_);
+    stays_ = stayed_.find(*system_, start.active);
     mean_position_ = {step_, &stayed_, MeanDirections::position_share, &turn_position_};
     mean_velocity_ = {step_, &stayed_, MeanDirections::velocity_share, &turn_velocity_};
   }
@@ -428,15 +430,6 @@ const Vector& CoupledMotion::forces() {
   if (!forces_known_) system_->forces(q_, v_, t_, force_all, f_);
   forces_known_ = true;
   return f_;
-}
-
-// A contact has an impact at the end of the step: joints get its impulses along their rows there.
-bool CoupledMotion::strikes(const std::vector<std::uint8_t>& closed) const {
-  for (std::size_t i = 0; i < closed.size(); ++i)
-    if (closed[i] != 0 && start_->active[i] == 0 &&
-        system_->row_kind(system_->bilateral() + static_cast<int>(i)) == RowKind::unilateral)
-      return true;
-  return false;
 }
 
 // M x - F^T s

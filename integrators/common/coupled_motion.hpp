@@ -109,7 +109,6 @@ class CoupledMotion final : public CoupledProblem {
   void move_places();
   const Vector& forces();
   double momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r);
-  bool strikes(const std::vector<std::uint8_t>& closed) const;
   const double* end_multipliers(In s, const MeanDirections& mean, Vector& end);
   const TangentOperators* correction_tangent();
   const TangentOperators* motion_tangent();
@@ -154,8 +153,8 @@ class CoupledMotion final : public CoupledProblem {
   Vector anchors_;                                       // s* per row; empty without friction
   std::vector<std::uint8_t> frictionless_;               // contacts whose anchors contradict each other
   TouchingContacts touching_;                            // those with friction
-  std::vector<std::uint8_t> stayed_;                     // rows of contacts that were closed at t_n
-  bool stays_ = false;                                   // there are such contacts
+  StayedRows stayed_;
+  bool stays_ = false;  // there are such contacts
   MeanDirections mean_position_, mean_velocity_;
   JointTurn turn_position_, turn_velocity_;
   Vector end_nu_, end_impulse_, at_start_;  // multipliers of directions at the end and at the start of the step

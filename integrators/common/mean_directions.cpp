@@ -41,18 +41,25 @@ void JointTurn::add(const System& system, In q, double t, const StepStart& start
 }
 
 // Tangential rows go with their contact; friction of joints has no mean directions.
-bool MeanDirections::find_stayed(const System& system, const std::vector<std::uint8_t>& active,
-                                 std::vector<std::uint8_t>& stayed) {
+bool StayedRows::find(const System& system, const std::vector<std::uint8_t>& active) {
   const int n_b = system.bilateral();
   bool any = false;
-  for (std::size_t i = 0; i < stayed.size(); ++i) {
+  for (std::size_t i = 0; i < flags_.size(); ++i) {
     const int row = n_b + static_cast<int>(i);
     const bool contact = system.row_kind(row) != RowKind::joint_friction;
     const int normal = row - system.row_place(row).row;
-    stayed[i] = contact && active[at(normal - n_b)] != 0 ? 1 : 0;
-    any = any || stayed[i] != 0;
+    flags_[i] = contact && active[at(normal - n_b)] != 0 ? 1 : 0;
+    known_[i] = 0;
+    any = any || flags_[i] != 0;
   }
   return any;
+}
+
+const SparseRow& StayedRows::at_start(const System& system, int row, In q_n, const StepStart& start) {
+  const std::size_t i = at(row - system.bilateral());
+  if (known_[i] == 0) system.row_gradient(row, q_n, start.t, nullptr, gradients_[i], &start);
+  known_[i] = 1;
+  return gradients_[i];
 }
 
 MeanDirections::Pair MeanDirections::turn(const System& system, int row, In q, double t) const {
@@ -77,14 +84,13 @@ void MeanDirections::split(const System& system, In q, double t, Out s, Out at_s
 }
 
 // The gradients at both ends have the same equations in the same order.
-void MeanDirections::take_mean(const System& system, int row, In q, double t, SparseRow& gradient,
-                               SparseRow& start_row) const {
+void MeanDirections::take_mean(const System& system, int row, In q, double t, SparseRow& gradient) const {
   const Pair pair = turn(system, row, q, t);
   for (double& value : gradient.value) value *= share;
   const auto add = [&](int other, double c) {
     if (other < 0 || c == 0) return;
-    system.row_gradient(other, {start.q, q.size()}, start.t, nullptr, start_row, &start);
-    for (std::size_t i = 0; i < start_row.value.size(); ++i) gradient.value[i] += (1 - share) * c * start_row.value[i];
+    const SparseRow& before = rows->at_start(system, other, {start.q, q.size()}, start);
+    for (std::size_t i = 0; i < before.value.size(); ++i) gradient.value[i] += (1 - share) * c * before.value[i];
   };
   add(row, pair.c);
   add(pair.partner, pair.s);

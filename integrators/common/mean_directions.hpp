@@ -41,19 +41,45 @@ class JointTurn {
   std::vector<std::uint8_t> pressing_, pressed_;  // contacts, now and where the impulse was found
 };
 
+/// The rows, tangential ones included, of contacts that were closed at the start of the step.
+class StayedRows {
+ public:
+  explicit StayedRows(const System& system)
+      : flags_(at(system.conditional()), 0), known_(flags_), gradients_(flags_.size()) {}
+  /// Of a new step, whose contacts were `active`. True if there are any.
+  bool find(const System& system, const std::vector<std::uint8_t>& active);
+  bool has(int conditional_row) const { return flags_[at(conditional_row)] != 0; }
+  /// The gradient of a conditional row, given by its global number, at the start of the step, where it is evaluated
+  /// once.
+  const SparseRow& at_start(const System& system, int row, In q_n, const StepStart& start);
+
+ private:
+  std::vector<std::uint8_t> flags_, known_;
+  std::vector<SparseRow> gradients_;
+};
+
 struct MeanDirections {
   static constexpr double position_share = 1.0 / 3, velocity_share = 0.5;
 
   StepStart start;
-  const std::vector<std::uint8_t>* rows = nullptr;  ///< flags per conditional row: those with a mean direction
+  StayedRows* rows = nullptr;  ///< those with a mean direction
   double share = 1;
   JointTurn* joints = nullptr;  ///< null: joints act along their rows at the end of the step
 
-  bool of(int conditional_row) const { return (*rows)[at(conditional_row)] != 0; }
-  /// Flags of the rows, tangential ones included, of contacts that were closed at the start of the step, `active`.
-  /// True if there are any.
-  static bool find_stayed(const System& system, const std::vector<std::uint8_t>& active,
-                          std::vector<std::uint8_t>& stayed);
+  bool of(int conditional_row) const { return rows->has(conditional_row); }
+  /// A contact of `closed` was not `active` at the start of the step, nor is done(conditional row): it has an impact at
+  /// the end of the step, whose impulses joints get along their rows there.
+  template <class Done>
+  static bool strikes(const System& system, const std::vector<std::uint8_t>& closed,
+                      const std::vector<std::uint8_t>& active, const Done& done) {
+    for (std::size_t i = 0; i < closed.size(); ++i) {
+      const int row = static_cast<int>(i);
+      if (closed[i] != 0 && active[i] == 0 && !done(row) &&
+          system.row_kind(system.bilateral() + row) == RowKind::unilateral)
+        return true;
+    }
+    return false;
+  }
   /// What R makes of a tangential row: c times the same row and s times its partner.
   struct Pair {
     double c = 1, s = 0;
@@ -64,8 +90,8 @@ struct MeanDirections {
   /// The multipliers s (one per row) become those of the directions at the end of the step. `at_start` (as many
   /// entries, zeros): gets those of the directions at the start; empty: they are not wanted.
   void split(const System& system, In q, double t, Out s, Out at_start = {}) const;
-  /// The directions of a row from its gradient at the end of the step; `start_row`: memory.
-  void take_mean(const System& system, int row, In q, double t, SparseRow& gradient, SparseRow& start_row) const;
+  /// The directions of a row from its gradient at the end of the step.
+  void take_mean(const System& system, int row, In q, double t, SparseRow& gradient) const;
   /// F v + g_t of a row, from rate(row, q, t), which has the directions of the given place and time.
   template <class Rate>
   double rate(const System& system, int row, In q, double t, const Rate& rate) const {

@@ -388,7 +388,7 @@ void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales, b
     else
       row_G_[k] = row_F_[k];
     if (point.mean == nullptr || !point.mean->of(rows[k] - system_->bilateral())) continue;
-    point.mean->take_mean(*system_, rows[k], point.q, scales.t, row_F_[k], row_n_);
+    point.mean->take_mean(*system_, rows[k], point.q, scales.t, row_F_[k]);
   }
   current().set_active(rows, std::span<const SparseRow>(row_G_).first(rows.size()),
                        std::span<const SparseRow>(row_F_).first(rows.size()), true);

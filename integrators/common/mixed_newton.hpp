@@ -179,8 +179,7 @@ class MixedNewton {
   ContactSet set_;
   std::unique_ptr<FrictionSet> friction_;  // in the place of the set
   std::vector<SparseRow> row_G_, row_F_;   // of the rows of linear systems where F is not G
-  SparseRow row_n_;
-  In guess_;  // Start::guess
+  In guess_;                               // Start::guess
   double guess_scale_ = 1;
   const std::vector<std::uint8_t>* held_ = nullptr;
   int most_ = 0;                   // iterations of this solve

@@ -157,7 +157,7 @@ void MonolithicNewton::gather_active(CoupledProblem& problem) {
       const In q(own.q, system_->initial_configuration().size());
       system_->row_gradient(row, q, own.t, nullptr, derivative_, own.start);
       if (mean != nullptr && mean->of(row - system_->bilateral()))
-        mean->take_mean(*system_, row, q, own.t, derivative_, start_row_);
+        mean->take_mean(*system_, row, q, own.t, derivative_);
       append(derivative_, static_cast<int>(i) * n, F_[place]);
     }
   }

@@ -64,7 +64,7 @@ class MonolithicNewton {
   std::vector<const Linearisation*> given_;
   std::vector<int> rows_;  // active rows of all parts, numbered part * rows() + row
   std::vector<SparseRow> G_, F_;
-  SparseRow derivative_, start_row_;
+  SparseRow derivative_;
   Vector r_, c_b_, c_A_, dx_, ds_b_, ds_A_;
 };
 

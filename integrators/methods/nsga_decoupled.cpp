@@ -51,8 +51,8 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
       velocity_(system, o.newton, velocity_setup(system, o.newton.method, bilateral_rows | law_rows), o.scales, 2,
                 scratch()),
       U_(std::make_unique<Position>(*this, mean_position_)),
-      W_(std::make_unique<Velocity>(*this, mean_velocity_)) {
-  stayed_.assign(at(system.conditional()), 0);
+      W_(std::make_unique<Velocity>(*this, mean_velocity_)),
+      stayed_(system) {
   for (Vector* x : {&v_, &v_p_, &f_correction_, &Mx_, &scratch_}) x->assign(at(system.size()), 0.0);
   q_.assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&s_, &reflected_}) x->assign(at(system.rows()), 0.0);
@@ -180,7 +180,7 @@ bool NsgaDecoupled::correct_position(const StepScales& scales, const State& star
   stays_ = false;
   if (mean_directions_ && system().rows() > 0) {
     // reactions of switching rows have directions of their own
-    stays_ = MeanDirections::find_stayed(system(), start.active, stayed_) && !switches_.present();
+    stays_ = stayed_.find(system(), start.active) && !switches_.present();
     mean_position_ = {step_, &stayed_, MeanDirections::position_share, &U_->turn};
     mean_velocity_ = {step_, &stayed_, MeanDirections::velocity_share, &W_->turn};
   }
@@ -304,7 +304,8 @@ bool NsgaDecoupled::solve_without_anchors(const StepScales& scales, const State&
 bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, StepReport& report) {
   correction_known_ = correction_known_ && system().constant_mass() && !(by_forces_ && system().velocity_dependent());
   W_->begin(impacts() ? &located_->velocity() : nullptr);
-  W_->turn.begin(system(), stays_ && !strikes(start));
+  const auto hit = [this](int contact) { return impacts() && located_->hit(contact); };
+  W_->turn.begin(system(), stays_ && !MeanDirections::strikes(system(), position_.flags(), start.active, hit));
   copy(smooth_.v(), v_);
   if (impacts()) {
     if (system().velocity_dependent() && options_.force_corrections) {
@@ -330,15 +331,6 @@ bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, 
   if (!velocity_.solve(*W_, scales.momenta(options_.penalty), report)) return false;
   report.velocity_residual = velocity_.largest_row();
   return true;
-}
-
-// A contact has an impact at the end of the step: joints get its impulses along their rows there.
-bool NsgaDecoupled::strikes(const State& start) {
-  const int n_b = system().bilateral();
-  return std::ranges::any_of(position_.active_rows(), [&](int row) {
-    return system().row_kind(row) == RowKind::unilateral && start.active[at(row - n_b)] == 0 &&
-           !(impacts() && located_->hit(row - n_b));
-  });
 }
 
 // f_p, or with the change of the mass matrix f_*, at (q, v)

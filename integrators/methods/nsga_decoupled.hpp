@@ -130,7 +130,6 @@ class NsgaDecoupled final : public Integrator {
   double kinetic(In v);
   bool correct_position(const StepScales& scales, const State& start, StepReport& report);
   bool jump_velocity(const StepScales& scales, const State& start, StepReport& report);
-  bool strikes(const State& start);
   const LocatedImpacts::Impact* last_impact_of(int row) const;
   void find_anchors(const State& start);
   bool solve_without_anchors(const StepScales& scales, const State& start, StepReport& report);
@@ -185,8 +184,8 @@ class NsgaDecoupled final : public Integrator {
   Vector anchors_;                          // s* per row; empty without friction
   std::vector<std::uint8_t> frictionless_;  // contacts in the fall-back
   TouchingContacts touching_;               // those with friction
-  std::vector<std::uint8_t> stayed_;        // rows of contacts that were closed at t_n
-  bool stays_ = false;                      // there are such contacts, beside joints with mean directions
+  StayedRows stayed_;
+  bool stays_ = false;  // there are such contacts, beside joints with mean directions
   MeanDirections mean_position_, mean_velocity_;
   std::vector<Stage> stages_;
 };
