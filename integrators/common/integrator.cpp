@@ -12,6 +12,7 @@
 #include "core/mechanics/row_rank.hpp"
 #include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/failure.hpp"
+#include "integrators/common/monolithic_newton.hpp"
 
 namespace carom {
 

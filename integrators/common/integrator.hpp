@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,12 +21,17 @@
 #include "core/mechanics/system.hpp"
 #include "integrators/common/energy_guard.hpp"
 #include "integrators/common/mixed_problem.hpp"
-#include "integrators/common/monolithic_newton.hpp"
+#include "integrators/common/newton.hpp"
 #include "integrators/common/stable_step.hpp"
 #include "integrators/common/step_report.hpp"
 #include "integrators/common/step_scales.hpp"
 
 namespace carom {
+
+struct MeanDirections;
+class MixedNewton;
+class MonolithicNewton;
+class SaddlePoint;
 
 /// What a method takes and gives: validation, ledger, tables and reports read this instead of the method's name.
 struct MethodInfo {

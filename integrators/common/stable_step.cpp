@@ -8,6 +8,8 @@
 
 #include "core/base/vector_ops.hpp"
 #include "core/mechanics/element_frequency.hpp"
+#include "core/mechanics/lumped_mass.hpp"
+#include "integrators/common/row_impulses.hpp"
 
 namespace carom {
 

@@ -11,11 +11,13 @@
 // step.
 #pragma once
 
-#include "core/mechanics/lumped_mass.hpp"
+#include "core/base/types.hpp"
 #include "core/mechanics/scales.hpp"
-#include "integrators/common/row_impulses.hpp"
 
 namespace carom {
+
+class LumpedMass;
+class System;
 
 struct StableStep {
   double largest = 0;     ///< infinite without forces that depend on q or v

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "integrators/common/integrator.hpp"
+#include "integrators/common/mixed_newton.hpp"
 
 namespace carom {
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "elements/joints/joint_coordinate.hpp"
 #include "io/schema/json_source.hpp"
 
 namespace carom {
@@ -38,8 +39,8 @@ void JointBuilder::read() {
     item.info.type = kind.type;
     item.info.a = joint.a;
     item.info.point = joint.b;
-    item.info.angle = joints.back().angle;
-    item.info.displacement = joints.back().displacement;
+    if (parts.angle) item.info.angle = std::make_shared<const JointCoordinate>(*parts.angle);
+    if (parts.displacement) item.info.displacement = std::make_shared<const JointCoordinate>(*parts.displacement);
     items_.push_back(std::move(item));
   }
   pools_.add_blocks(context_.model.system);

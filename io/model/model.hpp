@@ -13,7 +13,6 @@
 
 #include "core/mechanics/state.hpp"
 #include "core/mechanics/system.hpp"
-#include "elements/joints/joint_coordinate.hpp"
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/projection.hpp"
 #include "integrators/common/simulation.hpp"
@@ -22,6 +21,7 @@
 
 namespace carom {
 
+struct JointCoordinate;
 class Obstacle;
 class PrescribedMotion;
 
@@ -112,11 +112,11 @@ struct RowGroup {
 /// A joint: its constraints, its free coordinates, and the drivers, springs and stops along them.
 struct JointInfo : RowGroup {
   std::string type;
-  AttachedPoint a;                                     ///< the first point
-  std::vector<int> stops;                              ///< rows of the stops
-  std::vector<int> friction;                           ///< rows of friction, which share a disc
-  std::optional<JointCoordinate> angle, displacement;  ///< free coordinates
-  int angle_driver = -1, displacement_driver = -1;     ///< rows of the drivers
+  AttachedPoint a;                                             ///< the first point
+  std::vector<int> stops;                                      ///< rows of the stops
+  std::vector<int> friction;                                   ///< rows of friction, which share a disc
+  std::shared_ptr<const JointCoordinate> angle, displacement;  ///< free coordinates; null: held
+  int angle_driver = -1, displacement_driver = -1;             ///< rows of the drivers
 };
 
 struct SpringInfo {

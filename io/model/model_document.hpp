@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,10 +83,9 @@ class ModelIssues {
 
 class ModelDocument {
  public:
-  ModelDocument(nlohmann::json resolved, ModelIssues issues)
-      : resolved_(std::move(resolved)), issues_(std::move(issues)) {}
+  ModelDocument(nlohmann::json resolved, ModelIssues issues);
 
-  const nlohmann::json& resolved() const { return resolved_; }
+  const nlohmann::json& resolved() const { return *resolved_; }
   const ModelIssues& issues() const { return issues_; }
   const ModelSource& source() const { return issues_.source(); }
 
@@ -97,7 +96,7 @@ class ModelDocument {
   std::map<std::string, double, std::less<>> parameters() const;
 
  private:
-  nlohmann::json resolved_;
+  std::shared_ptr<const nlohmann::json> resolved_;  // null only after a move
   ModelIssues issues_;
 };
 

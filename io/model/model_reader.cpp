@@ -324,10 +324,13 @@ void ModelIssues::add_at(const std::string& pointer, const std::string& message,
   add(std::move(issue));
 }
 
+ModelDocument::ModelDocument(json resolved, ModelIssues issues)
+    : resolved_(std::make_shared<const json>(std::move(resolved))), issues_(std::move(issues)) {}
+
 std::map<std::string, double, std::less<>> ModelDocument::parameters() const {
   std::map<std::string, double, std::less<>> values;
-  if (!resolved_.is_object() || !resolved_.contains("parameters")) return values;
-  for (const auto& [name, value] : resolved_["parameters"].items())
+  if (!resolved_->is_object() || !resolved_->contains("parameters")) return values;
+  for (const auto& [name, value] : (*resolved_)["parameters"].items())
     if (value.is_number()) values[name] = value.get<double>();
   return values;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/mechanics/body_point.hpp"
+#include "elements/joints/joint_coordinate.hpp"
 #include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/observer.hpp"
@@ -396,7 +397,7 @@ Evaluate joint_friction(const JointInfo& joint, bool moment) {
                            v.integrator.row_force(v.state, rows[2]));
     };
   }
-  if (rows.empty() || (rows.size() == 1 && moment != joint.angle.has_value())) return {};
+  if (rows.empty() || (rows.size() == 1 && moment != (joint.angle != nullptr))) return {};
   return [row = moment ? rows.back() : rows.front(), moment](const StepView& v, double* values) {
     *values = v.integrator.row_force(v.state, row) * (moment ? v.system.contact_parameters(row).lever : 1.0);
   };
@@ -419,8 +420,8 @@ Evaluate joint_friction_work(const JointInfo& joint) {
   };
 }
 
-Evaluate coordinate_or_rate(const std::optional<JointCoordinate>& coordinate, bool rate) {
-  if (!coordinate) return {};
+Evaluate coordinate_or_rate(const std::shared_ptr<const JointCoordinate>& coordinate, bool rate) {
+  if (coordinate == nullptr) return {};
   return [c = *coordinate, rate](const StepView& v, double* values) {
     const auto node = [&](int n) {
       return n < 0 ? nullptr : v.state.q.data() + v.system.dofs().configuration_offset(n);

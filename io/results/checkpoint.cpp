@@ -288,7 +288,7 @@ Checkpoint read_checkpoint(const fs::path& file) {
     Checkpoint checkpoint;
     checkpoint.file = file;
     checkpoint.version = body.at("version").get<std::string>();
-    checkpoint.model = json::parse(body.at("model").get<std::string>());
+    checkpoint.model = std::make_shared<const json>(json::parse(body.at("model").get<std::string>()));
     checkpoint.structure = body.at("structure").get<std::string>();
     const Vector scales = to_vector(body.at("scales"));
     checkpoint.scales = {scales.at(0), scales.at(1), scales.at(2)};

@@ -10,7 +10,8 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,8 @@ struct RunParts {
 /// A checkpoint as read from its file.
 struct Checkpoint {
   std::filesystem::path file;
-  std::string version;   ///< version of the program that wrote the file
-  nlohmann::json model;  ///< resolved model
+  std::string version;                          ///< version of the program that wrote the file
+  std::shared_ptr<const nlohmann::json> model;  ///< resolved model
   std::string structure;
   State state;
   Scales scales;  ///< scales of the tolerances

@@ -7,6 +7,7 @@
 
 #include "core/base/index.hpp"
 #include "core/mechanics/body_point.hpp"
+#include "elements/joints/joint_coordinate.hpp"
 
 namespace carom {
 

@@ -12,6 +12,7 @@
 #include "core/base/vector_ops.hpp"
 #include "core/mechanics/row_conflict.hpp"
 #include "integrators/common/failure.hpp"
+#include "integrators/common/mixed_newton.hpp"
 #include "io/model/contradiction.hpp"
 #include "io/results/atomic_file.hpp"
 #include "io/results/summary.hpp"

@@ -1,16 +1,21 @@
 #include "io/results/prepared_run.hpp"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace carom {
+
+std::string PreparedRun::checkpoint_text() const { return model_text(*resolved); }
+
+std::string PreparedRun::run_text() const { return model_text(repeatable_model(*resolved, *model)); }
 
 PreparedRun prepare_run(ModelDocument document, const RunOptions& options, const Checkpoint* checkpoint) {
   ModelIssues issues = document.issues();
   PreparedRun run{std::move(document), options, {}, std::move(issues), {}, nullptr, {}, nullptr, nullptr, nullptr};
   if (!run.ok()) return run;
-  run.resolved = resolved_model(run.document, options);
+  run.resolved = std::make_shared<const nlohmann::json>(resolved_model(run.document, options));
   if (checkpoint != nullptr) {
-    run.differences = model_differences(checkpoint->model, run.resolved);
+    run.differences = model_differences(*checkpoint->model, *run.resolved);
     run.options.scales = kept_scales(*checkpoint, run.differences);
   }
   run.model = build_model(run.document, run.options, run.issues);

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,8 @@ namespace carom {
 struct PreparedRun {
   ModelDocument document;
   RunOptions options;
-  nlohmann::json resolved;                   ///< document with the end time of the options: see resolved_model()
+  /// The document with the end time of the options (resolved_model()); null if the document has errors.
+  std::shared_ptr<const nlohmann::json> resolved;
   ModelIssues issues;                        ///< errors of the document and of later steps
   std::vector<ModelDifference> differences;  ///< differences from the model of the checkpoint
 
@@ -37,9 +38,9 @@ struct PreparedRun {
 
   bool ok() const { return issues.empty(); }
   /// The text that checkpoints store.
-  std::string checkpoint_text() const { return model_text(resolved); }
+  std::string checkpoint_text() const;
   /// The text of run.json. Precondition: ok().
-  std::string run_text() const { return model_text(repeatable_model(resolved, *model)); }
+  std::string run_text() const;
 };
 
 /// Builds the model, its probes and expectations, and initialises the integrator. With a checkpoint: checks that the

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "case_runner.hpp"
+#include "elements/joints/joint_coordinate.hpp"
 #include "integrators/common/energy_ledger.hpp"
 #include "integrators/common/failure.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "case_runner.hpp"
 #include "core/mechanics/row_rank.hpp"
+#include "elements/joints/joint_coordinate.hpp"
 #include "integrators/common/energy_ledger.hpp"
 #include "io/results/probes.hpp"
 #include "tests/contract/differences.hpp"

@@ -91,9 +91,9 @@ TEST_CASE(
   CHECK(run.expectations->all()[1].time == 0);
 
   // restarts compare this text, and run.json repeats it
-  CHECK(run.resolved["integrator"]["duration"] == 0.5);
-  CHECK(run.resolved["expect"][0]["time"] == 1);
-  CHECK(run.resolved["expect"][1]["time"] == 0);
+  CHECK((*run.resolved)["integrator"]["duration"] == 0.5);
+  CHECK((*run.resolved)["expect"][0]["time"] == 1);
+  CHECK((*run.resolved)["expect"][1]["time"] == 0);
   const PreparedRun again = prepare_run(parse_model(run.run_text(), "run.json"));
   REQUIRE(again.ok());
   CHECK(again.model->simulation.duration == 0.5);
@@ -106,7 +106,7 @@ TEST_CASE("prepared run: with an end time the loads of a static run still grow o
                                               R"(/ground=[{"name":"o","at":[0,0,1]}])", "/expect=[]"};
   PreparedRun run = prepare_run(parse_model(ball, "m.json", as_static), {.end_time = 1.0});
   REQUIRE_MESSAGE(run.ok(), run.issues.report());
-  CHECK(run.resolved["integrator"]["ramp"] == 2);
+  CHECK((*run.resolved)["integrator"]["ramp"] == 2);
   Simulation simulation(run.model->system, *run.integrator, run.model->state, run.model->simulation);
   REQUIRE(simulation.run() == RunStatus::completed);
   // half of the weight, 2 * 10/2, on a spring of stiffness 10
