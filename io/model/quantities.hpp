@@ -1,8 +1,9 @@
 // The table of what probes can record. The schema, the reference page, the completion of words, the checks of a model
 // file and the evaluation at a step all read this table.
 //
-// Adding a quantity of a point, contact, joint or the whole model: one entry in quantities.cpp with its function. A
-// quantity of elements needs none: every OutputField of a type of body is a quantity by its name.
+// Adding a quantity of a point, contact, joint or the whole model: one entry with its function in the file of its
+// group, quantities_*.cpp. A quantity of elements needs none: every OutputField of a type of body is a quantity by its
+// name.
 #pragma once
 
 #include <functional>
