@@ -1,0 +1,150 @@
+#include "io/model/model_remarks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/index.hpp"
+#include "core/base/vector_ops.hpp"
+#include "io/model/build_context.hpp"
+#include "io/model/connectivity.hpp"
+#include "io/model/types/registry.hpp"
+
+namespace carom {
+
+using nlohmann::json;
+
+namespace {
+
+using Remarks = std::vector<std::string>;
+
+void moved_start(const InitialProjection& projection, Remarks& remarks) {
+  const auto moved = [&](const ProjectionReport& report, const char* format) {
+    if (report.iterations > 0)
+      remarks.push_back(fmt::format(fmt::runtime(format), report.translation, report.rotation));
+  };
+  moved(projection.position,
+        "initial positions were projected: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
+  moved(projection.velocity,
+        "initial velocities were projected: changed by up to {:.3g}, angular velocities by up to {:.3g}");
+  moved(projection.statics,
+        "the run starts from static equilibrium: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
+}
+
+/// The first component of the initial velocity that is given although it is fixed; -1: none.
+int fixed_component(const BuildContext& context, int node) {
+  const DofMap& dofs = context.model.system.dofs();
+  const auto& [v, Omega] = context.velocities()[at(node)];
+  const int components = dofs.kind(node) == NodeKind::frame ? 6 : dofs.kind(node) == NodeKind::point ? 3 : 0;
+  for (int c = 0; c < components; ++c)
+    if (dofs.equation(node, c) < 0 && (c < 3 ? v[c] : Omega[c - 3]) != 0) return c;
+  return -1;
+}
+
+void velocities_of_fixed_nodes(const BuildContext& context, Remarks& remarks) {
+  for (const BodyInfo& body : context.model.bodies)
+    for (std::size_t k = 0; k < body.nodes.size(); ++k) {
+      const int c = fixed_component(context, body.nodes[k]);
+      if (c < 0) continue;
+      const std::string where = body.nodes.size() > 1 ? fmt::format(" at {}.node.{}", body.name, k) : "";
+      remarks.push_back(fmt::format("the initial {} of {} is left out where it is fixed{}",
+                                    c < 3 ? "velocity" : "angular velocity", body.name, where));
+      break;
+    }
+}
+
+void unused_ground_points(const json& root, Remarks& remarks) {
+  std::set<std::string> used;
+  for (const char* list : {"joints", "springs"})
+    for (const json& entry : root[list])
+      for (const json& of : entry["of"]) used.insert(text(of));
+  for (const json& point : root["ground"])
+    if (const std::string name = text(point["name"]); !used.contains("ground." + name))
+      remarks.push_back(fmt::format("nothing uses the point {} of the ground", name));
+}
+
+// Without any force of its own a body of coordinates may have been meant to fall.
+void coordinates_without_forces(const json& bodies, const Model& model, Remarks& remarks) {
+  if (!(model.system.gravity().norm() > 0)) return;
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    if (model.bodies[i].in_space || bodies[i].contains("potential") || bodies[i].contains("forces")) continue;
+    remarks.push_back(
+        fmt::format("gravity does not act on coordinates, such as those of {}: their forces and potentials are "
+                    "formulas",
+                    model.bodies[i].name));
+    return;
+  }
+}
+
+void penetrations(const Model& model, Remarks& remarks) {
+  for (const RowGroup& contact : model.contacts) {
+    double deepest = 0;
+    int deepest_row = -1, count = 0;
+    for (const int row : contact.rows) {
+      const double gap = model.system.row_gap(row, model.state.q, model.state.t);
+      if (gap < -1e-9 * model.scales.length) ++count;
+      if (gap < deepest) deepest = gap, deepest_row = row;
+    }
+    if (count == 0) continue;
+    const std::string others = count > 1 ? fmt::format(", the deepest of {},", count) : "";
+    remarks.push_back(fmt::format("contact {}{} starts with a penetration of {:.6g}; the first step corrects it",
+                                  model.system.row_name(deepest_row), others, -deepest));
+  }
+}
+
+void passed_stops(const Model& model, Remarks& remarks) {
+  for (const RowGroup& stop : model.stops)
+    if (const double gap = model.system.row_gap(stop.rows[0], model.state.q, model.state.t); gap < -1e-9)
+      remarks.push_back(
+          fmt::format("stop {} is passed by {:.6g} at the start; the first step corrects it", stop.name, -gap));
+}
+
+void open_joints(const Model& model, bool dynamic, Remarks& remarks) {
+  const System& system = model.system;
+  const State& state = model.state;
+  if (system.bilateral() == 0) return;
+  Vector g(at(system.rows())), rate(at(system.rows()));
+  system.gaps(state.q, state.t, bilateral_rows, g);
+  system.rates(state.q, state.v, state.t, bilateral_rows, rate);
+  const std::size_t n = at(system.bilateral());
+  const auto remark = [&](In values, double scale, const char* format) {
+    const auto worst =
+        std::max_element(values.begin(), values.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+    if (std::abs(*worst) > 1e-9 * scale)
+      remarks.push_back(fmt::format(fmt::runtime(format), std::abs(*worst),
+                                    system.row_name(static_cast<int>(worst - values.begin()))));
+  };
+  remark(In(g).first(n), model.scales.length,
+         "the joints do not fit at the start: largest gap {:.3g} ({}); the first step closes it");
+  if (dynamic)
+    remark(In(rate).first(n), model.scales.speed,
+           "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
+}
+
+}  // namespace
+
+std::vector<std::string> model_remarks(const BuildContext& context) {
+  const json& root = context.root();
+  const Model& model = context.model;
+  const bool dynamic = method_of(root["integrator"]).dynamic;
+  Remarks remarks;
+  moved_start(model.projection, remarks);
+  velocities_of_fixed_nodes(context, remarks);
+  unused_ground_points(root, remarks);
+  if (!dynamic && max_abs(model.state.v) > 0)
+    remarks.emplace_back("velocities have no part in statics: the given ones are taken for zero");
+  for (std::string& remark : piece_remarks(model)) remarks.push_back(std::move(remark));
+  coordinates_without_forces(root["bodies"], model, remarks);
+  penetrations(model, remarks);
+  passed_stops(model, remarks);
+  open_joints(model, dynamic, remarks);
+  return remarks;
+}
+
+}  // namespace carom
