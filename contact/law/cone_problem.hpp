@@ -85,6 +85,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/index.hpp"
 #include "core/base/types.hpp"
 #include "core/linear/dense_lu.hpp"
 #include "core/linear/linear_solver.hpp"
@@ -138,6 +139,7 @@ class ConeProblem {
 
  private:
   static constexpr double any_gain = std::numeric_limits<double>::infinity();  // of an iteration
+  static constexpr double proximal_share = 1e-11;  // of the mean diagonal of W, in the matrix of an iteration
   struct Unit {  // a step of the Gauss-Seidel method: a normal row with one disc, or one of them alone
     int normal, disc;
   };
@@ -158,9 +160,14 @@ class ConeProblem {
     std::array<double, 3> x, y;
   };
 
-  std::size_t first(std::size_t row) const;                         // of a row in the values of a matrix
-  std::size_t entries(std::size_t row) const;                       // of a row in the values of a matrix
-  std::size_t place(std::size_t i, std::size_t j) const;            // of an entry, which the pattern has
+  // where a row begins in the values of a matrix, how many it has, and where an entry is, which the pattern has
+  std::size_t first(std::size_t row) const { return pattern_ != nullptr ? at(pattern_->row_start[row]) : row * at(n_); }
+  std::size_t entries(std::size_t row) const {
+    return pattern_ != nullptr ? at(pattern_->row_start[row + 1] - pattern_->row_start[row]) : at(n_);
+  }
+  std::size_t place(std::size_t i, std::size_t j) const {
+    return pattern_ != nullptr ? at(pattern_->find(static_cast<int>(i), static_cast<int>(j))) : i * at(n_) + j;
+  }
   double times(In W, std::size_t row, In s, double sum = 0) const;  // sum + W s
   bool factorise();
   void solve_factorised(Out b);

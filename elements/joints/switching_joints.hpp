@@ -51,6 +51,8 @@ struct JointMode {
 
 class SwitchingJointBlock final : public SwitchingBlock {
  public:
+  static constexpr int components = 6;  ///< of a slot
+
   SwitchingJointBlock(std::string name, std::vector<SwitchingJoint> joints, std::vector<JointCoordinate> measures,
                       std::vector<JointMode> modes);
 
