@@ -4,12 +4,13 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "case_runner.hpp"
-#include "integrators/common/energy_ledger.hpp"
+#include "energy_account.hpp"
+#include "friction_checks.hpp"
 
 namespace {
 
@@ -50,33 +51,14 @@ Case incline(const Method& m, double slope, double friction, double v_0, double 
 
 // Impulses of every step are in their discs; the ledger closes.
 struct Checked {
-  double outside = 0;  ///< |Lam_T| - mu Lam_N over mu Lam_N, at most
+  double outside = 0;  ///< see ContactLawCheck
   double closure = 0;  ///< of the ledger, over the energies
   explicit Checked(Case& c) {
-    EnergyLedger ledger;
-    struct Watch final : Observer {
-      explicit Watch(Case& of) : c(of) {}
-      void after_step(const StepView&) override {
-        const System& system = c.system();
-        for (int row = system.bilateral(); row < system.rows(); ++row) {
-          if (system.row_kind(row) != RowKind::unilateral || system.row_block(row).rows() == 1) continue;
-          const double radius = system.contact_parameters(row).friction * c.impulse(row),
-                       size = std::hypot(c.impulse(row + 1), c.impulse(row + 2));
-          if (radius > 0)
-            outside = std::max(outside, size / radius - 1);
-          else if (size != 0)
-            outside = HUGE_VAL;
-        }
-      }
-      Case& c;
-      double outside = 0;
-    } watch(c);
-    Simulation simulation(c.model().system, c.integrator(), c.state(), c.model().simulation);
-    simulation.add_observer(ledger);
-    simulation.add_observer(watch);
-    REQUIRE(simulation.run() == RunStatus::completed);
-    outside = watch.outside;
-    closure = std::abs(ledger.balance().closure) / std::max(1e-4, ledger.balance().scale);
+    ContactLawCheck law;
+    const Account a = account(c, [&](const StepView&, EnergyLedger&, const Parts&) { law.see(c); });
+    REQUIRE(a.status == RunStatus::completed);
+    outside = law.outside;
+    closure = std::abs(a.balance.closure) / std::max(1e-4, a.balance.scale);
   }
 };
 

@@ -1,8 +1,14 @@
 #include "switching_checks.hpp"
 
+#include <cmath>
 #include <cstdio>
 
 namespace carom::cases {
+
+double pothole_energy(double E) {
+  const double before = 80.925, at_edge = before - 5 * 9.81 * 1.5 * std::cos(std::asin(1.0 / 3));
+  return before + at_edge * (std::pow(speed_ratio(E, 23.0 / 27), 2) - 1);
+}
 
 std::string digits(double x) {
   char text[32];

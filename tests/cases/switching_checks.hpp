@@ -17,6 +17,14 @@ inline std::string gradient(double E) { return set("/integrator/intermediate_gra
 
 inline std::string with_method(const std::string& type) { return "/integrator/type=\"" + type + "\""; }
 
+/// The integrator of a model anew, from all its keys.
+inline std::string integrator_of(const std::string& keys) { return "/integrator={" + keys + "}"; }
+
+/// Ratio of the speeds behind and before a switch with the cosine c.
+inline double speed_ratio(double E, double c) { return ((1 - E) + E * c) / ((1 - E) * c + E); }
+/// Energy of data/models/pothole.json behind the hole: the speed changes by its ratio where the pivot does.
+double pothole_energy(double E);
+
 /// The largest errors of the bilateral rows, at both levels.
 struct Watch {
   double position = 0, velocity = 0;

@@ -161,7 +161,7 @@ TEST_CASE("contacts that rest: of two floors that hold the motion together, the 
         {"name": "slope", "condition": "x", "constraints": ["y - x"]}]}],
       "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 0.21}, "output": {"vtu": {"enabled": false}}})x",
             {set("/parameters/weight", weight), gradient(E), with_method(type)});
-        const double c = 1 / std::sqrt(2.64), r = ((1 - E) + E * c) / ((1 - E) * c + E);
+        const double c = 1 / std::sqrt(2.64), r = speed_ratio(E, c);
         int jumps = 0;
         REQUIRE(mass.run([&](const StepView& view) {
           jumps += for_jumps(view, [&](const Stage& stage) {
@@ -203,7 +203,7 @@ TEST_CASE("friction beside a switch: a contact that sticks is part of the metric
       CAPTURE(E);
       // x is the only coordinate: mass m + J/R^2 = 1.4 before the switch, and y = 0.6 x behind it
       const double M = 1.4, M_c = 2 * 0.36, c = std::sqrt(M / (M + M_c));
-      const double r = ((1 - E) + E * c) / ((1 - E) * c + E), v = r * c;
+      const double r = speed_ratio(E, c), v = r * c;
       Case ball = rolling(1, E, weight);
       double change = 1;
       int jumps = 0;
@@ -227,7 +227,7 @@ TEST_CASE("friction beside a switch: a contact whose impulse leaves the cone sli
       CAPTURE(E);
       CAPTURE(mu);
       // without friction x has the mass 1: the ball slows down by R cos and presses by R sin
-      const double c = std::sqrt(1 / 1.72), r = ((1 - E) + E * c) / ((1 - E) * c + E), v = r * c;
+      const double c = std::sqrt(1 / 1.72), r = speed_ratio(E, c), v = r * c;
       const double R = (1 - v) / 0.6, P = 0.8 * R;
       Case ball = rolling(mu, E, 0);
       const int row = ball.rows("floor")[0];

@@ -72,7 +72,7 @@ Column jump(const Matrix& M, const Matrix& old_mode, const Matrix& new_mode, con
   Column result = Column::Zero(v.size());
   for (Eigen::Index i = 0; i < svd.singularValues().size(); ++i) {
     const double c = svd.singularValues()[i], w = T_old.col(i).dot(M * v);
-    result += ((1 - E) + E * c) / ((1 - E) * c + E) * w * T_new.col(i);
+    result += speed_ratio(E, c) * w * T_new.col(i);
   }
   return result;
 }
@@ -227,7 +227,7 @@ TEST_CASE("contact beside a switch: a floor that rises behind it is part of the 
       for (const double E : {0.5, 0.75, 1.0}) {
         CAPTURE(type);
         CAPTURE(E);
-        const double k = 0.8, c = 1 / std::sqrt(2 + k * k), r = ((1 - E) + E * c) / ((1 - E) * c + E);
+        const double k = 0.8, c = 1 / std::sqrt(2 + k * k), r = speed_ratio(E, c);
         Case mass = sliding(type, E, k, e);
         int jumps = 0;
         REQUIRE(mass.run([&](const StepView& view) {
@@ -265,7 +265,7 @@ TEST_CASE("contact beside a switch: a floor that falls behind it lets go of the 
     for (const double E : {0.5, 1.0}) {
       CAPTURE(type);
       CAPTURE(E);
-      const double k = -0.8, c = std::sqrt(0.5), r = ((1 - E) + E * c) / ((1 - E) * c + E);
+      const double k = -0.8, c = std::sqrt(0.5), r = speed_ratio(E, c);
       Case mass = sliding(type, E, k);
       int jumps = 0;
       REQUIRE(mass.run([&](const StepView& view) {
@@ -426,7 +426,7 @@ TEST_CASE("two switches in one step: independent ones pass at one instant, other
       CAPTURE(E);
       Case together = two_groups(type, -0.35, 0, E);
       REQUIRE(together.run() == RunStatus::completed);
-      const double r = ((1 - E) + E * std::sqrt(0.5)) / ((1 - E) * std::sqrt(0.5) + E) * std::sqrt(0.5);
+      const double r = speed_ratio(E, std::sqrt(0.5)) * std::sqrt(0.5);
       CHECK(together.state().v[0] == doctest::Approx(r).epsilon(1e-8));
       CHECK(together.state().v[6] == doctest::Approx(0.7 * r).epsilon(1e-8));
       CHECK(together.state().v[13] == doctest::Approx(r).epsilon(1e-8));

@@ -1,0 +1,136 @@
+// Directions of reactions in the course of a step, at its end or in the mean, where contacts slide on curves or stick
+// while bodies turn.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+#include "energy_account.hpp"
+
+namespace {
+
+using namespace carom;
+using namespace carom::cases;
+
+// A bead falls from the rim along a bowl: the angle where it is at t = 0.6, without and with friction.
+constexpr double frictions[] = {0, 0.3}, exact_angles[] = {-1.53518949, -1.83276871};
+
+Case bead_in_bowl(double friction, const char* method, const char* directions, double h) {
+  return Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, -9.81],
+    "bodies": [{{"name": "m", "type": "point_mass", "mass": 1, "position": [-1, 0, 0]}}],
+    "contacts": [{{"name": "bowl", "on": "m", "friction": {},
+      "obstacle": {{"type": "sphere", "side": "inside", "center": [0, 0, 0], "radius": 1}}}}],
+    "integrator": {{"type": {}, "step": {}, "duration": 0.6, "reaction_directions": "{}"}}}})",
+                                     friction, method, h, directions));
+}
+
+// Methods that have mean directions, as in a model.
+constexpr const char* methods[] = {R"("nsga_decoupled")", R"("nsga_coupled")", R"("nsga_monolithic")",
+                                   R"("nsga_pva", "strategy": 2)"};
+
+}  // namespace
+
+TEST_CASE("bead in a bowl with directions of the end: of first order in the step, with and without friction") {
+  for (int i = 0; i < 2; ++i) {
+    double before = 0;
+    for (const double h : {1e-2, 5e-3, 2.5e-3}) {
+      Case c = bead_in_bowl(frictions[i], methods[0], "end", h);
+      REQUIRE(c.run() == RunStatus::completed);
+      const Vec3 x = c.position("m");
+      const double error = std::atan2(x.z(), x.x()) - exact_angles[i];
+      CHECK(std::abs(x.y()) < 1e-12);
+      CHECK(x.norm() == doctest::Approx(1).epsilon(1e-12));
+      CHECK(error < 0);
+      CHECK(error > -2.2 * h);
+      if (before != 0) CHECK(error / before == doctest::Approx(0.5).epsilon(0.05));
+      before = error;
+    }
+  }
+}
+
+TEST_CASE("bead in a bowl with mean directions: of second order, with and without friction") {
+  const double largest[] = {8e-5, 4.5e-5};
+  for (const char* method : methods)
+    for (int i = 0; i < 2; ++i) {
+      CAPTURE(method);
+      double before = 0;
+      for (const double h : {1e-2, 5e-3, 2.5e-3}) {
+        Case c = bead_in_bowl(frictions[i], method, "mean", h);
+        REQUIRE(c.run() == RunStatus::completed);
+        const Vec3 x = c.position("m");
+        const double error = std::atan2(x.z(), x.x()) - exact_angles[i];
+        CHECK(x.norm() == doctest::Approx(1).epsilon(1e-12));
+        // the monolithic method solves a step's cone problem with all tangential rows to the tolerance of rows
+        CHECK(std::abs(x.y()) < (std::string(method) == R"("nsga_monolithic")" ? 1e-10 : 1e-12));
+        CHECK(std::abs(error) < largest[i] * (h / 1e-2) * (h / 1e-2));
+        if (before != 0) CHECK(error / before == doctest::Approx(0.25).epsilon(0.05));
+        before = error;
+      }
+    }
+}
+
+TEST_CASE("a rod pivots about its sticking end: mean directions keep its energy to second order") {
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic"}) {
+    CAPTURE(method);
+    const auto gain = [method](double h, const char* directions) {
+      Case c = Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "rod", "type": "rigid", "mass": 1, "inertia": [0.001, 0.0833333333, 0.0833333333],
+        "position": [0.3, 0, 0.4], "orientation": {{"axis": [0, 1, 0], "angle": -0.9272952180016122}},
+        "points": [{{"name": "end", "at": [-0.5, 0, 0]}}]}}],
+      "contacts": [{{"name": "floor", "on": "rod.end", "friction": 2,
+        "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+      "integrator": {{"type": "{}", "step": {}, "duration": 0.2, "reaction_directions": "{}"}}}})",
+                                           method, h, directions));
+      const double before = c.energy();
+      REQUIRE(c.run() == RunStatus::completed);
+      CHECK(c.position("rod.end").norm() < 1e-10);
+      return c.energy() - before;
+    };
+    const double end[] = {gain(2e-3, "end"), gain(1e-3, "end")}, mean[] = {gain(2e-3, "mean"), gain(1e-3, "mean")};
+    CHECK(end[1] / end[0] == doctest::Approx(0.5).epsilon(0.1));
+    CHECK(mean[1] / mean[0] == doctest::Approx(0.25).epsilon(0.1));
+    CHECK(std::abs(mean[0]) < 0.02 * std::abs(end[0]));
+  }
+}
+
+TEST_CASE("two hinged rods, one of which stands on the floor: the hinge has mean directions, too") {
+  // the end that sticks is a hinge in the reference
+  const double a = -0.8, b = 0.3, duration = 0.2;
+  const auto velocity = [a, b, duration](const char* method, int steps, const char* keys, bool hinged) {
+    const double x = 0.5 * std::cos(a), z = -0.5 * std::sin(a);
+    Case c = Case::from_text(fmt::format(
+        R"({{"format": 1, "title": "t", "gravity": [0, 0, -9.81],
+        "bodies": [
+          {{"name": "a", "type": "rigid", "mass": 1, "inertia": [0.002, 0.08, 0.08], "position": [{}, 0, {}],
+            "orientation": {{"axis": [0, 1, 0], "angle": {}}},
+            "points": [{{"name": "l", "at": [-0.5, 0, 0]}}, {{"name": "r", "at": [0.5, 0, 0]}}]}},
+          {{"name": "b", "type": "rigid", "mass": 1, "inertia": [0.002, 0.08, 0.08], "position": [{}, 0, {}],
+            "orientation": {{"axis": [0, 1, 0], "angle": {}}}, "points": [{{"name": "l", "at": [-0.5, 0, 0]}}]}}],
+        "joints": [{}{{"name": "hinge", "type": "revolute", "of": ["a.r", "b.l"], "axis": [0, 1, 0]}}],
+        {}
+        "integrator": {{"type": {}, "step": {}, "duration": {}{}}}}})",
+        x, z, a, 2 * x + 0.5 * std::cos(b), 2 * z - 0.5 * std::sin(b), b,
+        hinged ? R"({"name": "foot", "type": "revolute", "of": ["ground", "a.l"], "axis": [0, 1, 0]}, )" : "",
+        hinged ? "" : R"("contacts": [{"name": "floor", "on": "a.l", "friction": 3,
+                     "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],)",
+        method, duration / steps, duration, keys));
+    const Account run = account(c);
+    REQUIRE(run.status == RunStatus::completed);
+    CHECK(std::abs(run.balance.closure) < 1e-12);
+    return c.velocity("b");
+  };
+  const Vec3 exact = velocity(R"("nsga_decoupled")", 4000, "", true);
+  for (const char* method : methods) {
+    CAPTURE(method);
+    const auto error = [&](int steps, const char* directions) {
+      return (velocity(method, steps, directions, false) - exact).norm();
+    };
+    constexpr const char *mean = R"(, "reaction_directions": "mean")", *end = R"(, "reaction_directions": "end")";
+    const double errors[] = {error(100, mean), error(200, mean)};
+    CHECK(errors[0] < 3e-6);
+    CHECK(errors[1] / errors[0] == doctest::Approx(0.25).epsilon(0.05));
+    CHECK(error(200, end) > 100 * errors[1]);
+  }
+}
