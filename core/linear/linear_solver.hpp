@@ -64,7 +64,7 @@ struct LinearCounters {
   long cg_iterations = 0;     // their iterations
   long cg_matrices = 0;       // matrices assembled for them
   long gmres_solves = 0;      // those of cg_solves that GMRES went on with, because the matrix was indefinite
-  long multigrid = 0;         // those of cg_matrices with multigrid, because node blocks were slow
+  long multigrid = 0;         // those of cg_matrices with multigrid, because sweeps were slow
   long factor_matrices = 0;   // those of cg_matrices with factors of the solids, for the same reason
   long factors_built = 0;     // for them; factors serve several matrices
   long cg_slow = 0;           // those of cg_solves that took too many iterations

@@ -5,6 +5,7 @@
 
 #include "core/base/index.hpp"
 #include "core/base/simd4.hpp"
+#include "core/linear/block_row.hpp"
 
 namespace carom {
 
@@ -13,19 +14,16 @@ namespace {
 constexpr int parallel_rows = 3000;       // fewer are not worth several threads
 constexpr double smallest_share = 1e-10;  // of the largest eigenvalue, in the inverse of an indefinite block
 
-using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
-
-inline Lanes load(const double* p) { return *reinterpret_cast<const LooseLanes*>(p); }
-inline Lanes load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const Floats*>(p), Lanes); }
 inline double rounded(double x) { return static_cast<double>(static_cast<float>(x)); }
 
 using Block = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor, 3, 3>;
 using BlockMap = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 using ConstBlockMap = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
+enum class Definiteness { positive, indefinite, not_finite };
+
 /// The inverse of a symmetric matrix, row-major. Of an indefinite one: that of the absolute values of its spectrum.
-/// False if the matrix is not finite.
-bool invert(int size, const double* block, double* inverse) {
+Definiteness invert(int size, const double* block, double* inverse) {
   if (size == 3) {
     // cofactors; positive definite by its leading minors
     const double *const a = block, *const b = block + 3, *const c = block + 6;
@@ -35,22 +33,22 @@ bool invert(int size, const double* block, double* inverse) {
       const double yy = a[0] * c[2] - a[2] * c[0], yz = a[2] * b[0] - a[0] * b[2];
       const double result[] = {d * xx, d * xy, d * xz, d * xy, d * yy, d * yz, d * xz, d * yz, d * zz};
       std::copy_n(result, 9, inverse);
-      return true;
+      return Definiteness::positive;
     }
   }
   const Block A = ConstBlockMap(block, size, size);
   BlockMap out(inverse, size, size);
-  if (!A.allFinite()) return false;
+  if (!A.allFinite()) return Definiteness::not_finite;
   const Eigen::LLT<Block> cholesky(A);
   if (size != 3 && cholesky.info() == Eigen::Success) {
     out = cholesky.solve(Block::Identity(size, size));
-    return out.allFinite();
+    return out.allFinite() ? Definiteness::positive : Definiteness::not_finite;
   }
   const Eigen::SelfAdjointEigenSolver<Block> spectrum(A);
   const Eigen::VectorXd sizes = spectrum.eigenvalues().cwiseAbs();
   out = spectrum.eigenvectors() * sizes.cwiseMax(smallest_share * sizes.maxCoeff()).cwiseInverse().asDiagonal() *
         spectrum.eigenvectors().transpose();
-  return out.allFinite();
+  return out.allFinite() ? Definiteness::indefinite : Definiteness::not_finite;
 }
 
 }  // namespace
@@ -150,7 +148,7 @@ bool NodeMatrix::prepare(std::span<const double> values, bool double_precision) 
     floats_.resize(room);
 
   for_chunks([&](int chunk, int first, int last) {
-    double bad = 0;
+    double bad = 0;  // indefinite blocks; infinite if one is not finite
     for (int g = first; g < last; ++g) {
       const Node& node = nodes_[at(g)];
       each_value(node, [&](std::size_t own, int k) {
@@ -163,11 +161,41 @@ bool NodeMatrix::prepare(std::span<const double> values, bool double_precision) 
       double block[largest_node * largest_node];
       const std::size_t entries = at(node.size * node.size);
       for (std::size_t k = 0; k < entries; ++k) block[k] = rounded(scale_ * entry_of_block(block_start_[at(g)] + k));
-      if (!invert(node.size, block, inverses_.data() + block_start_[at(g)])) bad = 1;
+      const Definiteness found = invert(node.size, block, inverses_.data() + block_start_[at(g)]);
+      if (found != Definiteness::positive) bad += found == Definiteness::indefinite ? 1.0 : HUGE_VAL;
     }
     partial_[at(chunk)] = bad;
   });
-  return sum(partial_) == 0;
+  const double bad = sum(partial_);
+  indefinite_blocks_ = bad > 0;
+  return std::isfinite(bad);
+}
+
+void NodeMatrix::blocks_of(std::size_t node, std::vector<BlockPlaces>& blocks) const {
+  blocks.clear();
+  const Node& own = nodes_[node];
+  const std::vector<int>& start = pattern_->row_start;
+  if (own.neighbours != own.neighbours_end) {
+    int place = start[at(own.first)];
+    for (int j = own.neighbours; j < own.neighbours_end; ++j) {
+      BlockPlaces& block = blocks.emplace_back();
+      block.node = node_of_[at(neighbours_[at(j)])];
+      for (int& k : block.place) k = place++;
+    }
+    return;
+  }
+  for (int r = 0; r < own.size; ++r)
+    for (int k = start[at(own.first + r)]; k < start[at(own.first + r + 1)]; ++k) {
+      const int j = pattern_->column[at(k)], other = node_of_[at(j)];
+      if (other < 0) continue;
+      auto block = std::ranges::find(blocks, other, &BlockPlaces::node);
+      if (block == blocks.end()) {
+        block = blocks.insert(blocks.end(), BlockPlaces{});
+        block->node = other;
+        block->place.fill(-1);
+      }
+      block->place[at(3 * (j - nodes_[at(other)].first) + r)] = k;
+    }
 }
 
 template <class Real>
@@ -182,28 +210,9 @@ void NodeMatrix::multiply(const Real* values, const Node& node, const double* x,
     }
     return;
   }
-  // by columns of blocks, where the fourth lane is ignored; two independent sums hide the latency of the additions
-  const Real* a = values + p.row_start[at(node.first)];
-  const int* neighbour = neighbours_.data() + node.neighbours;
-  const int* const end = neighbours_.data() + node.neighbours_end;
-  Lanes s0{}, s1{}, s2{}, t0{}, t1{}, t2{};
-  for (; neighbour + 1 < end; neighbour += 2, a += 18) {
-    const double* const u = x + neighbour[0];
-    const double* const w = x + neighbour[1];
-    s0 += load(a) * u[0];
-    s1 += load(a + 3) * u[1];
-    s2 += load(a + 6) * u[2];
-    t0 += load(a + 9) * w[0];
-    t1 += load(a + 12) * w[1];
-    t2 += load(a + 15) * w[2];
-  }
-  if (neighbour < end) {
-    const double* const u = x + neighbour[0];
-    s0 += load(a) * u[0];
-    s1 += load(a + 3) * u[1];
-    s2 += load(a + 6) * u[2];
-  }
-  const Lanes s = (s0 + t0) + (s1 + t1) + (s2 + t2);
+  const int* const neighbours = neighbours_.data();
+  const Lanes s = sum_blocks(values + p.row_start[at(node.first)], neighbours + node.neighbours,
+                             neighbours + node.neighbours_end, x);
   y[0] = s[0];
   y[1] = s[1];
   y[2] = s[2];

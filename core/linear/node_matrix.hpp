@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -36,6 +37,9 @@ class NodeMatrix {
   std::span<const int> node_of() const { return node_of_; }  ///< of matrix rows; -1: none
   int rows() const { return static_cast<int>(node_of_.size()); }
   double scale() const { return scale_; }  ///< of the values held
+  int threads() const { return threads_; }
+  /// Some inverse blocks are those of the absolute values of a spectrum.
+  bool indefinite_blocks() const { return indefinite_blocks_; }
   /// Inverse block of a node, row-major.
   const double* inverse(std::size_t node) const { return inverses_.data() + block_start_[node]; }
 
@@ -50,6 +54,16 @@ class NodeMatrix {
   /// The blocks of the matrix in compressed rows: 3 x 3 and row-major, with ones in the place of rows that a node has
   /// not, times its first diagonal entry. In double precision only.
   void export_blocks(std::vector<int>& start, std::vector<int>& column, Vector& blocks) const;
+
+  /// Places of the entries of a 3 x 3 block among the values held, column by column; -1: no such row or column.
+  struct BlockPlaces {
+    int node = 0;  ///< of the columns
+    std::array<int, 9> place{};
+  };
+  /// The blocks of a node's rows, its own among them.
+  void blocks_of(std::size_t node, std::vector<BlockPlaces>& blocks) const;
+  /// The values held in single precision, with room beyond the last.
+  const float* floats() const { return floats_.data(); }
 
   /// Calls work(chunk, first node, last node) for chunks of nodes, in parallel.
   template <class Work>
@@ -84,7 +98,7 @@ class NodeMatrix {
   const SparsePattern* pattern_ = nullptr;
   int threads_ = 1;
   double scale_ = 1;
-  bool double_precision_ = false;
+  bool double_precision_ = false, indefinite_blocks_ = false;
   std::vector<Node> nodes_;
   std::vector<int> sizes_, node_of_;
   // For points that couple, apart from rows of no node, to points only: first rows of their neighbours, and the places

@@ -150,6 +150,20 @@ void NodeRows::project(const Constrained& constrained, double* x) const {
   }
 }
 
+void NodeRows::project_columns(double* x, int columns) const {
+  for (const Constrained& constrained : constrained_) {
+    const NodeMatrix::Node& node = node_of(constrained);
+    const double* V = bases_.data() + constrained.gradients;
+    for (int i = 0; i < constrained.rank; ++i, V += node.size)
+      for (int c = 0; c < columns; ++c) {
+        double* const own = x + static_cast<std::ptrdiff_t>(columns) * node.first + c;
+        double s = 0;
+        for (int j = 0; j < node.size; ++j) s += V[j] * own[j * columns];
+        for (int j = 0; j < node.size; ++j) own[j * columns] -= s * V[j];
+      }
+  }
+}
+
 void NodeRows::find_multipliers(const double* x, const Vector& f, In r, Out dl) const {
   for (const Constrained& constrained : constrained_) {
     const NodeMatrix::Node& node = node_of(constrained);

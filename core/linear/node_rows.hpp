@@ -37,6 +37,8 @@ class NodeRows {
   void project(double* x) const {
     for (const Constrained& node : constrained_) project(node, x);
   }
+  /// The same for several vectors, whose entries lie side by side for every matrix row.
+  void project_columns(double* x, int columns) const;
   void project_chunk(int chunk, double* x) const {
     for (int i = first_of_chunk_[static_cast<std::size_t>(chunk)];
          i < first_of_chunk_[static_cast<std::size_t>(chunk) + 1]; ++i)

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "core/base/index.hpp"
+#include "core/base/simd4.hpp"
 #include "core/base/vector_ops.hpp"
 
 namespace carom {
 
 namespace {
 
-constexpr double gmres_reduction = 1e-3;  // beyond the target: Newton's method is not to lose its way here
 constexpr int most_with_old_factors = 40;
 constexpr int most_columns = 96;  // of the rest, beside node blocks: each costs a cycle or a solve
 
@@ -45,7 +45,12 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
   A_.analyse(kept_pattern, kept_node, threads);
   rows_.analyse(A_);
   rest_.analyse(kept_pattern, A_.node_of(), kept_first_row);
-  for (Vector* x : {&x_, &r_, &z_, &p_, &Sp_}) x->assign(at(kept_pattern.rows), 0.0);
+  if (A_.rows() >= 3) {
+    sweeps_.analyse(A_);
+    modes_.analyse(A_, sweeps_.part_of());
+  }
+  for (Vector* x : {&x_, &r_, &z_, &p_, &Sp_, &p_hat_, &t_}) x->assign(at(kept_pattern.rows), 0.0);
+  r_hat_.assign(at(kept_pattern.rows) + lane_count, 0.0);
   for (Vector* x : {&partial_, &square_}) x->assign(at(A_.chunks()), 0.0);
   node_row_numbers_.clear();
   rest_row_numbers_.clear();
@@ -60,13 +65,14 @@ bool ProjectedCg::prepare(std::span<const double> values, Preconditioner precond
   preconditioner_ = preconditioner;
   may_keep_factors_ = old_factors;
   old_factors_ = false;
-  motions_.clear();
-  if (!by_blocks())
-    for (int i = 0; i < A_.rows(); ++i) {
-      const std::size_t row = at(condensation_.empty() ? i : condensation_.kept()[at(i)]);
-      for (std::size_t k = 0; k < 6; ++k) motions_.push_back(motions[6 * row + k]);
-    }
-  blocks_stale_ = whole_stale_ = rest_stale_ = true;
+  motions_.assign(motions.begin(), motions.end());
+  if (!motions.empty() && !condensation_.empty()) {
+    motions_.resize(6 * at(A_.rows()));
+    for (std::size_t i = 0; i < at(A_.rows()); ++i)
+      std::copy_n(motions.begin() + 6 * condensation_.kept()[i], 6,
+                  motions_.begin() + 6 * static_cast<std::ptrdiff_t>(i));
+  }
+  blocks_stale_ = values_stale_ = whole_stale_ = rest_stale_ = true;
   if (!A_.prepare(kept_values, !by_blocks())) return false;
   rest_.prepare(kept_values, A_.scale());
   return true;
@@ -210,6 +216,10 @@ bool ProjectedCg::old_factors_known() const {
 
 ProjectedCg::Status ProjectedCg::prepare_preconditioner() {
   if (blocks_stale_) rows_.restrict_blocks();
+  if (blocks_stale_ || rest_stale_) {
+    by_sweeps_ = may_sweep();
+    if (by_sweeps_) prepare_sweeps();
+  }
   blocks_stale_ = false;
   if (!by_blocks() && whole_stale_) {
     const bool factors = preconditioner_ == Preconditioner::factors;
@@ -224,7 +234,10 @@ ProjectedCg::Status ProjectedCg::prepare_preconditioner() {
   if (rest_.empty() || !rest_stale_) return Status::converged;
   if (!by_blocks() && rest_.couplings() > most_columns) return Status::slow;
   const auto M = [&](const double* b, double* z, int vectors) { apply_whole(b, z, vectors); };
-  if (!(by_blocks() ? rest_.factorise(rows_.blocks(), A_.sizes()) : rest_.factorise(M))) return Status::singular;
+  const bool regular = by_sweeps_    ? factorise_rest_by_sweeps()
+                       : by_blocks() ? rest_.factorise(rows_.blocks(), A_.sizes())
+                                     : rest_.factorise(M);
+  if (!regular) return Status::singular;
   for (Vector* w : {&rest_x_, &rest_z_, &rest_p_}) w->assign(at(rest_.size()), 0.0);
   rest_stale_ = false;
   return Status::converged;
@@ -331,6 +344,7 @@ double ProjectedCg::complete_preconditioner(double rz) {
 
 // z_ and rest_z_ = P^-1 (r_, rest_z_)
 void ProjectedCg::precondition() {
+  if (by_sweeps_) return precondition_by_sweeps();
   if (by_blocks()) A_.for_chunks([&](int, int first, int last) { apply_blocks(first, last); });
   complete_preconditioner(0);
 }
@@ -349,6 +363,7 @@ double ProjectedCg::add_reactions(const Vector& w, double sign, Vector& y, const
 }
 
 ProjectedCg::Status ProjectedCg::iterate(double relative, double reference, double enough, int limit) {
+  if (by_sweeps_) return iterate_by_sweeps(relative, reference, enough, limit);
   const bool has_rest = !rest_.empty();
   double* const x = x_.data();
   double* const r = r_.data();

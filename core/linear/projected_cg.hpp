@@ -3,16 +3,17 @@
 //   A x - G^T dl = -r,   G x = -c        A symmetric positive definite for the nodes of solids; the rest of A is any
 //   matrix
 //
-// Rows of G that touch one node of a solid are projected (NodeRows). The preconditioner of the nodes consists of their
-// inverse blocks, restricted to the null space of those rows, is multigrid (NodeMultigrid), or their Cholesky factors
-// (NodeFactors).
+// Rows of G that touch one node of a solid are projected (NodeRows). The preconditioner of the nodes consists of sweeps
+// with their inverse blocks, restricted to the null space of those rows (NodeSweeps), beside the rigid motions of stiff
+// solids (RigidModes), is multigrid (NodeMultigrid), or their Cholesky factors (NodeFactors). Where the rest is coupled
+// with very many nodes, the inverse blocks do without sweeps.
 //
 // Everything else, equations of other nodes, multipliers and the other rows of G, is the rest, and exact in the
 // preconditioner (RestSystem): the first iterate satisfies it, and all that follow do. The iteration thus works on the
 // residual of the solids' nodes, in the form of Polak and Ribiere, which forgives the slight unsymmetry that rotations
 // of the rest cause. Nodes that joints hold are eliminated before (Condensation).
 //
-// Where the matrix of the solids is not positive definite, GMRES goes on with the same preconditioner (Gmres).
+// Where the matrix of the solids is not positive definite, GMRES goes on (Gmres), without sweeps.
 //
 // Beside node blocks the matrix of the solids is kept in single precision (NodeMatrix). That suffices, because it is
 // the tangent of a Newton iteration whose residual is evaluated in double precision. All vectors are double. Same bits
@@ -29,7 +30,9 @@
 #include "core/linear/node_matrix.hpp"
 #include "core/linear/node_multigrid.hpp"
 #include "core/linear/node_rows.hpp"
+#include "core/linear/node_sweeps.hpp"
 #include "core/linear/rest_system.hpp"
+#include "core/linear/rigid_modes.hpp"
 #include "core/linear/sparse.hpp"
 
 namespace carom {
@@ -43,13 +46,13 @@ class ProjectedCg {
   /// `first_row` on are multipliers.
   void analyse(const SparsePattern& pattern, std::span<const int> node, int first_row, int threads);
 
-  /// What takes the place of the matrix of the solids' nodes in the preconditioner: their inverse blocks, a cycle of
-  /// multigrid, or Cholesky factors.
+  /// What takes the place of the matrix of the solids' nodes in the preconditioner: sweeps with their inverse blocks, a
+  /// cycle of multigrid, or Cholesky factors.
   enum class Preconditioner { blocks, multigrid, factors };
 
-  /// Copies the matrix and inverts its node blocks; false if a diagonal entry is not positive. Beside `blocks` the
-  /// matrix is kept in double precision, and `motions` are the six rigid motions of every matrix row (those of the rest
-  /// are not read). Multigrid replaces the factors of a matrix that is not positive definite.
+  /// Copies the matrix and inverts its node blocks; false if a diagonal entry is not positive. `motions` are the six
+  /// rigid motions of every matrix row (those of the rest are not read); `blocks` may do without. Beside `blocks` the
+  /// matrix is kept in double precision. Multigrid replaces the factors of a matrix that is not positive definite.
   /// With `old_factors`, factors of an earlier matrix serve this one if they can; where they take more than 40
   /// iterations or fail, this one gets its own.
   bool prepare(std::span<const double> values, Preconditioner preconditioner = Preconditioner::blocks,
@@ -74,6 +77,7 @@ class ProjectedCg {
   void build_factors();
   /// Some rows depend on each other.
   bool redundant() const { return rows_.redundant() || rest_.redundant(); }
+  bool uses_sweeps() const { return by_sweeps_; }  ///< node blocks within sweeps, in the last solve
   bool by_blocks() const { return preconditioner_ == Preconditioner::blocks; }
   RestSystem& rest() { return rest_; }
   const RestSystem& rest() const { return rest_; }
@@ -91,6 +95,15 @@ class ProjectedCg {
   Status prepare_preconditioner();
   void start(In r, In c);
   Status iterate(double relative, double reference, double enough, int limit);
+  bool may_sweep() const;
+  void prepare_sweeps();
+  bool factorise_rest_by_sweeps();
+  double complete_by_sweeps(const Vector& r_hat, Vector& z_hat);
+  void take_reactions(const Vector& w);
+  void precondition_by_sweeps();
+  Status iterate_by_sweeps(double relative, double reference, double enough, int limit);
+  void find_residual_of_sweeps();
+  double dot_with_product();
   Status solve_by_gmres(double target, int limit);
   void apply_whole(const double* r, double* z, int vectors);
   double apply_blocks(int first, int last);
@@ -98,8 +111,12 @@ class ProjectedCg {
   void precondition();
   double add_reactions(const Vector& w, double sign, Vector& y, const Vector& along) const;
 
+  static constexpr double gmres_reduction = 1e-3;  // beyond the target: Newton's method is not to lose its way here
+
   NodeMatrix A_;
   NodeRows rows_;
+  NodeSweeps sweeps_;
+  RigidModes modes_;
   NodeMultigrid multigrid_;
   NodeFactors factors_;
   Gmres gmres_;
@@ -107,10 +124,14 @@ class ProjectedCg {
   bool used_gmres_ = false;
   Preconditioner preconditioner_ = Preconditioner::blocks;
   bool may_keep_factors_ = false, old_factors_ = false, new_factors_ = false, old_factors_failed_ = false;
+  bool by_sweeps_ = false;                                             // with node blocks
   bool blocks_stale_ = true, whole_stale_ = true, rest_stale_ = true;  // whole: multigrid or factors
+  bool values_stale_ = true;                                           // of the sweeps
   Vector motions_;                                                     // six of every matrix row
   Vector x_, r_, z_, p_, Sp_;
-  Vector partial_, square_;  // sums of chunks
+  Vector r_hat_, p_hat_, t_;  // of the sweeps
+  Vector a_, y_, along_;      // of the rigid modes
+  Vector partial_, square_;   // sums of chunks
 
   Condensation condensation_;
   std::vector<const SparseRow*> given_G_, given_F_;  // rows of G as the caller has them

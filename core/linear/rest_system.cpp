@@ -142,6 +142,9 @@ void RestSystem::join() {
   }
   is_coupled_.assign(first_of_node_.size(), 0);
   for (const Coupled& c : coupled_) is_coupled_[at(c.node)] = 1;
+  is_coupling_.assign(at(size()), 0);
+  for (const Entry& e : entries_) is_coupling_[e.place] = 1;
+  couplings_ = static_cast<int>(std::count(is_coupling_.begin(), is_coupling_.end(), 1));
 }
 
 std::vector<int> RestSystem::coupled_places() const {
@@ -230,6 +233,27 @@ bool RestSystem::factorise(const Operator& M) {
     std::fill(reaction.begin(), reaction.end(), 0.0);
     subtract_reactions(columns_.data() + j * n, reaction);
     for (std::size_t i = 0; i < count; ++i) values_[at(clique_[i * count + j])] += reaction[at(column_places_[i])];
+  }
+  return factorise_values();
+}
+
+bool RestSystem::factorise_coupled(const std::function<void(double* x)>& M) {
+  if (!begin_factorisation(true)) return true;
+  const std::size_t count = column_places_.size();
+  column_.resize(at(pattern_->rows));
+  reaction_.assign(at(size()), 0.0);
+  for (std::size_t j = 0; j < count; ++j) {
+    for (const Coupled& c : coupled_) {
+      double* const own = column_.data() + first_of_node_[at(c.node)];
+      std::fill_n(own, size_of(c.node), 0.0);
+      for (const Entry& e : std::span(entries_).subspan(c.first, c.count))
+        if (static_cast<int>(e.place) == column_places_[j])
+          for (int i = 0; i < size_of(c.node); ++i) own[i] += e.b[i];
+    }
+    M(column_.data());
+    std::fill(reaction_.begin(), reaction_.end(), 0.0);
+    subtract_reactions(column_.data(), reaction_);
+    for (std::size_t i = 0; i < count; ++i) values_[at(clique_[i * count + j])] += reaction_[at(column_places_[i])];
   }
   return factorise_values();
 }

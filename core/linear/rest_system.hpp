@@ -7,9 +7,9 @@
 //   P = [ M^-1  B ]    z = M (r_s - B w),   R w = r_w - C M r_s,   R = D - C M B
 //       [ C     D ]
 //
-// with M the inverse node blocks. The residual of a solution of P is zero in the rest, and stays zero in all iterations
-// that follow. [Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 23 (2001) 1376; Keller, Gould & Wathen, SIAM J. Matrix
-// Anal. Appl. 21 (2000) 1300]
+// with M the inverse node blocks, sweeps, or any operator. The residual of a solution of P is zero in the rest, and
+// stays zero in all iterations that follow. [Gould, Hribar & Nocedal, SIAM J. Sci. Comput. 23 (2001) 1376; Keller,
+// Gould & Wathen, SIAM J. Matrix Anal. Appl. 21 (2000) 1300]
 //
 // R is factorised by a LinearSolver. Redundant rows make R singular; the multiplier diagonal is then regularised
 // proximally, with refinement. Results depend on the present values and rows only, not on earlier ones.
@@ -50,8 +50,11 @@ class RestSystem {
   /// rest that is coupled with nodes it costs one vector.
   using Operator = std::function<void(const double* b, double* z, int vectors)>;
   bool factorise(const Operator& M);
+  /// The same with M of the nodes that the rest is coupled with alone: x, over matrix rows, becomes M x in place of
+  /// their rows, and is not read elsewhere. For every unknown of the rest that is coupled with nodes it is called once.
+  bool factorise_coupled(const std::function<void(double* x)>& M);
   /// Unknowns of the rest that are coupled with nodes, for the last rows.
-  int couplings() const { return static_cast<int>(coupled_places().size()); }
+  int couplings() const { return couplings_; }
   /// After factorise(M): z -= M B w
   void subtract_columns(const double* w, Out z) const;
   /// The last factorisation met rows that depend on each other.
@@ -76,6 +79,14 @@ class RestSystem {
       visit(c.node, static_cast<const double*>(force));
     }
   }
+  /// Calls visit(node) for the same nodes.
+  template <class Visit>
+  void each_coupled_node(const Visit& visit) const {
+    for (const Coupled& c : coupled_) visit(c.node);
+  }
+  /// By node: 1 if the rest is coupled with it.
+  std::span<const char> coupled_flags() const { return is_coupled_; }
+  int coupled_nodes() const { return static_cast<int>(coupled_.size()); }
   bool coupled(int node) const { return is_coupled_[static_cast<std::size_t>(node)] != 0; }
 
  private:
@@ -117,7 +128,8 @@ class RestSystem {
   Vector D_;
   std::vector<RowEntry> row_entries_;
   std::vector<RowValue> row_D_;
-  std::vector<char> is_coupled_;
+  std::vector<char> is_coupled_, is_coupling_;  // nodes; unknowns of the rest
+  int couplings_ = 0;
 
   std::shared_ptr<SparsePattern> R_;
   Vector values_;
@@ -126,6 +138,7 @@ class RestSystem {
   int first_multiplier_ = 0;                                    // of the rest
   std::vector<int> column_places_;                              // of M B
   Vector columns_;
+  Vector column_, reaction_;  // of one column
   bool pattern_known_ = false, dense_ = false, regularised_ = false, expected_ = false;
   LinearSolver solver_;
 };

@@ -15,11 +15,11 @@ constexpr double cg_operations_per_entry = 30;
 constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
 constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operations; it runs faster
 constexpr double direct_operations_per_entry = 3000;
-constexpr int block_iterations = 150;                 // of node blocks: more are slower than multigrid or factors
+constexpr int block_iterations = 75;                  // of sweeps: more are slower than multigrid or factors
 constexpr double factor_operations_per_entry = 6000;  // more are slower than multigrid
 constexpr long factor_price = 20;                     // of factors, in iterations
 constexpr int longest_pause = 64;
-constexpr double small_share = 0.04;        // of the residual asked for, where impacts or joints may do work with it
+constexpr double small_share = 0.04;        // of the residual asked for: impacts and joints do work with what remains
 constexpr double careful_reduction = 1e-6;  // of the residual, at least
 constexpr double contradiction_tolerance = 1e-6;
 
@@ -173,10 +173,10 @@ bool SaddlePoint::factorise(const Linearisation& request) {
 }
 
 bool SaddlePoint::prepare_iteration(bool old_factors) {
-  if (!whole_) return cg_->prepare(values());
   const double* const q = kept_.q.empty() ? kept_.q_M.data() : kept_.q.data();
   rigid_motions({q, system_->initial_configuration().size()}, motions_);
   using Preconditioner = ProjectedCg::Preconditioner;
+  if (!whole_) return cg_->prepare(values(), Preconditioner::blocks, motions_);
   return cg_->prepare(values(), factors_affordable_ ? Preconditioner::factors : Preconditioner::multigrid, motions_,
                       old_factors);
 }
@@ -264,7 +264,7 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
   if (status == Status::slow) ++cg_counters_.cg_slow;
   if (status != Status::converged && status != Status::slow) ++cg_counters_.cg_failed;
   const bool failed = status != Status::converged && status != Status::not_finite;
-  // node blocks are no match for stiff or slender solids: factors or multigrid from the next matrix on
+  // sweeps are no match for slender solids: factors or multigrid from the next matrix on
   const bool gives_up_blocks = !whole_ && (status == Status::slow || cg_->iterations() > block_iterations);
   whole_ = whole_ || gives_up_blocks;
   gave_up_ = failed && (gives_up_blocks || direct_affordable_);
@@ -309,8 +309,7 @@ void SaddlePoint::rigid_motions(In q, Vector& motions) const {
 
 bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy) {
   constraint_inconsistency_ = 0;
-  // without stiffness that costs few iterations
-  if (whole_ || kept_.numbers.c_K == 0 || !cg_->rest().empty()) accuracy.enough *= small_share;
+  accuracy.enough *= small_share;
   if (careful_) accuracy.relative = std::min(accuracy.relative, careful_reduction);
   if (n_b_ == 0 && cg_->rest().empty()) return run_cg(r, c_A, accuracy, 0, dx, dl_A);
   for (int i = 0; i < n_; ++i) residual_[at(i)] = r[at(i)];
@@ -388,7 +387,7 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
       if (!delassus_known_) return false;
     }
     find_row_residuals(c_A);
-    // the columns have outgrown node blocks (find_columns): the next solution has a matrix with factors
+    // the columns have outgrown sweeps (find_columns): the next solution has a matrix with factors
     if (iterative_ && !direct_ && whole_ && cg_->by_blocks()) factorised_ = false;
     if (law == nullptr) {
       delassus_.solve(d_rhs_);

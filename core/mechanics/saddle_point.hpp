@@ -220,7 +220,7 @@ class SaddlePoint {
   bool direct_next_ = false;  // conjugate gradients gave up, and no other preconditioner was a way out
   Vector motions_;
   bool careful_ = false;
-  bool whole_ = false;  // multigrid or factors in the place of node blocks, which were slow or are not careful
+  bool whole_ = false;  // multigrid or factors in the place of sweeps, which were slow or are not careful
   FactorAccount account_;
   KeptRequest factored_;  // where the factors come from, if account_.kept
   std::unique_ptr<ProjectedCg> cg_;
