@@ -15,7 +15,7 @@ constexpr double cg_operations_per_entry = 30;
 constexpr int cg_least_limit = 200, cg_largest_limit = 5000, cg_patience = 3;
 constexpr double cg_entries_per_iteration = 10;  // of a factorisation's operations; it runs faster
 constexpr double direct_operations_per_entry = 3000;
-constexpr int block_iterations = 75;                  // of sweeps: more are slower than multigrid or factors
+constexpr int least_sweeps = 20, most_sweeps = 75;    // iterations: more are slower than factors or multigrid
 constexpr double factor_operations_per_entry = 6000;  // more are slower than multigrid
 constexpr long factor_price = 20;                     // of factors, in iterations
 constexpr int longest_pause = 64;
@@ -82,6 +82,8 @@ void SaddlePoint::choose_iteration() {
   factors_affordable_ = per_entry < factor_operations_per_entry;
   iterative_ = per_entry > cg_operations_per_entry && (factors_affordable_ || !careful_);
   direct_affordable_ = per_entry < direct_operations_per_entry || careful_;
+  sweep_limit_ =
+      static_cast<int>(std::clamp(per_entry / cg_entries_per_iteration, 1.0 * least_sweeps, 1.0 * most_sweeps));
   cg_limit_ =
       static_cast<int>(std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
 }
@@ -265,7 +267,7 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
   if (status != Status::converged && status != Status::slow) ++cg_counters_.cg_failed;
   const bool failed = status != Status::converged && status != Status::not_finite;
   // sweeps are no match for slender solids: factors or multigrid from the next matrix on
-  const bool gives_up_blocks = !whole_ && (status == Status::slow || cg_->iterations() > block_iterations);
+  const bool gives_up_blocks = !whole_ && (status == Status::slow || cg_->iterations() > sweep_limit_);
   whole_ = whole_ || gives_up_blocks;
   gave_up_ = failed && (gives_up_blocks || direct_affordable_);
   if (gives_up_blocks) {
