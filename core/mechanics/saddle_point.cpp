@@ -82,8 +82,8 @@ void SaddlePoint::choose_iteration() {
   factors_affordable_ = per_entry < factor_operations_per_entry;
   iterative_ = per_entry > cg_operations_per_entry && (factors_affordable_ || !careful_);
   direct_affordable_ = per_entry < direct_operations_per_entry || careful_;
-  sweep_limit_ =
-      static_cast<int>(std::clamp(per_entry / cg_entries_per_iteration, 1.0 * least_sweeps, 1.0 * most_sweeps));
+  factors_in_sweeps_ =
+      static_cast<int>(std::clamp(per_entry / cg_entries_per_iteration, 1.0 * least_sweeps, 1.0 * cg_largest_limit));
   cg_limit_ =
       static_cast<int>(std::clamp(per_entry / cg_entries_per_iteration, 1.0 * cg_least_limit, 1.0 * cg_largest_limit));
 }
@@ -267,7 +267,8 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
   if (status != Status::converged && status != Status::slow) ++cg_counters_.cg_failed;
   const bool failed = status != Status::converged && status != Status::not_finite;
   // sweeps are no match for slender solids: factors or multigrid from the next matrix on
-  const bool gives_up_blocks = !whole_ && (status == Status::slow || cg_->iterations() > sweep_limit_);
+  const bool gives_up_blocks =
+      !whole_ && (status == Status::slow || cg_->iterations() > std::min(factors_in_sweeps_, most_sweeps));
   whole_ = whole_ || gives_up_blocks;
   gave_up_ = failed && (gives_up_blocks || direct_affordable_);
   if (gives_up_blocks) {

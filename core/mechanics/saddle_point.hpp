@@ -212,7 +212,7 @@ class SaddlePoint {
   bool projected_ = false;  // the active rows are the conjugate gradients'
   bool direct_known_ = false;
   Failure failure_ = Failure::not_finite;
-  int sweep_limit_ = 0;  // iterations of sweeps per solution
+  int factors_in_sweeps_ = 0;  // price of factors, in iterations of sweeps
   int cg_failures_ = 0, cg_limit_ = 0;
   bool direct_affordable_ = true, factors_affordable_ = false;
   MatrixProperties properties_;

@@ -141,7 +141,8 @@ void SaddlePoint::find_columns() {
   const long before = cg_counters_.cg_iterations;
   const bool found = delassus_.find_columns(condensed_, [this](Vector& b) { return base_solve(b, true); });
   // columns that cost many times what factors cost: factors from the next solution on
-  if (iterative_ && factors_affordable_ && cg_counters_.cg_iterations - before > columns_price * long{cg_limit_})
+  if (iterative_ && factors_affordable_ &&
+      cg_counters_.cg_iterations - before > columns_price * long{factors_in_sweeps_})
     whole_ = true;
   if (found) return;
   for (CondensedRow* const row : condensed_) static_cast<ActiveRow*>(row)->kept = false;
