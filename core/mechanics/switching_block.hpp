@@ -16,6 +16,7 @@
 // I. Patil, O. Brüls [SW24]; for several rows and persistent constraints elements/bodies/switching_rows.hpp.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "core/mechanics/constraint_block.hpp"
@@ -67,7 +68,7 @@ class SwitchingBlock : public ConstraintBlock {
 
   /// How far below zero z of `to` may be behind the surface of `from`, and in the mode itself (from = to): zero, but
   /// rounding for a mode that is entered because the model names it, and not because z is positive.
-  virtual double margin(int from, int to, const ConstraintInput& in, double length) const = 0;
+  double margin(int from, int to, const ConstraintInput& in, double length) const;
   /// A fault of the modes that shows at the start or along the path that the motion would follow for `duration` if it
   /// kept its direction and speed start.v: a start off its mode, modes that overlap, leave a hole, disagree or hold the
   /// motion on their surface; empty: none.
@@ -89,6 +90,20 @@ class SwitchingBlock : public ConstraintBlock {
   virtual double cosine() const = 0;
   /// The directions of the reactions, rows() x local_size, row-major: G_E during a switch, otherwise G.
   virtual void direction(const ConstraintInput& in, double* F) const = 0;
+
+ protected:
+  /// The mode that a mode names as the next one; -1: that whose z is positive behind the surface.
+  virtual int next(int mode) const = 0;
+  /// z of a mode on its surface, but for rounding: 1e-9 of `length` along its gradient.
+  virtual double rounding(int mode, const ConstraintInput& in, double length) const = 0;
+  /// Another mode names it as the next one.
+  bool named(int mode) const;
+  /// The mode behind the surface of `from`, z(mode) being taken there; -1, with a fault, if there is none.
+  int mode_behind(int from, const std::function<double(int mode)>& z, std::string& fault) const;
+  /// Where the motion meets the surface of `from`: left, inside and share of a crossing. z(share): that of `from` at a
+  /// share of the step.
+  Crossing find_root(int from, const ConstraintInput& start, const ConstraintInput& end, double length,
+                     const std::function<double(double share)>& z) const;
 };
 
 /// A row of an item without a constraint in the present mode.

@@ -25,27 +25,17 @@ Eigen::MatrixXd stacked(const Eigen::MatrixXd& above, const Eigen::MatrixXd& bel
 
 }  // namespace
 
-bool SwitchingRowBlock::named(int mode) const {
-  return std::any_of(modes_.begin(), modes_.end(), [mode](const SwitchingMode& m) { return m.next == mode; });
-}
+int SwitchingRowBlock::next(int mode) const { return modes_[at(mode)].next; }
 
-double SwitchingRowBlock::margin(int from, int to, const ConstraintInput& in, double length) const {
-  if (from == to ? !named(from) : modes_[at(from)].next != to) return 0;
+double SwitchingRowBlock::rounding(int mode, const ConstraintInput& in, double length) const {
   Point x;
   gather(in, x);
-  return surface_rounding * length * surface(to, x).norm();
+  return surface_rounding * length * surface(mode, x).norm();
 }
 
 int SwitchingRowBlock::mode_behind(int from, const Point& x, std::string& fault) const {
-  if (const int next = modes_[at(from)].next; next >= 0) return next;
-  int found = -1;
-  for (int i = 0; i < modes(); ++i) {
-    if (i == from || named(i) || !(value(modes_[at(i)].condition.formula, x) > 0)) continue;
-    if (found >= 0) fault = "the modes " + mode_name(found) + " and " + mode_name(i) + " overlap";
-    found = i;
-  }
-  if (found < 0) fault = "no mode holds behind " + mode_name(from);
-  return found;
+  return SwitchingBlock::mode_behind(
+      from, [&](int mode) { return value(modes_[at(mode)].condition.formula, x); }, fault);
 }
 
 // g of a mode, z if asked for, and g_b

@@ -13,8 +13,6 @@ namespace carom {
 
 namespace {
 
-constexpr int places_between = 4;  // of a step, where a mode might be left and entered again
-
 Topology topology_of(const std::vector<int>& nodes) { return {1, std::vector<Slot>(nodes.size(), Slot{0, 1}), nodes}; }
 
 std::size_t most_rows(const std::vector<SwitchingMode>& modes) {
@@ -186,7 +184,6 @@ std::string SwitchingRowBlock::undefined_formula(const ConstraintInput& start, c
 
 SwitchingBlock::Crossing SwitchingRowBlock::find_crossing(int from, const ConstraintInput& start,
                                                           const ConstraintInput& end, double length) const {
-  Crossing crossing;
   Point x_0, x_1, x;
   gather(start, x_0);
   gather(end, x_1);
@@ -194,32 +191,15 @@ SwitchingBlock::Crossing SwitchingRowBlock::find_crossing(int from, const Constr
   const auto place = [&](double s) {
     for (std::size_t i = 0; i <= n_; ++i) x[i] = (1 - s) * x_0[i] + s * x_1[i];
   };
-  // a mode that was entered by its name may begin at z = 0 but for rounding
-  const double least = -margin(from, from, start, length);
-  const auto outside_at = [&](double s) {
+  Crossing crossing = find_root(from, start, end, length, [&](double s) {
     place(s);
-    return value(z, x) < least;
-  };
-  crossing.left = outside_at(1);
-  double inside = 0, outside = 1;  // around the first root
-  for (int k = 1; k <= places_between; ++k)
-    if (const double s = static_cast<double>(k) / (places_between + 1); outside_at(s)) {
-      outside = s;
-      crossing.inside = !crossing.left;
-      break;
-    } else {
-      inside = s;
-    }
+    return value(z, x);
+  });
   if (!crossing.left) return crossing;
-  for (int k = 0; k < 60; ++k) {
-    const double s = 0.5 * (inside + outside);
-    (outside_at(s) ? outside : inside) = s;
-  }
-  crossing.share = outside;
-  place(outside);
+  place(crossing.share);
   const Point on_surface = x;
   // a little behind the root, where z of the next mode is positive beyond rounding
-  place(std::min(1.0, outside + 1e-3 * (1 - outside) + 1e-9));
+  place(std::min(1.0, crossing.share + 1e-3 * (1 - crossing.share) + 1e-9));
   crossing.next = mode_behind(from, x, crossing.fault);
   if (crossing.fault.empty()) crossing.fault = disagreement(from, crossing.next, on_surface, length);
   return crossing;

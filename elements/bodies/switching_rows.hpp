@@ -43,7 +43,6 @@ class SwitchingRowBlock final : public SwitchingBlock {
   double condition(int mode, const ConstraintInput& in) const override;
   Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
                          double length) const override;
-  double margin(int from, int to, const ConstraintInput& in, double length) const override;
   std::string find_fault(const ConstraintInput& start, double duration, double length) const override;
   bool set_switch(int from, int to, const ConstraintInput& in, double E, SwitchMetric* metric) override;
   void show_old_reactions(bool on) override { show_old_ = on; }
@@ -81,7 +80,8 @@ class SwitchingRowBlock final : public SwitchingBlock {
   Eigen::RowVectorXd surface(int mode, const Point& x, double* rate = nullptr) const;
   bool measure_alone(const Point& x, const Matrix& G_old, const Matrix& G_new, const Matrix& Z,
                      SwitchedRows& rows) const;
-  bool named(int mode) const;
+  int next(int mode) const override;
+  double rounding(int mode, const ConstraintInput& in, double length) const override;
   int mode_behind(int from, const Point& x, std::string& fault) const;
   bool find_place(int mode, bool on_surface, double length, Point& x) const;
   std::string mismatch(int mode, const Point& x, double length) const;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr double largest_misfit = 1e-6;    // of the joints of the next mode, of the length or of a radian
 constexpr double surface_rounding = 1e-9;  // of the same
-constexpr int places_between = 4;          // of a step, where a mode might be left and entered again
 constexpr int path_places = 512;           // of the path along which modes are tried at the start
 
 // The cubic with values and slopes at the ends of [0, 1], or a line without slopes.
@@ -26,9 +25,7 @@ double interpolate(double s, double x_0, double x_1, bool slopes, double d_0, do
 
 }  // namespace
 
-bool SwitchingJointBlock::named(int mode) const {
-  return std::ranges::any_of(modes_, [mode](const JointMode& m) { return m.next == mode; });
-}
+int SwitchingJointBlock::next(int mode) const { return modes_[at(mode)].next; }
 
 // The size of a row's gradient: translations times the length, and rotations.
 double SwitchingJointBlock::size(const double* G, double length) const {
@@ -40,21 +37,13 @@ double SwitchingJointBlock::size(const double* G, double length) const {
   return std::sqrt(square);
 }
 
-double SwitchingJointBlock::margin(int from, int to, const ConstraintInput& in, double length) const {
-  if (from == to ? !named(from) : modes_[at(from)].next != to) return 0;
-  return surface_rounding * size(formula_gradient(modes_[at(to)].condition, in).data(), length);
+double SwitchingJointBlock::rounding(int mode, const ConstraintInput& in, double length) const {
+  return surface_rounding * size(formula_gradient(modes_[at(mode)].condition, in).data(), length);
 }
 
 int SwitchingJointBlock::mode_behind(int from, const Vector& x, std::string& fault) const {
-  if (const int next = modes_[at(from)].next; next >= 0) return next;
-  int found = -1;
-  for (int i = 0; i < modes(); ++i) {
-    if (i == from || named(i) || !(value(modes_[at(i)].condition, x) > 0)) continue;
-    if (found >= 0) fault = "the modes " + mode_name(found) + " and " + mode_name(i) + " overlap";
-    found = i;
-  }
-  if (found < 0) fault = "no mode holds behind " + mode_name(from);
-  return found;
+  return SwitchingBlock::mode_behind(
+      from, [&](int mode) { return value(modes_[at(mode)].condition, x); }, fault);
 }
 
 // The first row of a mode whose value is not zero, with this value.
@@ -75,7 +64,6 @@ std::string SwitchingJointBlock::misfit(int mode, const Vector& gaps, const Cons
 
 SwitchingBlock::Crossing SwitchingJointBlock::find_crossing(int from, const ConstraintInput& start,
                                                             const ConstraintInput& end, double length) const {
-  Crossing crossing;
   const Point p_0 = measures(start);
   Point p_1 = measures(end);
   const bool slopes = !p_0.rates.empty() && !p_1.rates.empty();
@@ -89,30 +77,13 @@ SwitchingBlock::Crossing SwitchingJointBlock::find_crossing(int from, const Cons
       x[i] = interpolate(s, p_0.x[i], p_1.x[i], slopes, slopes ? h * p_0.rates[i] : 0, slopes ? h * p_1.rates[i] : 0);
     x.back() = (1 - s) * start.t + s * end.t;
   };
-  // a mode that was entered by its name may begin at z = 0 but for rounding
-  const double least = -margin(from, from, start, length);
-  const auto outside_at = [&](double s) {
+  Crossing crossing = find_root(from, start, end, length, [&](double s) {
     place(s);
-    return value(modes_[at(from)].condition, x) < least;
-  };
-  crossing.left = outside_at(1);
-  double inside = 0, outside = 1;  // around the first root
-  for (int k = 1; k <= places_between; ++k)
-    if (const double s = static_cast<double>(k) / (places_between + 1); outside_at(s)) {
-      outside = s;
-      crossing.inside = !crossing.left;
-      break;
-    } else {
-      inside = s;
-    }
+    return value(modes_[at(from)].condition, x);
+  });
   if (!crossing.left) return crossing;
-  for (int k = 0; k < 60; ++k) {
-    const double s = 0.5 * (inside + outside);
-    (outside_at(s) ? outside : inside) = s;
-  }
-  crossing.share = outside;
   // a little behind the root, where z of the next mode is positive beyond rounding
-  place(std::min(1.0, outside + 1e-3 * (1 - outside) + 1e-9));
+  place(std::min(1.0, crossing.share + 1e-3 * (1 - crossing.share) + 1e-9));
   crossing.next = mode_behind(from, x, crossing.fault);
   if (!crossing.fault.empty()) return crossing;
   // whether the joints of the next mode fit there

@@ -70,7 +70,6 @@ class SwitchingJointBlock final : public SwitchingBlock {
   double condition(int mode, const ConstraintInput& in) const override;
   Crossing find_crossing(int from, const ConstraintInput& start, const ConstraintInput& end,
                          double length) const override;
-  double margin(int from, int to, const ConstraintInput& in, double length) const override;
   std::string find_fault(const ConstraintInput& start, double duration, double length) const override;
   bool set_switch(int from, int to, const ConstraintInput& in, double E, SwitchMetric* metric) override;
   void show_old_reactions(bool on) override { show_old_ = on; }
@@ -106,7 +105,8 @@ class SwitchingJointBlock final : public SwitchingBlock {
   };
 
   bool holds(int mode, int row) const { return holds_[at(mode)][at(row)] != 0; }
-  bool named(int mode) const;
+  int next(int mode) const override;
+  double rounding(int mode, const ConstraintInput& in, double length) const override;
   int mode_behind(int from, const Vector& x, std::string& fault) const;
   const CoordinateState& state(int measure, const ConstraintInput& in, CoordinateOrder order) const;
   Point measures(const ConstraintInput& in) const;
