@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/parallel.hpp"
 #include "core/base/types.hpp"
 #include "core/linear/sparse.hpp"
 
@@ -68,14 +69,8 @@ class NodeMatrix {
   /// Calls work(chunk, first node, last node) for chunks of nodes, in parallel.
   template <class Work>
   void for_chunks(const Work& work) const {
-    const int nodes = static_cast<int>(nodes_.size()), count = chunks();
-    const auto one = [&](int c) { work(c, c * chunk_nodes, std::min((c + 1) * chunk_nodes, nodes)); };
-    if (threads_ == 1) {
-      for (int c = 0; c < count; ++c) one(c);
-      return;
-    }
-#pragma omp parallel for schedule(static) num_threads(threads_)
-    for (int c = 0; c < count; ++c) one(c);
+    const int nodes = static_cast<int>(nodes_.size());
+    for_parts(chunks(), threads_, [&](int c) { work(c, c * chunk_nodes, std::min((c + 1) * chunk_nodes, nodes)); });
   }
   int chunks() const { return (static_cast<int>(nodes_.size()) + chunk_nodes - 1) / chunk_nodes; }
   static int chunk_of(int node) { return node / chunk_nodes; }

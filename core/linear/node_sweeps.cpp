@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 #include "core/linear/block_row.hpp"
 
 namespace carom {
@@ -14,19 +15,24 @@ constexpr int least_nodes_of_arms = 1000;
 constexpr int largest_share = 4;  // two arms if the nodes between them are at most this part of all
 
 // y = M z of a node with three rows or fewer
-[[gnu::always_inline]] inline void apply(const double* M, int size, double z0, double z1, double z2, double* y) {
+[[gnu::always_inline]] inline void apply(const double* M, int size, const double* z, double* y) {
   if (size == 3) {
-    y[0] = M[0] * z0 + M[1] * z1 + M[2] * z2;
-    y[1] = M[3] * z0 + M[4] * z1 + M[5] * z2;
-    y[2] = M[6] * z0 + M[7] * z1 + M[8] * z2;
+    y[0] = M[0] * z[0] + M[1] * z[1] + M[2] * z[2];
+    y[1] = M[3] * z[0] + M[4] * z[1] + M[5] * z[2];
+    y[2] = M[6] * z[0] + M[7] * z[1] + M[8] * z[2];
     return;
   }
-  const double z[] = {z0, z1};
   for (int i = 0; i < size; ++i) {
     double s = 0;
     for (int j = 0; j < size; ++j) s += M[i * size + j] * z[j];
     y[i] = s;
   }
+}
+
+// y = M (b - sum); y may be b
+[[gnu::always_inline]] inline void solve_node(const double* M, int size, const double* b, const Lanes& sum, double* y) {
+  const double z[] = {b[0] - sum[0], size > 1 ? b[1] - sum[1] : 0.0, size > 2 ? b[2] - sum[2] : 0.0};
+  apply(M, size, z, y);
 }
 
 }  // namespace
@@ -227,18 +233,13 @@ void NodeSweeps::set_inverses(std::span<const double* const> inverses) {
 
 template <class Work>
 void NodeSweeps::for_arms(const Work& work) const {
-  if (matrix_->threads() == 1 || arm_ == middle_) {
-    work(0, arm_, 0);
-    work(arm_, middle_, 1);
-    return;
-  }
-#pragma omp parallel for schedule(static) num_threads(2)
-  for (int arm = 0; arm < 2; ++arm) work(arm == 0 ? 0 : arm_, arm == 0 ? arm_ : middle_, arm);
+  const int threads = arm_ == middle_ ? 1 : std::min(matrix_->threads(), 2);
+  for_parts(2, threads, [&](int arm) { work(arm == 0 ? 0 : arm_, arm == 0 ? arm_ : middle_, arm); });
 }
 
-// y of the places [first, last) from the right-hand sides right(place, node's rows, sum of L y)
+// Calls right(place, node, sum), which finds y of the node, for the places [first, last); sum: L y of the node.
 template <class Right>
-inline void NodeSweeps::sweep_forward(int first, int last, const Right& right, double* y) const {
+void NodeSweeps::sweep_forward(int first, int last, const Right& right, double* y) const {
   const int* const column = lower_.column.data();
   const float* const value = lower_.value.data();
   for (int s = first; s < last; ++s) {
@@ -260,26 +261,26 @@ inline void NodeSweeps::sweep_backward(int first, int last, const Right& right, 
   }
 }
 
+template <class Right>
+inline void NodeSweeps::sweep_all_backward(const Right& right, double* y) const {
+  sweep_backward(middle_, static_cast<int>(place_.size()), right, y);
+  for_arms([&](int first, int last, int) { sweep_backward(first, last, right, y); });
+}
+
 void NodeSweeps::forward(const double* b, double* y) const {
   const auto take = [&](int s, const Place& node, const Lanes& sum) {
-    const double* const own = b + node.first;
-    const double rest[] = {own[0] - sum[0], node.size > 1 ? own[1] - sum[1] : 0.0,
-                           node.size > 2 ? own[2] - sum[2] : 0.0};
-    apply(inverse_[at(s)], node.size, rest[0], rest[1], rest[2], y + node.first);
+    solve_node(inverse_[at(s)], node.size, b + node.first, sum, y + node.first);
   };
   for_arms([&](int first, int last, int) { sweep_forward(first, last, take, y); });
   sweep_forward(middle_, static_cast<int>(place_.size()), take, y);
 }
 
 void NodeSweeps::backward(const double* b, double* y) const {
-  const auto take = [&](int s, const Place& node, const Lanes& sum) {
-    const double* const own = b + node.first;
-    const double rest[] = {own[0] - sum[0], node.size > 1 ? own[1] - sum[1] : 0.0,
-                           node.size > 2 ? own[2] - sum[2] : 0.0};
-    apply(inverse_[at(s)], node.size, rest[0], rest[1], rest[2], y + node.first);
-  };
-  sweep_backward(middle_, static_cast<int>(place_.size()), take, y);
-  for_arms([&](int first, int last, int) { sweep_backward(first, last, take, y); });
+  sweep_all_backward(
+      [&](int s, const Place& node, const Lanes& sum) {
+        solve_node(inverse_[at(s)], node.size, b + node.first, sum, y + node.first);
+      },
+      y);
 }
 
 void NodeSweeps::forward_last(double* x) const {
@@ -288,19 +289,17 @@ void NodeSweeps::forward_last(double* x) const {
     const int from = lower_last_[at(s - first_last_)], to = lower_.start[at(s + 1)];
     const Lanes sum =
         sum_blocks(lower_.value.data() + 9 * at(from), lower_.column.data() + from, lower_.column.data() + to, x);
-    double b[3] = {0, 0, 0};
-    for (int i = 0; i < node.size; ++i) b[i] = x[node.first + i] - sum[i];
-    apply(inverse_[at(s)], node.size, b[0], b[1], b[2], x + node.first);
+    solve_node(inverse_[at(s)], node.size, x + node.first, sum, x + node.first);
   }
 }
 
 void NodeSweeps::backward_last(double* x) const {
-  const auto take = [&](int s, const Place& node, const Lanes& sum) {
-    double b[3] = {0, 0, 0};
-    for (int i = 0; i < node.size; ++i) b[i] = x[node.first + i] - sum[i];
-    apply(inverse_[at(s)], node.size, b[0], b[1], b[2], x + node.first);
-  };
-  sweep_backward(first_last_, static_cast<int>(place_.size()), take, x);
+  sweep_backward(
+      first_last_, static_cast<int>(place_.size()),
+      [&](int s, const Place& node, const Lanes& sum) {
+        solve_node(inverse_[at(s)], node.size, x + node.first, sum, x + node.first);
+      },
+      x);
 }
 
 void NodeSweeps::multiply_last(double* x) const {
@@ -362,17 +361,12 @@ void NodeSweeps::upper_products(const double* X, double* Y) const {
 }
 
 void NodeSweeps::find_direction(const double* z, double beta, double* p_hat, double* p) const {
-  const auto take = [&](int s, const Place& node, const Lanes& sum) {
-    double b[3] = {0, 0, 0};
-    for (int i = 0; i < node.size; ++i) {
-      double& own = p_hat[node.first + i];
-      own = z[node.first + i] + beta * own;
-      b[i] = own - sum[i];
-    }
-    apply(inverse_[at(s)], node.size, b[0], b[1], b[2], p + node.first);
-  };
-  sweep_backward(middle_, static_cast<int>(place_.size()), take, p);
-  for_arms([&](int first, int last, int) { sweep_backward(first, last, take, p); });
+  sweep_all_backward(
+      [&](int s, const Place& node, const Lanes& sum) {
+        for (int i = node.first; i < node.first + node.size; ++i) p_hat[i] = z[i] + beta * p_hat[i];
+        solve_node(inverse_[at(s)], node.size, p_hat + node.first, sum, p + node.first);
+      },
+      p);
 }
 
 double NodeSweeps::find_product(const double* p_hat, const double* p, const double* f, double* t) const {
@@ -385,7 +379,7 @@ double NodeSweeps::find_product(const double* p_hat, const double* p, const doub
       for (int i = 0; i < node.size; ++i) b[i] = p_hat[node.first + i] - Dp[i] - sum[i];
       if (extra != nullptr)
         for (int i = 0; i < node.size; ++i) b[i] += extra[node.first + i];
-      apply(inverse_[at(s)], node.size, b[0], b[1], b[2], t + node.first);
+      apply(inverse_[at(s)], node.size, b, t + node.first);
       for (int i = 0; i < node.size; ++i) total += p_hat[node.first + i] * (p[node.first + i] + t[node.first + i]);
     };
     sweep_forward(first, last, take, t);

@@ -92,13 +92,15 @@ class NodeSweeps {
   void order_nodes();
   void copy_block(int source, float* block) const;
   void copy_triangle(Triangle& triangle) const;
-  // Calls work(first place, last place, arm) for the two ends, in parallel, or for all places before the middle.
+  // Calls work(first place, last place, arm) for the two ends, which two threads do at once; the second may be empty.
   template <class Work>
   void for_arms(const Work& work) const;
   template <class Right>
   void sweep_forward(int first, int last, const Right& right, double* y) const;
   template <class Right>
   void sweep_backward(int first, int last, const Right& right, double* y) const;
+  template <class Right>
+  void sweep_all_backward(const Right& right, double* y) const;
 
   const NodeMatrix* matrix_ = nullptr;
   // the graph of the nodes, with the places of the blocks

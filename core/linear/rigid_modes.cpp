@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
 #include "core/linear/block_row.hpp"
 
@@ -43,17 +44,6 @@ void RigidModes::analyse(const NodeMatrix& matrix, std::span<const int> solid) {
   stiff_.assign(at(solids_), 0);
   E_.assign(36 * at(solids_), 0.0);
   D_.assign(36 * at(solids_), 0.0);
-}
-
-template <class Work>
-void RigidModes::for_pieces(const Work& work) const {
-  const int count = static_cast<int>(pieces_.size()), threads = matrix_->threads();
-  if (threads == 1) {
-    for (int k = 0; k < count; ++k) work(k);
-    return;
-  }
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int k = 0; k < count; ++k) work(k);
 }
 
 // Whether a translation may be slow, solid by solid: elastic forces do not resist it, so the rows of A sum up to
@@ -143,7 +133,7 @@ void RigidModes::build(const NodeSweeps& sweeps, const NodeRows& rows, std::span
 }
 
 void RigidModes::restrict_to(const double* r, Out a) const {
-  for_pieces([&](int number) {
+  for_parts(static_cast<int>(pieces_.size()), matrix_->threads(), [&](int number) {
     const Piece& piece = pieces_[at(number)];
     if (place_[at(piece.solid)] < 0) return;
     Lanes sum[modes] = {};
@@ -182,7 +172,7 @@ void RigidModes::solve(Out a) const {
 }
 
 void RigidModes::add(In a, double* z) const {
-  for_pieces([&](int number) {
+  for_parts(static_cast<int>(pieces_.size()), matrix_->threads(), [&](int number) {
     const Piece& piece = pieces_[at(number)];
     const int place = place_[at(piece.solid)];
     if (place < 0) return;

@@ -50,8 +50,6 @@ class RigidModes {
   };
   const double* inverse(int place) const { return inverses_.data() + static_cast<std::size_t>(36 * place); }
   bool find_stiff(const NodeSweeps& sweeps);
-  template <class Work>
-  void for_pieces(const Work& work) const;
 
   const NodeMatrix* matrix_ = nullptr;
   int solids_ = 0, count_ = 0;
