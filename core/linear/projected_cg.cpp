@@ -13,7 +13,6 @@ namespace carom {
 namespace {
 
 constexpr int most_with_old_factors = 40;
-constexpr int most_columns = 96;  // of the rest, beside node blocks: each costs a cycle or a solve
 
 // Appends all numbers of a row.
 void append(const SparseRow& row, Vector& image) {
@@ -232,7 +231,7 @@ ProjectedCg::Status ProjectedCg::prepare_preconditioner() {
     rest_stale_ = true;
   }
   if (rest_.empty() || !rest_stale_) return Status::converged;
-  if (!by_blocks() && rest_.couplings() > most_columns) return Status::slow;
+  if (!by_blocks() && !may_be_whole()) return Status::slow;
   const auto M = [&](const double* b, double* z, int vectors) { apply_whole(b, z, vectors); };
   const bool regular = by_sweeps_    ? factorise_rest_by_sweeps()
                        : by_blocks() ? rest_.factorise(rows_.blocks(), A_.sizes())

@@ -78,6 +78,8 @@ class ProjectedCg {
   /// Some rows depend on each other.
   bool redundant() const { return rows_.redundant() || rest_.redundant(); }
   bool uses_sweeps() const { return by_sweeps_; }  ///< node blocks within sweeps, in the last solve
+  /// The rest is coupled with few enough unknowns for multigrid or factors, with the last rows.
+  bool may_be_whole() const { return rest_.couplings() <= most_columns; }
   bool by_blocks() const { return preconditioner_ == Preconditioner::blocks; }
   RestSystem& rest() { return rest_; }
   const RestSystem& rest() const { return rest_; }
@@ -111,6 +113,7 @@ class ProjectedCg {
   void precondition();
   double add_reactions(const Vector& w, double sign, Vector& y, const Vector& along) const;
 
+  static constexpr int most_columns = 96;          // of the rest, each of which costs a cycle or a solve
   static constexpr double gmres_reduction = 1e-3;  // beyond the target: Newton's method is not to lose its way here
 
   NodeMatrix A_;

@@ -15,7 +15,6 @@ namespace carom {
 
 namespace {
 
-constexpr int most_columns = 96;       // of the rest
 constexpr int columns_per_node = 4;    // columns times nodes coupled with the rest, over all nodes
 constexpr double certain_share = 0.9;  // of the estimate of the residual with which the last check failed
 
@@ -25,9 +24,8 @@ constexpr double certain_share = 0.9;  // of the estimate of the residual with w
 bool ProjectedCg::may_sweep() const {
   if (!by_blocks() || A_.indefinite_blocks() || A_.rows() < 3) return false;
   if (rest_.empty()) return true;
-  const int columns = rest_.couplings();
-  return columns <= most_columns &&
-         columns * rest_.coupled_nodes() <= columns_per_node * static_cast<int>(A_.nodes().size());
+  return may_be_whole() &&
+         rest_.couplings() * rest_.coupled_nodes() <= columns_per_node * static_cast<int>(A_.nodes().size());
 }
 
 void ProjectedCg::prepare_sweeps() {

@@ -267,8 +267,8 @@ bool SaddlePoint::run_cg(In r, In c, Accuracy accuracy, double reference, Out x,
   if (status != Status::converged && status != Status::slow) ++cg_counters_.cg_failed;
   const bool failed = status != Status::converged && status != Status::not_finite;
   // sweeps are no match for slender solids: factors or multigrid from the next matrix on
-  const bool gives_up_blocks =
-      !whole_ && (status == Status::slow || cg_->iterations() > std::min(factors_in_sweeps_, most_sweeps));
+  const bool slow = status == Status::slow || cg_->iterations() > std::min(factors_in_sweeps_, most_sweeps);
+  const bool gives_up_blocks = !whole_ && slow && cg_->may_be_whole();
   whole_ = whole_ || gives_up_blocks;
   gave_up_ = failed && (gives_up_blocks || direct_affordable_);
   if (gives_up_blocks) {

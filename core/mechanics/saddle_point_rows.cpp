@@ -141,7 +141,7 @@ void SaddlePoint::find_columns() {
   const long before = cg_counters_.cg_iterations;
   const bool found = delassus_.find_columns(condensed_, [this](Vector& b) { return base_solve(b, true); });
   // columns that cost many times what factors cost: factors from the next solution on
-  if (iterative_ && factors_affordable_ &&
+  if (iterative_ && factors_affordable_ && cg_->may_be_whole() &&
       cg_counters_.cg_iterations - before > columns_price * long{factors_in_sweeps_})
     whole_ = true;
   if (found) return;
