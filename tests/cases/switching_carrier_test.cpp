@@ -29,6 +29,16 @@ Case with_events(const char* model, double E) {
                                     std::to_string(E))});
 }
 
+// A run of the decoupled method, whose constraints hold.
+Case run_and_watch(const char* model, double E, double h) {
+  Case machine(model, {gradient(E), set("/integrator/step", h)});
+  Watch watch;
+  REQUIRE(machine.run(std::ref(watch)) == RunStatus::completed);
+  CHECK(watch.position < 1e-10);
+  CHECK(watch.velocity < 1e-9);
+  return machine;
+}
+
 // Runs a case of with_events() and checks its switch; `rate` is the component of the velocity that belongs to alpha.
 // Returns the change of the kinetic energy.
 double run_and_check_switch(Case& located, std::size_t rate, const Solution& solution) {
@@ -63,11 +73,7 @@ TEST_CASE("carrier: handed from one arm to the other in space, against an indepe
     // of first order, with a factor that depends on where in its step the switch lies
     for (const double h : {8e-3, 4e-3, 2e-3, 1e-3}) {
       CAPTURE(h);
-      Case machine("carrier", {gradient(c.E), set("/integrator/step", h)});
-      Watch both;
-      REQUIRE(machine.run(std::ref(both)) == RunStatus::completed);
-      CHECK(both.position < 1e-10);
-      CHECK(both.velocity < 1e-9);
+      const Case machine = run_and_watch("carrier", c.E, h);
       CHECK(std::abs(machine.state().q[0] - c.alpha) < h);
       CHECK(std::abs(machine.energy() - c.energy) < 10 * h);
     }
@@ -86,11 +92,7 @@ TEST_CASE("carrier_arms: a joint of rigid bodies changes its partner, as the sam
     // the same motion by both descriptions, and of first order through the switch
     for (const double h : {4e-3, 1e-3}) {
       CAPTURE(h);
-      Case arms("carrier_arms", {gradient(c.E), set("/integrator/step", h)});
-      Watch both;
-      REQUIRE(arms.run(std::ref(both)) == RunStatus::completed);
-      CHECK(both.position < 1e-10);
-      CHECK(both.velocity < 1e-9);
+      const Case arms = run_and_watch("carrier_arms", c.E, h);
       CHECK(std::abs(arms.energy() - hubs - c.energy) < 10 * h);
     }
   }
