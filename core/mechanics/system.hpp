@@ -193,6 +193,8 @@ class System {
   void accelerations(In q, In v, In a, double t, RowSelection set, Out c, const StepStart* start = nullptr) const;
   /// f += G^T s over the selected rows. f has size() entries. Items whose multipliers are all zero are not evaluated.
   void add_reactions(In q, double t, In s, RowSelection set, Out f, const StepStart* start = nullptr) const;
+  /// Values of all rows of the item that a row belongs to. Without v (empty), no rates and biases.
+  void item_values(int row, In q, In v, double t, const ConstraintValues& wanted, const StepStart* start) const;
   /// Gap and rate of a single row.
   double row_gap(int row, In q, double t, const StepStart* start = nullptr) const;
   double row_rate(int row, In q, In v, double t, const StepStart* start = nullptr) const;
@@ -201,6 +203,10 @@ class System {
                     const StepStart* start = nullptr) const;
   /// Dg of a row, or Dg T if T is not null: G, but for tangential rows (rows.hpp).
   void row_gap_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& D, const StepStart* start) const;
+  /// For every row F = G and D = G T, or D = Dg T if `displacements`; without T if T is null. One evaluation serves rows
+  /// of one item that follow each other.
+  void row_gradients(std::span<const int> rows, In q, double t, const TangentOperators* T, bool displacements,
+                     std::span<SparseRow> F, std::span<SparseRow> D, const StepStart* start) const;
   /// The derivative of a row of any kind as `request` says (above Linearisation).
   void row_linearisation(int row, const Linearisation& request, SparseRow& derivative) const;
   /// Where the row acts and in which direction, in inertial axes.

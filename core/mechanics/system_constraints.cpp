@@ -92,23 +92,30 @@ void System::add_reactions(In q, double t, In s, RowSelection set, Out f, const 
   });
 }
 
-double System::row_gap(int row, In q, double t, const StepStart* start) const {
-  const RowPlace p = row_place(row);
-  ConstraintValues wanted;
-  wanted.gap = work_->constraint_out.data();
-  constraints_[at(p.block)]->evaluate({p.item, p.item + 1}, {q.data(), nullptr, t, start}, wanted);
-  return wanted.gap[p.row];
-}
-
-double System::row_rate(int row, In q, In v, double t, const StepStart* start) const {
+void System::item_values(int row, In q, In v, double t, const ConstraintValues& wanted, const StepStart* start) const {
   const RowPlace p = row_place(row);
   const Range item{p.item, p.item + 1};
   const ConstraintBlock& block = *constraints_[at(p.block)];
-  gather(block.topology(), constraint_tables_[at(p.block)]->equations, item, v.data(), work_->constraint_v.data());
+  ConstraintInput in{q.data(), nullptr, t, start};
+  if (!v.empty()) {
+    gather(block.topology(), constraint_tables_[at(p.block)]->equations, item, v.data(), work_->constraint_v.data());
+    in.v = work_->constraint_v.data();
+  }
+  block.evaluate(item, in, wanted);
+}
+
+double System::row_gap(int row, In q, double t, const StepStart* start) const {
+  ConstraintValues wanted;
+  wanted.gap = work_->constraint_out.data();
+  item_values(row, q, {}, t, wanted, start);
+  return wanted.gap[row_place(row).row];
+}
+
+double System::row_rate(int row, In q, In v, double t, const StepStart* start) const {
   ConstraintValues wanted;
   wanted.rate = work_->constraint_out.data();
-  block.evaluate(item, {q.data(), work_->constraint_v.data(), t, start}, wanted);
-  return wanted.rate[p.row];
+  item_values(row, q, v, t, wanted, start);
+  return wanted.rate[row_place(row).row];
 }
 
 void System::sparse_row(const RowPlace& p, const double* values, SparseRow& row) const {
@@ -145,6 +152,31 @@ void System::sparse_gradient(double* ConstraintValues::*which, int row, In q, do
     apply_columns(constraint_tables_[at(p.block)]->frames, block.topology().local_size, {p.item, p.item + 1}, *T,
                   wanted.*which, block.rows());
   sparse_row(p, wanted.*which, G);
+}
+
+void System::row_gradients(std::span<const int> rows, In q, double t, const TangentOperators* T, bool displacements,
+                           std::span<SparseRow> F, std::span<SparseRow> D, const StepStart* start) const {
+  for (std::size_t k = 0, next = 0; k < rows.size(); k = next) {
+    const RowPlace first = row_place(rows[k]);
+    const Range item{first.item, first.item + 1};
+    const ConstraintBlock& block = *constraints_[at(first.block)];
+    const int local_size = block.topology().local_size, end = rows[k] - first.row + block.rows();
+    bool own = false;  // rows whose gap has another gradient than G
+    for (next = k; next < rows.size() && rows[next] >= rows[k] && rows[next] < end; ++next)
+      own = own || (displacements && friction_rows.has(row_kind(rows[next])));
+    ConstraintValues wanted;
+    wanted.gradient = work_->constraint_matrix.data();
+    if (own) wanted.gap_gradient = wanted.gradient + block.rows() * local_size;
+    block.evaluate(item, {q.data(), nullptr, t, start}, wanted);
+    const auto place = [&](std::size_t i) { return RowPlace{first.block, first.item, rows[i] - rows[k] + first.row}; };
+    for (std::size_t i = k; i < next; ++i) sparse_row(place(i), wanted.gradient, F[i]);
+    if (T != nullptr)
+      for (double* const values : {wanted.gradient, wanted.gap_gradient})
+        if (values != nullptr)
+          apply_columns(constraint_tables_[at(first.block)]->frames, local_size, item, *T, values, block.rows());
+    for (std::size_t i = k; i < next; ++i)
+      sparse_row(place(i), own && friction_rows.has(row_kind(rows[i])) ? wanted.gap_gradient : wanted.gradient, D[i]);
+  }
 }
 
 void System::row_linearisation(int row, const Linearisation& r, SparseRow& derivative) const {

@@ -379,17 +379,10 @@ void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales, b
     row_G_.resize(rows.size());
     row_F_.resize(rows.size());
   }
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    system_->row_gradient(rows[k], point.q, scales.t, nullptr, row_F_[k], &scales.start);
-    if (point.displacements)
-      system_->row_gap_gradient(rows[k], point.q, scales.t, point.T, row_G_[k], &scales.start);
-    else if (point.T != nullptr)
-      system_->row_gradient(rows[k], point.q, scales.t, point.T, row_G_[k], &scales.start);
-    else
-      row_G_[k] = row_F_[k];
-    if (point.mean == nullptr || !point.mean->of(rows[k] - system_->bilateral())) continue;
-    point.mean->take_mean(*system_, rows[k], point.q, scales.t, row_F_[k]);
-  }
+  system_->row_gradients(rows, point.q, scales.t, point.T, point.displacements, row_F_, row_G_, &scales.start);
+  for (std::size_t k = 0; k < rows.size() && point.mean != nullptr; ++k)
+    if (point.mean->of(rows[k] - system_->bilateral()))
+      point.mean->take_mean(*system_, rows[k], point.q, scales.t, row_F_[k]);
   current().set_active(rows, std::span<const SparseRow>(row_G_).first(rows.size()),
                        std::span<const SparseRow>(row_F_).first(rows.size()), true);
 }
