@@ -206,7 +206,11 @@ void System::finalize() {
   // gravity is M gamma, where gamma acts on all translations, including the fixed ones
   has_gravity_ = gravity_ != Vec3::Zero();
   gravity_force_.assign(at(n), 0.0);
-  if (has_gravity_ && constant_mass_) add_gravity(initial_configuration_, gravity_force_);
+  weights_.assign(has_gravity_ ? initial_configuration_.size() : 0, 0.0);
+  if (has_gravity_ && constant_mass_) {
+    add_gravity(initial_configuration_, gravity_force_);
+    find_weights(initial_configuration_);
+  }
 
   // find equations without mass, and the mean mass of the others
   massless_ = false;

@@ -203,8 +203,8 @@ class System {
                     const StepStart* start = nullptr) const;
   /// Dg of a row, or Dg T if T is not null: G, but for tangential rows (rows.hpp).
   void row_gap_gradient(int row, In q, double t, const TangentOperators* T, SparseRow& D, const StepStart* start) const;
-  /// For every row F = G and D = G T, or D = Dg T if `displacements`; without T if T is null. One evaluation serves rows
-  /// of one item that follow each other.
+  /// For every row F = G and D = G T, or D = Dg T if `displacements`; without T if T is null. One evaluation serves
+  /// rows of one item that follow each other.
   void row_gradients(std::span<const int> rows, In q, double t, const TangentOperators* T, bool displacements,
                      std::span<SparseRow> F, std::span<SparseRow> D, const StepStart* start) const;
   /// The derivative of a row of any kind as `request` says (above Linearisation).
@@ -267,7 +267,10 @@ class System {
   void locate_item(std::size_t block, std::size_t item) const;
   void update_items(std::size_t block);
   long left_out_of(std::size_t block, std::size_t item) const;
+  template <class Take>
+  void for_weights(In q, const Take& take) const;
   void add_gravity(In q, Out f) const;
+  void find_weights(In q) const;
   /// a += c gamma for the translations of the items' nodes; scalar coordinates are not affected by gravity.
   void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;
   void element_matrices(std::size_t block, Range range, const Linearisation& request, ThreadScratch& scratch,
@@ -278,7 +281,6 @@ class System {
   void sparse_gradient(double* ConstraintValues::*which, int row, In q, double t, const TangentOperators* T,
                        SparseRow& G, const StepStart* start) const;
   MassKind mass_kind() const { return lumped_ ? MassKind::lumped : MassKind::consistent; }
-  Vec3 first_moment(std::size_t block, Range range, In q) const;
   static void apply_columns(const std::vector<FrameColumn>& columns, int local_size, Range range,
                             const TangentOperators& T, double* A, int rows = -1);
 
@@ -303,6 +305,7 @@ class System {
   mutable SparsePattern saddle_;
   mutable bool has_pattern_ = false;
   Vector gravity_force_;
+  mutable Vector weights_;  // M gamma of the components of configurations that are translations, of fixed nodes, too
   std::vector<char> is_rotation_;  // for each equation
   Vec3 gravity_ = Vec3::Zero();
   int rows_ = 0, bilateral_ = 0, threads_ = 1;

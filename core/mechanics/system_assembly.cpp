@@ -73,23 +73,45 @@ void System::add_gravity_field(const Topology& topology, Range range, double c, 
     }
 }
 
-void System::add_gravity(In q, Out f) const {
-  // only needed during set-up and for systems whose mass depends on the configuration
+// M gamma of the items of a block, element by element
+template <class Take>
+void System::for_weights(In q, const Take& take) const {
   double* field = work_->thread_scratch[0].a.data();
   double* local = work_->local_out.data();
   for (std::size_t b = 0; b < elements_.size(); ++b) {
     const ElementBlock& block = *elements_[b];
     if (!block.traits().has_mass) continue;
-    const Topology& topology = block.topology();
-    const std::size_t m = at(topology.local_size);
-    for (int e = 0; e < topology.items; ++e) {
+    const std::size_t m = at(block.topology().local_size);
+    for (int e = 0; e < block.topology().items; ++e) {
       std::fill_n(field, m, 0.0);
       std::fill_n(local, m, 0.0);
-      add_gravity_field(topology, {e, e + 1}, 1.0, field);
+      add_gravity_field(block.topology(), {e, e + 1}, 1.0, field);
       block.add_mass_times({e, e + 1}, {q.data(), nullptr, 0}, field, mass_kind(), local);
-      element_tables_[b]->equations.scatter(at(e) * m, m, local, f.data());
+      take(b, e, local);
     }
   }
+}
+
+void System::add_gravity(In q, Out f) const {
+  // only needed during set-up and for systems whose mass depends on the configuration
+  for_weights(q, [&](std::size_t b, int e, const double* weights) {
+    const std::size_t m = at(elements_[b]->topology().local_size);
+    element_tables_[b]->equations.scatter(at(e) * m, m, weights, f.data());
+  });
+}
+
+// Translations are interpolated linearly, so the potential of gravity is -w . q with the weights w of the translations.
+void System::find_weights(In q) const {
+  for_weights(q, [&](std::size_t b, int e, const double* weights) {
+    const Topology& topology = elements_[b]->topology();
+    for (std::size_t k = 0; k < topology.slots.size(); ++k) {
+      const Slot slot = topology.slots[k];
+      const int node = topology.node(e, static_cast<int>(k));
+      const bool placed = node >= 0 && dofs_.kind(node) != NodeKind::scalar;
+      for (int c = slot.first_component; c < slot.first_component + slot.components; ++c, ++weights)
+        if (placed && c < 3) weights_[at(dofs_.configuration_offset(node) + c)] += *weights;
+    }
+  });
 }
 
 void System::mass_times(In q, In a, Out f, MassKind kind) const {

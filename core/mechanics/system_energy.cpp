@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
 #include "core/lie/so3.hpp"
 #include "core/mechanics/system.hpp"
@@ -10,28 +11,33 @@
 namespace carom {
 
 Energies System::energies(In q, In v, double t) const {
+  const auto& chunks = work_->chunks;
+  for_parts(static_cast<int>(chunks.size()), parallel_ ? threads_ : 1, [&](int k) {
+    const auto& [b, range] = chunks[at(k)];
+    const ElementBlock& block = *elements_[b];
+    ThreadScratch& scratch = work_->own_scratch();
+    gather(block.topology(), element_tables_[b]->equations, range, v.data(), scratch.v.data());
+    const ElementInput in{q.data(), scratch.v.data(), t};
+    Energies& part = work_->energies[at(k)];
+    part = block.energies(range, in);
+    if (!block.traits().has_mass) return;
+    const std::size_t count = at(range.size()) * at(block.topology().local_size);
+    std::fill_n(scratch.a.data(), count, 0.0);
+    block.add_mass_times(range, in, scratch.v.data(), mass_kind(), scratch.a.data());
+    part.kinetic += 0.5 * dot(In(scratch.v).first(count), In(scratch.a).first(count));
+  });
   Energies sum;
-  for (std::size_t b = 0; b < elements_.size(); ++b) {
-    const Topology& topology = elements_[b]->topology();
-    const int step = work_->chunk(topology.local_size);
-    for (int first = 0; first < topology.items; first += step) {
-      const Range range{first, std::min(first + step, topology.items)};
-      ThreadScratch& scratch = work_->thread_scratch[0];
-      gather(topology, element_tables_[b]->equations, range, v.data(), scratch.v.data());
-      const ElementInput in{q.data(), scratch.v.data(), t};
-      const Energies part = elements_[b]->energies(range, in);
-      sum.elastic += part.elastic;
-      sum.potential += part.potential;
-      if (!elements_[b]->traits().has_mass) continue;
-      // kinetic energy; the potential of gravity follows from the mass-weighted position
-      const std::size_t count = at(range.size()) * at(topology.local_size);
-      double* momentum = work_->local_out.data();
-      std::fill_n(momentum, count, 0.0);
-      elements_[b]->add_mass_times(range, in, scratch.v.data(), mass_kind(), momentum);
-      sum.kinetic += 0.5 * dot({scratch.v.data(), count}, {momentum, count});
-      if (has_gravity_) sum.potential -= gravity_.dot(first_moment(b, range, q));
-    }
+  for (const Energies& part : work_->energies) {
+    sum.kinetic += part.kinetic;
+    sum.elastic += part.elastic;
+    sum.potential += part.potential;
   }
+  if (!has_gravity_) return sum;
+  if (!constant_mass_) {
+    set_zero(weights_);
+    find_weights(q);
+  }
+  sum.potential -= dot(weights_, q);
   return sum;
 }
 
@@ -62,33 +68,6 @@ std::string System::element_of_largest_gain(In q_0, In v_0, In q_1, In v_1, doub
     }
   }
   return name;
-}
-
-Vec3 System::first_moment(std::size_t b, Range range, In q) const {
-  // translations are interpolated linearly, so M applied to the node positions is the mass-weighted position
-  const Topology& topology = elements_[b]->topology();
-  ThreadScratch& scratch = work_->thread_scratch[0];
-  std::size_t i = 0;
-  for (int e = range.first; e < range.last; ++e)
-    for (std::size_t k = 0; k < topology.slots.size(); ++k) {
-      const Slot slot = topology.slots[k];
-      const int node = topology.node(e, static_cast<int>(k));
-      const bool placed = node >= 0 && dofs_.kind(node) != NodeKind::scalar;
-      for (int c = 0; c < slot.components; ++c, ++i) {
-        const int component = slot.first_component + c;
-        scratch.a[i] = placed && component < 3 ? q[at(dofs_.configuration_offset(node) + component)] : 0.0;
-      }
-    }
-  double* moment = work_->local_out.data();
-  std::fill_n(moment, i, 0.0);
-  elements_[b]->add_mass_times(range, {q.data(), nullptr, 0}, scratch.a.data(), mass_kind(), moment);
-  Vec3 sum = Vec3::Zero();
-  i = 0;
-  for (int e = range.first; e < range.last; ++e)
-    for (const Slot& slot : topology.slots)
-      for (int c = 0; c < slot.components; ++c, ++i)
-        if (slot.first_component + c < 3) sum[slot.first_component + c] += moment[i];
-  return sum;
 }
 
 Momenta System::momenta(In q, In v) const {

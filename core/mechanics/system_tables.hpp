@@ -115,6 +115,21 @@ struct System::Workspace {
   template <class Work>
   void for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads, const Work& work);
 
+  /// Of the thread that calls.
+  ThreadScratch& own_scratch() {
+#ifdef _OPENMP
+    return thread_scratch[static_cast<std::size_t>(omp_get_thread_num())];
+#else
+    return thread_scratch[0];
+#endif
+  }
+
+  struct Chunk {
+    std::size_t block;
+    Range range;
+  };
+  std::vector<Chunk> chunks;       // of all element blocks, for element vectors
+  std::vector<Energies> energies;  // of a chunk
   std::vector<ThreadScratch> thread_scratch;
   Vector local_out;
   Vector constraint_v, constraint_out, constraint_matrix, constraint_rates;
@@ -173,12 +188,7 @@ void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<Element
     const int chunks = (topology.items + step - 1) / step;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int c = 0; c < chunks; ++c) {
-#ifdef _OPENMP
-      ThreadScratch& scratch = thread_scratch[static_cast<std::size_t>(omp_get_thread_num())];
-#else
-      ThreadScratch& scratch = thread_scratch[0];
-#endif
-      work(b, Range{c * step, std::min((c + 1) * step, topology.items)}, scratch);
+      work(b, Range{c * step, std::min((c + 1) * step, topology.items)}, own_scratch());
     }
   }
 }
