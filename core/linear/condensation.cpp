@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 
 namespace carom {
 
@@ -29,8 +30,9 @@ bool invert(std::span<const double> values, const int* places, double* inverse) 
 
 }  // namespace
 
-void Condensation::analyse(const SparsePattern& pattern, std::span<const int> node, int first_row) {
+void Condensation::analyse(const SparsePattern& pattern, std::span<const int> node, int first_row, int threads) {
   *this = Condensation();
+  threads_ = threads;
   pattern_ = &pattern;
   const auto row = [&](int i) {
     return std::span(pattern.column)
@@ -102,12 +104,11 @@ void Condensation::analyse(const SparsePattern& pattern, std::span<const int> no
       }
   reduced_ = builder.build();
   values_.assign(at(reduced_.nonzeros()), 0.0);
+  copied_from_.assign(values_.size(), -1);
   for (const int i : kept_)
     for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
-      if (const int j = place_[at(pattern.column[at(k)])]; j >= 0) {
-        copied_from_.push_back(k);
-        copied_to_.push_back(reduced_.find(place_[at(i)], j));
-      }
+      if (const int j = place_[at(pattern.column[at(k)])]; j >= 0)
+        copied_from_[at(reduced_.find(place_[at(i)], j))] = k;
   // couplings of slaves with the same masters are summed before they are written
   std::map<std::pair<std::vector<int>, std::vector<int>>, std::size_t> sums;
   const auto add_pair = [&](int s, int o) {
@@ -186,8 +187,9 @@ bool Condensation::reduce(std::span<const double> values) {
         V_[first + i * count + m] = v;
       }
   }
-  std::fill(values_.begin(), values_.end(), 0.0);
-  for (std::size_t k = 0; k < copied_from_.size(); ++k) values_[at(copied_to_[k])] = values[at(copied_from_[k])];
+  for_ranges(values_.size(), 16384, threads_, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) values_[k] = value(copied_from_[k]);
+  });
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     const Term& term = terms_[t];
     const double a = term_values_[t] = value(term.value);

@@ -22,7 +22,7 @@ class Condensation {
  public:
   /// node[i]: number of the solid's node that matrix row i belongs to, -1: none; rows from `first_row` on are
   /// multipliers. The pattern is structurally symmetric and outlives this.
-  void analyse(const SparsePattern& pattern, std::span<const int> node, int first_row);
+  void analyse(const SparsePattern& pattern, std::span<const int> node, int first_row, int threads);
   bool empty() const { return slaves_.empty(); }
   /// Matrix rows that are left, ascending, and their couplings.
   std::span<const int> kept() const { return kept_; }
@@ -70,11 +70,12 @@ class Condensation {
   void subtract_pairs(const Unknowns& unknowns, Vector& left) const;
 
   const SparsePattern* pattern_ = nullptr;
+  int threads_ = 1;
   std::vector<int> place_, kept_, slave_of_;  // slave_of_: of a matrix row that is an equation of a slave, else -1
   std::vector<Slave> slaves_;
   std::vector<int> masters_;  // matrix rows
   SparsePattern reduced_;
-  std::vector<int> copied_from_, copied_to_;
+  std::vector<int> copied_from_;  // place in the values of A of an entry of the matrix that is left, -1: none
   std::vector<Term> terms_;
   std::vector<Pair> pairs_;
   std::vector<int> places_, sum_places_;  // sum_places_: in the matrix that is left

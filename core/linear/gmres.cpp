@@ -36,11 +36,9 @@ Gmres::Status Gmres::solve(const Problem& problem, Vector& residual, double targ
       ++iterations;
       problem.apply(basis_[j], product_);
       Vector h(j + 2);
-      for (std::size_t k = 0; k <= j; ++k) {
-        h[k] = problem.dot(product_, basis_[k]);
-        axpy(-h[k], basis_[k], product_);
-      }
-      h[j + 1] = std::sqrt(problem.dot(product_, product_));
+      h[0] = problem.dot(product_, basis_[0]);
+      for (std::size_t k = 0; k < j; ++k) h[k + 1] = problem.add_and_dot(-h[k], basis_[k], product_, basis_[k + 1]);
+      h[j + 1] = std::sqrt(problem.add_and_dot(-h[j], basis_[j], product_, product_));
       if (!std::isfinite(h[j + 1])) return Status::not_finite;
       basis_.resize(std::max(basis_.size(), j + 2));
       basis_[j + 1] = product_;

@@ -16,6 +16,7 @@ class Gmres {
     std::function<void(const Vector& v, Vector& y)> apply;  ///< z = P^-1 v, y = A z
     std::function<void()> take;                             ///< adds the last z to the solution
     std::function<double(const Vector& x, const Vector& y)> dot;
+    std::function<double(double c, const Vector& x, Vector& y, const Vector& z)> add_and_dot;  ///< y += c x; y . z
   };
   /// Lowers the norm of the residual to `target`. Stops as slow after `limit` iterations, which `iterations` counts, or
   /// where a cycle hardly helps.

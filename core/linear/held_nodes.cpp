@@ -46,13 +46,14 @@ void HeldNodes::build(const NodeMatrix& matrix, const NodeRows& rows) {
   }
 }
 
-void HeldNodes::gather(const double* by_row, double* by_node) const {
-  for (std::size_t g = 0; g < count(); ++g) std::copy_n(by_row + node(g).first, node(g).size, by_node + 3 * g);
+void HeldNodes::gather(const double* by_row, double* by_node, std::size_t first, std::size_t last) const {
+  for (std::size_t g = first; g < last; ++g) std::copy_n(by_row + node(g).first, node(g).size, by_node + 3 * g);
 }
 
-void HeldNodes::scatter(const double* by_node, double* by_row) const {
-  for (std::size_t g = 0; g < count(); ++g) std::copy_n(by_node + 3 * g, node(g).size, by_row + node(g).first);
-  rows_->project(by_row);
+void HeldNodes::scatter(const double* by_node, double* by_row, std::size_t first, std::size_t last) const {
+  for (std::size_t g = first; g < last; ++g) std::copy_n(by_node + 3 * g, node(g).size, by_row + node(g).first);
 }
+
+void HeldNodes::project(double* by_row) const { rows_->project(by_row); }
 
 }  // namespace carom

@@ -34,9 +34,11 @@ class HeldNodes {
     return projection_of_[g] < 0 ? nullptr : &projection_[static_cast<std::size_t>(projection_of_[g])];
   }
 
-  /// Three entries per node from a vector by matrix row, and back; the vector that returns is projected.
-  void gather(const double* by_row, double* by_node) const;
-  void scatter(const double* by_node, double* by_row) const;
+  /// Three entries per node from a vector by matrix row, and back, for nodes `first` to last - 1. The vector that
+  /// returns needs the projection after all nodes.
+  void gather(const double* by_row, double* by_node, std::size_t first, std::size_t last) const;
+  void scatter(const double* by_node, double* by_row, std::size_t first, std::size_t last) const;
+  void project(double* by_row) const;
 
  private:
   const NodeMatrix* matrix_ = nullptr;

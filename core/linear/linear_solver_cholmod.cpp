@@ -2,9 +2,6 @@
 // dissection. [Chen, Davis, Hager & Rajamanickam, ACM TOMS 35 (2008) 22]
 //
 // CHOLMOD reads the lower triangle of compressed columns, which is the upper triangle of our compressed rows: no copy.
-//
-// A solve reads all factors from memory twice and does little else. round_factors() stores them in single precision,
-// which halves that time, and the memory: good enough for a preconditioner.
 #include <cholmod.h>
 
 #include <algorithm>
@@ -20,25 +17,10 @@
 #include "core/base/index.hpp"
 #include "core/linear/blas.hpp"
 #include "core/linear/linear_solver.hpp"
-#include "core/linear/rounded_factors.hpp"
-
-extern "C" {
-void strsm_(const char* side, const char* uplo, const char* trans, const char* diag, const int* m, const int* n,
-            const float* alpha, const float* a, const int* lda, float* b, const int* ldb);
-void sgemm_(const char* trans_a, const char* trans_b, const int* m, const int* n, const int* k, const float* alpha,
-            const float* a, const int* lda, const float* b, const int* ldb, const float* beta, float* c,
-            const int* ldc);
-void strsv_(const char* uplo, const char* trans, const char* diag, const int* n, const float* a, const int* lda,
-            float* x, const int* step);
-void sgemv_(const char* trans, const int* m, const int* n, const float* alpha, const float* a, const int* lda,
-            const float* x, const int* step_x, const float* beta, float* y, const int* step_y);
-}
+#include "core/linear/supernodal_factors.hpp"
 
 namespace carom::detail {
 namespace {
-
-constexpr float zero = 0, one = 1, minus_one = -1;
-constexpr int step = 1;
 
 // CHOLMOD asks for four threads, whatever the program was told; its parallel loops are far too short for that.
 class OneThread {
@@ -84,9 +66,6 @@ class Cholmod final : public Factorisation {
     for (std::size_t i = 0; i < n; ++i) diagonal_.push_back(pattern_->find(static_cast<int>(i), static_cast<int>(i)));
   }
   ~Cholmod() override {
-    cholmod_free_dense(&x_, &common_);
-    cholmod_free_dense(&y_, &common_);
-    cholmod_free_dense(&e_, &common_);
     cholmod_free_factor(&factor_, &common_);
     cholmod_finish(&common_);
   }
@@ -106,6 +85,7 @@ class Cholmod final : public Factorisation {
     ++counters.factorisations;
     for (const int k : diagonal_)
       if (k < 0 || !(values[static_cast<std::size_t>(k)] > 0)) return Outcome::unsuitable;
+    exact_.clear();
     rounded_.clear();
     matrix_.x = const_cast<double*>(values.data());
     matrix_.xtype = CHOLMOD_REAL;
@@ -136,116 +116,38 @@ class Cholmod final : public Factorisation {
     }
     facts_.reciprocal_condition = smallest >= 0 ? smallest : 0;
     if (!(smallest > singular_tolerance)) return Outcome::unsuitable;  // UMFPACK names the row
+    exact_.set(supernodes(), {l, factor_->xsize}, 1);
     return Outcome::ok;
   }
 
   void solve(double* b, int columns) override {
-    if (!rounded_.empty()) {
-      solve_rounded(b, columns);
-      return;
-    }
-    const auto n = static_cast<std::size_t>(pattern_->rows), m = static_cast<std::size_t>(columns);
-    cholmod_dense rhs{};
-    rhs.nrow = rhs.d = n;
-    rhs.ncol = m;
-    rhs.nzmax = n * m;
-    rhs.x = b;
-    rhs.xtype = CHOLMOD_REAL;
-    rhs.dtype = CHOLMOD_DOUBLE;
-    cholmod_solve2(CHOLMOD_A, factor_, &rhs, nullptr, &x_, nullptr, &y_, &e_, &common_);
-    check();
-    std::copy_n(static_cast<const double*>(x_->x), n * m, b);
+    if (rounded_.empty())
+      exact_.solve(b, columns);
+    else
+      rounded_.solve(b, columns);
   }
 
-  // The values move from the factor of CHOLMOD, which keeps its pattern, to rounded_.
-  void round() {
+  // The factors leave CHOLMOD, which keeps their pattern.
+  void round(int threads) {
     const auto* const l = static_cast<const double*>(factor_->x);
-    rounded_.assign(l, l + factor_->xsize);
+    values_.assign(l, l + factor_->xsize);
     cholmod_change_factor(CHOLMOD_PATTERN, 1, 1, 1, 1, factor_, &common_);
     check();
+    exact_.clear();
+    rounded_.set(supernodes(), values_, threads);
   }
   std::string_view name() const override { return "cholmod"; }
 
  private:
-  // L y = P b, L^T P x = y, supernode by supernode: its columns are a triangle above a rectangle. The right-hand sides
-  // are scaled to 1, because single precision has no small numbers.
-  void solve_rounded(double* b, int columns) {
-    const std::size_t n = at(pattern_->rows), m = at(columns);
-    const auto* const order = static_cast<const int*>(factor_->Perm);
-    scale_.resize(m);
-    x_rounded_.resize(n * m);
-    below_.resize(factor_->maxesize * m);
-    for (std::size_t c = 0; c < m; ++c) {
-      double largest = 0;
-      for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(b[c * n + i]));
-      scale_[c] = largest > 0 ? largest : 1;
-      for (std::size_t i = 0; i < n; ++i)
-        x_rounded_[c * n + i] = static_cast<float>(b[c * n + at(order[i])] / scale_[c]);
-    }
-    for (std::size_t s = 0; s < factor_->nsuper; ++s) eliminate(s, columns);
-    for (std::size_t s = factor_->nsuper; s-- > 0;) substitute(s, columns);
-    for (std::size_t c = 0; c < m; ++c)
-      for (std::size_t i = 0; i < n; ++i)
-        b[c * n + at(order[i])] = scale_[c] * static_cast<double>(x_rounded_[c * n + i]);
-  }
-
-  struct Supernode {
-    int width, height, below;  // below: the rows of the rectangle
-    const float* L;
-    const int* rows;  // of the rectangle
-    float* x;
-  };
-  Supernode supernode(std::size_t s) {
-    const auto* const super = static_cast<const int*>(factor_->super);
-    const auto* const first = static_cast<const int*>(factor_->pi);
-    const auto* const start = static_cast<const int*>(factor_->px);
-    const int width = super[s + 1] - super[s], height = first[s + 1] - first[s];
-    return {width,
-            height,
-            height - width,
-            rounded_.data() + start[s],
-            static_cast<const int*>(factor_->s) + first[s] + width,
-            x_rounded_.data() + super[s]};
-  }
-  // visit(x of a row below the supernode, its place in below_)
-  template <class Visit>
-  void each_below(const Supernode& node, int columns, const Visit& visit) {
-    const std::size_t n = at(pattern_->rows), below = at(node.below);
-    for (std::size_t c = 0; c < at(columns); ++c)
-      for (std::size_t i = 0; i < below; ++i) visit(x_rounded_[c * n + at(node.rows[i])], below_[c * below + i]);
-  }
-  void eliminate(std::size_t s, int columns) {
-    const Supernode node = supernode(s);
-    const int n = pattern_->rows;
-    if (columns == 1)
-      strsv_("L", "N", "N", &node.width, node.L, &node.height, node.x, &step);
-    else
-      strsm_("L", "L", "N", "N", &node.width, &columns, &one, node.L, &node.height, node.x, &n);
-    if (node.below == 0) return;
-    const float* const rectangle = node.L + node.width;
-    if (columns == 1)
-      sgemv_("N", &node.below, &node.width, &one, rectangle, &node.height, node.x, &step, &zero, below_.data(), &step);
-    else
-      sgemm_("N", "N", &node.below, &columns, &node.width, &one, rectangle, &node.height, node.x, &n, &zero,
-             below_.data(), &node.below);
-    each_below(node, columns, [](float& x, float w) { x -= w; });
-  }
-  void substitute(std::size_t s, int columns) {
-    const Supernode node = supernode(s);
-    const int n = pattern_->rows;
-    each_below(node, columns, [](float x, float& w) { w = x; });
-    const float* const rectangle = node.L + node.width;
-    if (columns == 1) {
-      if (node.below > 0)
-        sgemv_("T", &node.below, &node.width, &minus_one, rectangle, &node.height, below_.data(), &step, &one, node.x,
-               &step);
-      strsv_("L", "T", "N", &node.width, node.L, &node.height, node.x, &step);
-    } else {
-      if (node.below > 0)
-        sgemm_("T", "N", &node.width, &columns, &node.below, &minus_one, rectangle, &node.height, below_.data(),
-               &node.below, &one, node.x, &n);
-      strsm_("L", "L", "T", "N", &node.width, &columns, &one, node.L, &node.height, node.x, &n);
-    }
+  Supernodes supernodes() const {
+    const auto array = [](const void* values) { return static_cast<const int*>(values); };
+    return {static_cast<int>(factor_->nsuper),
+            pattern_->rows,
+            array(factor_->super),
+            array(factor_->pi),
+            array(factor_->px),
+            array(factor_->s),
+            array(factor_->Perm)};
   }
 
   void check() const {
@@ -258,16 +160,16 @@ class Cholmod final : public Factorisation {
   cholmod_common common_{};
   cholmod_sparse matrix_{};
   cholmod_factor* factor_ = nullptr;
-  cholmod_dense *x_ = nullptr, *y_ = nullptr, *e_ = nullptr;  // kept between solves
   std::vector<int> diagonal_;
-  std::vector<float> rounded_, x_rounded_, below_;  // factors; x in the order of elimination, rows below a supernode
-  std::vector<double> scale_;                       // of the right-hand sides
+  SupernodalFactors<double> exact_;
+  std::vector<float> values_;  // of rounded_
+  SupernodalFactors<float> rounded_;
 };
 
 }  // namespace
 
 Backend make_cholmod(SharedPattern pattern, bool quick) { return std::make_unique<Cholmod>(std::move(pattern), quick); }
 
-void round_factors(Factorisation& cholmod) { dynamic_cast<Cholmod&>(cholmod).round(); }
+void round_factors(Factorisation& cholmod, int threads) { dynamic_cast<Cholmod&>(cholmod).round(threads); }
 
 }  // namespace carom::detail

@@ -6,12 +6,18 @@
 #include <span>
 
 #include "core/base/index.hpp"
-#include "core/linear/rounded_factors.hpp"
+#include "core/base/parallel.hpp"
+#include "core/linear/supernodal_factors.hpp"
 
 namespace carom {
 
+namespace {
+constexpr std::size_t range = 1024;  // nodes whose vectors a thread turns
+}
+
 bool NodeFactors::build(const NodeMatrix& matrix, const NodeRows& rows, const Vector& motions) {
   held_.build(matrix, rows);
+  threads_ = matrix.threads();
   scale_ = matrix.scale();
   factor_ = 1;
   turned_ = false;
@@ -46,7 +52,7 @@ bool NodeFactors::build(const NodeMatrix& matrix, const NodeRows& rows, const Ve
   LinearCounters not_reported;  // `factor_matrices` counts the matrices
   built_ = solver_->factorise(values_, not_reported) == detail::Outcome::ok;
   // factors with rows of single nodes serve few solves, before the rows change
-  if (can_follow()) detail::round_factors(*solver_);
+  if (can_follow()) detail::round_factors(*solver_, matrix.threads());
   return built_;
 }
 
@@ -118,11 +124,13 @@ bool NodeFactors::follow(const Vector& motions) {
   return turned_ = true;
 }
 
-void NodeFactors::turn(bool back, double* by_node) const {
-  for (std::size_t g = 0; g < solid_of_.size(); ++g) {
+// back: into the axes of the factors, else out of them, with their scale
+void NodeFactors::turn(bool back, double* by_node, std::size_t first, std::size_t last) const {
+  for (std::size_t g = first; g < last; ++g) {
     const std::size_t solid = at(solid_of_[g]);
-    if (turns_[solid] == 0) continue;
     Eigen::Map<Vec3> x(by_node + 3 * g);
+    if (!back) x *= factor_;
+    if (turns_[solid] == 0) continue;
     x = back ? (rotation_[solid].transpose() * x).eval() : (rotation_[solid] * x).eval();
   }
 }
@@ -130,16 +138,18 @@ void NodeFactors::turn(bool back, double* by_node) const {
 void NodeFactors::apply(const double* r, double* z, int vectors) {
   const std::size_t n = 3 * held_.count(), rows = at(held_.rows());
   x_.resize(n * at(vectors));
-  for (int c = 0; c < vectors; ++c) {
-    held_.gather(r + at(c) * rows, x_.data() + at(c) * n);
-    if (turned_) turn(true, x_.data() + at(c) * n);
-  }
+  for (int c = 0; c < vectors; ++c)
+    for_ranges(held_.count(), range, threads_, [&](std::size_t first, std::size_t last) {
+      held_.gather(r + at(c) * rows, x_.data() + at(c) * n, first, last);
+      if (turned_) turn(true, x_.data() + at(c) * n, first, last);
+    });
   solver_->solve(x_.data(), vectors);
-  if (turned_)
-    for (double& x : x_) x *= factor_;
   for (int c = 0; c < vectors; ++c) {
-    if (turned_) turn(false, x_.data() + at(c) * n);
-    held_.scatter(x_.data() + at(c) * n, z + at(c) * rows);
+    for_ranges(held_.count(), range, threads_, [&](std::size_t first, std::size_t last) {
+      if (turned_) turn(false, x_.data() + at(c) * n, first, last);
+      held_.scatter(x_.data() + at(c) * n, z + at(c) * rows, first, last);
+    });
+    held_.project(z + at(c) * rows);
   }
 }
 

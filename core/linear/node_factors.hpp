@@ -30,10 +30,11 @@ class NodeFactors {
  private:
   void find_solids();
   void find_places(const Vector& motions, std::vector<Vec3>& places) const;
-  void turn(bool back, double* by_node) const;
+  void turn(bool back, double* by_node, std::size_t first, std::size_t last) const;
 
   HeldNodes held_;
   bool built_ = false;
+  int threads_ = 1;
   double scale_ = 1, factor_ = 1;    // of the matrix at build(); of z
   std::vector<Vec3> places_, now_;   // of the nodes, at build() and now
   std::vector<int> solid_of_;        // of a node

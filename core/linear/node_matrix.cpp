@@ -5,6 +5,7 @@
 
 #include "core/base/index.hpp"
 #include "core/base/simd4.hpp"
+#include "core/base/vector_ops.hpp"
 #include "core/linear/block_row.hpp"
 
 namespace carom {
@@ -268,10 +269,16 @@ void NodeMatrix::export_blocks(std::vector<int>& start, std::vector<int>& column
 
 double NodeMatrix::dot(const Vector& x, const Vector& y) const {
   for_chunks([&](int chunk, int first, int last) {
+    partial_[at(chunk)] = carom::dot(rows_of(x, first, last), rows_of(y, first, last));
+  });
+  return sum(partial_);
+}
+
+double NodeMatrix::add_and_dot(double c, const Vector& x, Vector& y, const Vector& z) const {
+  for_chunks([&](int chunk, int first, int last) {
     const auto [begin, end] = matrix_rows(first, last);
-    double products = 0;
-    for (int i = begin; i < end; ++i) products += x[at(i)] * y[at(i)];
-    partial_[at(chunk)] = products;
+    axpy(c, rows_of(x, first, last), Out(y).subspan(at(begin), at(end - begin)));
+    partial_[at(chunk)] = carom::dot(rows_of(y, first, last), rows_of(z, first, last));
   });
   return sum(partial_);
 }

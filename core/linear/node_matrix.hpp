@@ -79,7 +79,14 @@ class NodeMatrix {
     const Node &a = nodes_[static_cast<std::size_t>(first)], &b = nodes_[static_cast<std::size_t>(last - 1)];
     return {a.first, b.first + b.size};
   }
+  /// The entries of a vector by matrix row that belong to nodes `first` to last - 1.
+  In rows_of(const Vector& x, int first, int last) const {
+    const auto [begin, end] = matrix_rows(first, last);
+    return In(x).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  }
   double dot(const Vector& x, const Vector& y) const;
+  /// y += c x; returns y . z.
+  double add_and_dot(double c, const Vector& x, Vector& y, const Vector& z) const;
   /// Sum of one number per chunk, in order.
   static double sum(const Vector& chunks) { return std::accumulate(chunks.begin(), chunks.end(), 0.0); }
 

@@ -23,9 +23,10 @@ bool NodeMultigrid::build(const NodeMatrix& matrix, const NodeRows& rows, const 
 }
 
 void NodeMultigrid::apply(const double* r, double* z) {
-  held_.gather(r, r_.data());
+  held_.gather(r, r_.data(), 0, held_.count());
   hierarchy_.apply(r_.data(), z_.data());
-  held_.scatter(z_.data(), z);
+  held_.scatter(z_.data(), z, 0, held_.count());
+  held_.project(z);
 }
 
 }  // namespace carom

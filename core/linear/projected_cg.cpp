@@ -27,7 +27,7 @@ void append(const SparseRow& row, Vector& image) {
 
 void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> node, int first_row, int threads) {
   // without the nodes that joints hold
-  condensation_.analyse(pattern, node, first_row);
+  condensation_.analyse(pattern, node, first_row, threads);
   std::vector<int> kept_node(node.begin(), node.end());
   int kept_first_row = first_row;
   if (!condensation_.empty()) {
@@ -43,7 +43,7 @@ void ProjectedCg::analyse(const SparsePattern& pattern, std::span<const int> nod
   const SparsePattern& kept_pattern = condensation_.empty() ? pattern : condensation_.pattern();
   A_.analyse(kept_pattern, kept_node, threads);
   rows_.analyse(A_);
-  rest_.analyse(kept_pattern, A_.node_of(), kept_first_row);
+  rest_.analyse(kept_pattern, A_.node_of(), kept_first_row, threads);
   if (A_.rows() >= 3) {
     sweeps_.analyse(A_);
     modes_.analyse(A_, sweeps_.part_of());
@@ -453,6 +453,9 @@ ProjectedCg::Status ProjectedCg::solve_by_gmres(double target, int limit) {
     axpy(1.0, rest_z_, rest_x_);
   };
   problem.dot = [&](const Vector& a, const Vector& b) { return A_.dot(a, b); };
+  problem.add_and_dot = [&](double c, const Vector& x, Vector& y, const Vector& z) {
+    return A_.add_and_dot(c, x, y, z);
+  };
   switch (gmres_.solve(problem, residual, target, limit, iterations_)) {
     case Gmres::Status::converged:
       return Status::converged;

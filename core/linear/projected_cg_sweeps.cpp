@@ -151,14 +151,9 @@ ProjectedCg::Status ProjectedCg::iterate_by_sweeps(double relative, double refer
         sweeps_.multiply_diagonal(at(g), r_hat + node.first, z_hat + node.first);
       }
       rows_.project_chunk(chunk, z_hat);
-      double products = 0, squares = 0;
-      const auto [begin, end] = A_.matrix_rows(first, last);
-      for (int i = begin; i < end; ++i) {
-        products += r_hat[i] * z_hat[i];
-        squares += z_hat[i] * z_hat[i];
-      }
-      partial_[at(chunk)] = products;
-      square_[at(chunk)] = squares;
+      const In z_rows = A_.rows_of(z_, first, last);
+      partial_[at(chunk)] = dot(A_.rows_of(r_hat_, first, last), z_rows);
+      square_[at(chunk)] = dot(z_rows, z_rows);
     });
     axpy(alpha, rest_p_, rest_x_);
     const double estimate = std::sqrt(NodeMatrix::sum(square_));

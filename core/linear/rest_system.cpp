@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
 
 namespace carom {
 
@@ -15,8 +16,9 @@ constexpr double massless = 1e-3;         // of the largest entry: a smaller dia
 
 }  // namespace
 
-void RestSystem::analyse(const SparsePattern& pattern, std::span<const int> node, int first_row) {
+void RestSystem::analyse(const SparsePattern& pattern, std::span<const int> node, int first_row, int threads) {
   *this = RestSystem();
+  threads_ = threads;
   pattern_ = &pattern;
   node_.assign(node.begin(), node.end());
   place_.assign(node.size(), -1);
@@ -260,11 +262,13 @@ bool RestSystem::factorise_coupled(const std::function<void(double* x)>& M) {
 
 void RestSystem::subtract_columns(const double* w, Out z) const {
   const std::size_t n = z.size();
-  for (std::size_t j = 0; j < column_places_.size(); ++j) {
-    const double factor = w[column_places_[j]];
-    const double* const column = columns_.data() + j * n;
-    for (std::size_t i = 0; i < n; ++i) z[i] -= factor * column[i];
-  }
+  for_ranges(n, 4096, threads_, [&](std::size_t first, std::size_t last) {
+    for (std::size_t j = 0; j < column_places_.size(); ++j) {
+      const double factor = w[column_places_[j]];
+      const double* const column = columns_.data() + j * n;
+      for (std::size_t i = first; i < last; ++i) z[i] -= factor * column[i];
+    }
+  });
 }
 
 bool RestSystem::factorise(std::span<const double* const> inverse_blocks, std::span<const int> sizes) {

@@ -32,7 +32,7 @@ class RestSystem {
   /// node[i] is the iterated node of the matrix row i, -1 for the rest; nodes are numbered from 0 and have at most
   /// three rows, which are consecutive. Rows from `first_row` on are multipliers. The pattern, which outlives this, is
   /// structurally symmetric and contains the diagonal.
-  void analyse(const SparsePattern& pattern, std::span<const int> node, int first_row);
+  void analyse(const SparsePattern& pattern, std::span<const int> node, int first_row, int threads);
   bool empty() const { return rest_.empty() && rows_ == 0; }
   /// Matrix rows of the rest, ascending; extra rows follow them.
   std::span<const int> matrix_rows() const { return rest_; }
@@ -90,6 +90,7 @@ class RestSystem {
   bool coupled(int node) const { return is_coupled_[static_cast<std::size_t>(node)] != 0; }
 
  private:
+  int threads_ = 1;
   // Coupling of a node with one unknown of the rest: a column of B and a row of C, zero beyond the node's size.
   struct Entry {
     std::size_t place = 0;  // in the rest

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
 
 namespace carom {
@@ -76,9 +77,11 @@ void SaddlePoint::measure_row(int row, double weight) {
 
 void SaddlePoint::to_units(Vector& values) const {
   if (unit_.empty()) return;
-  for (int i = 0; i < n_ + n_b_; ++i)
-    for (int k = pattern_->row_start[at(i)]; k < pattern_->row_start[at(i + 1)]; ++k)
-      values[at(k)] *= unit_[at(i)] * unit_[at(pattern_->column[at(k)])];
+  for_ranges(at(n_ + n_b_), 1024, system_->threads(), [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      for (int k = pattern_->row_start[i]; k < pattern_->row_start[i + 1]; ++k)
+        values[at(k)] *= unit_[i] * unit_[at(pattern_->column[at(k)])];
+  });
 }
 
 void SaddlePoint::turn(Vector& b) const {

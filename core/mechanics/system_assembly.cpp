@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
 #include "core/mechanics/switching_block.hpp"
 #include "core/mechanics/system.hpp"
@@ -205,7 +206,8 @@ void System::apply_columns(const std::vector<FrameColumn>& columns, int local_si
 
 void System::assemble(const Linearisation& request, Out values) const {
   saddle_pattern();
-  set_zero(values);
+  for_ranges(values.size(), 65536, parallel_ ? threads_ : 1,
+             [&](std::size_t first, std::size_t last) { set_zero(values.subspan(first, last - first)); });
   if (!parallel_) {
     double* local = work_->local_out.data();
     for (std::size_t b = 0; b < elements_.size(); ++b) {

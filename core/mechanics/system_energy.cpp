@@ -11,7 +11,7 @@
 namespace carom {
 
 Energies System::energies(In q, In v, double t) const {
-  const auto& chunks = work_->chunks;
+  const auto& chunks = work_->vector_chunks;
   for_parts(static_cast<int>(chunks.size()), parallel_ ? threads_ : 1, [&](int k) {
     const auto& [b, range] = chunks[at(k)];
     const ElementBlock& block = *elements_[b];

@@ -87,12 +87,13 @@ void System::Workspace::build(const std::vector<std::unique_ptr<ElementBlock>>& 
   for (const auto& block : elements)
     largest_element = std::max(largest_element, static_cast<std::size_t>(block->topology().local_size));
   const std::size_t capacity = std::max<std::size_t>(buffer, largest_element * largest_element);
-  chunks.clear();
+  vector_chunks.clear();
   for (std::size_t b = 0; b < elements.size(); ++b) {
     const int items = elements[b]->topology().items, step = chunk(elements[b]->topology().local_size);
-    for (int first = 0; first < items; first += step) chunks.push_back({b, {first, std::min(first + step, items)}});
+    for (int first = 0; first < items; first += step)
+      vector_chunks.push_back({b, {first, std::min(first + step, items)}});
   }
-  energies.assign(chunks.size(), {});
+  energies.assign(vector_chunks.size(), {});
   local_out.resize(capacity);
   thread_scratch.resize(static_cast<std::size_t>(threads));
   for (ThreadScratch& scratch : thread_scratch) {

@@ -128,8 +128,8 @@ struct System::Workspace {
     std::size_t block;
     Range range;
   };
-  std::vector<Chunk> chunks;       // of all element blocks, for element vectors
-  std::vector<Energies> energies;  // of a chunk
+  std::vector<Chunk> vector_chunks;  // of all element blocks, for element vectors
+  std::vector<Energies> energies;    // of a chunk
   std::vector<ThreadScratch> thread_scratch;
   Vector local_out;
   Vector constraint_v, constraint_out, constraint_matrix, constraint_rates;

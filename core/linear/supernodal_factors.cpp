@@ -1,0 +1,307 @@
+#include "core/linear/supernodal_factors.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <type_traits>
+
+#include "core/base/index.hpp"
+#include "core/base/parallel.hpp"
+
+namespace carom::detail {
+
+namespace {
+
+constexpr long small = 100000;       // entries of L that two threads do not solve faster
+constexpr double worthwhile = 0.85;  // of the entries that the longer way of two threads may have
+constexpr int most_splits = 200;     // of the largest subtree
+
+template <class Real>
+constexpr int group = 32 / sizeof(Real);  // right-hand sides that are solved at once: a register of the vector unit
+
+// One supernode, L y = b and L^T y = b: its columns are a triangle above a rectangle, y has its rows, W entries in
+// each. The columns j to j + B - 1:
+template <class Real, int W, int B>
+void forward_columns(const SupernodeValues<Real>& node, std::ptrdiff_t j, Real* entries) {
+  using Row = Eigen::Array<Real, W, 1>;
+  const auto y = [&](std::ptrdiff_t i) { return Eigen::Map<Row>(entries + W * i); };
+  const std::ptrdiff_t height = node.height;
+  const Real* const L = node.L + j * height;
+  Row x[B];
+#pragma GCC unroll 8
+  for (int k = 0; k < B; ++k) {
+    x[k] = y(j + k);
+#pragma GCC unroll 8
+    for (int i = 0; i < k; ++i) x[k] -= L[i * height + j + k] * x[i];
+    x[k] /= L[k * height + j + k];
+    y(j + k) = x[k];
+  }
+  if constexpr (W > 1) {
+    for (std::ptrdiff_t i = j + B; i < height; ++i) {
+      Row below = y(i);
+#pragma GCC unroll 8
+      for (int k = 0; k < B; ++k) below -= L[k * height + i] * x[k];
+      y(i) = below;
+    }
+  } else {
+    // the vector unit takes several rows
+    Real single[B];
+    for (int k = 0; k < B; ++k) single[k] = x[k][0];
+#pragma omp simd
+    for (std::ptrdiff_t i = j + B; i < height; ++i) {
+      Real below = entries[i];
+#pragma GCC unroll 8
+      for (int k = 0; k < B; ++k) below -= L[k * height + i] * single[k];
+      entries[i] = below;
+    }
+  }
+}
+
+template <class Real, int W, int B>
+void backward_columns(const SupernodeValues<Real>& node, std::ptrdiff_t j, Real* entries) {
+  using Row = Eigen::Array<Real, W, 1>;
+  const auto y = [&](std::ptrdiff_t i) { return Eigen::Map<Row>(entries + W * i); };
+  const std::ptrdiff_t height = node.height;
+  const Real* const L = node.L + j * height;
+  Row x[B];
+#pragma GCC unroll 8
+  for (int k = 0; k < B; ++k) x[k] = y(j + k);
+  std::ptrdiff_t i = j + B;
+  if constexpr (W == 1) {
+    // the vector unit takes several rows
+    constexpr int lanes = group<Real>;
+    using Lanes = Eigen::Array<Real, lanes, 1>;
+    Lanes sum[B];
+#pragma GCC unroll 8
+    for (int k = 0; k < B; ++k) sum[k].setZero();
+    for (; i + lanes <= height; i += lanes) {
+      const Lanes below = Eigen::Map<const Lanes>(entries + i);
+#pragma GCC unroll 8
+      for (int k = 0; k < B; ++k) sum[k] += Eigen::Map<const Lanes>(L + k * height + i) * below;
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < B; ++k) x[k] -= sum[k].sum();
+  }
+  for (; i < height; ++i) {
+    const Row below = y(i);
+#pragma GCC unroll 8
+    for (int k = 0; k < B; ++k) x[k] -= L[k * height + i] * below;
+  }
+#pragma GCC unroll 8
+  for (int k = B - 1; k >= 0; --k) {
+#pragma GCC unroll 8
+    for (int l = k + 1; l < B; ++l) x[k] -= L[k * height + j + l] * x[l];
+    x[k] /= L[k * height + j + k];
+    y(j + k) = x[k];
+  }
+}
+
+template <int W, class Real>
+void forward(const SupernodeValues<Real>& node, Real* y) {
+  int j = 0;
+  for (; j + 8 <= node.width; j += 8) forward_columns<Real, W, 8>(node, j, y);
+  for (; j + 3 <= node.width; j += 3) forward_columns<Real, W, 3>(node, j, y);
+  for (; j < node.width; ++j) forward_columns<Real, W, 1>(node, j, y);
+}
+
+template <int W, class Real>
+void backward(const SupernodeValues<Real>& node, Real* y) {
+  int j = node.width;
+  const int eights = j / 8 * 8, threes = eights + (j - eights) / 3 * 3;
+  while (j > threes) backward_columns<Real, W, 1>(node, --j, y);
+  while (j > eights) backward_columns<Real, W, 3>(node, j -= 3, y);
+  while (j > 0) backward_columns<Real, W, 8>(node, j -= 8, y);
+}
+
+}  // namespace
+
+template <class Real>
+void SupernodalFactors<Real>::set(const Supernodes& pattern, std::span<const Real> values, int threads) {
+  pattern_ = pattern;
+  threads_ = threads;
+  values_ = values;
+  std::vector<int> of(pattern.first_row, pattern.first_row + pattern.count + 1);
+  of.insert(of.end(), pattern.first_column, pattern.first_column + pattern.count + 1);
+  if (of == divided_) return;
+  divided_ = std::move(of);
+  divide();
+}
+
+// Splits the largest subtree into those below its root, until two sets of subtrees and their common rest are shortest.
+template <class Real>
+void SupernodalFactors<Real>::divide() {
+  const std::size_t count = at(pattern_.count);
+  for (Part& part : parts_) part.nodes.clear();
+  top_.clear();
+  largest_ = 0;
+  for (std::size_t s = 0; s < count; ++s)
+    largest_ = std::max(largest_, at(pattern_.first_row[s + 1] - pattern_.first_row[s]));
+  parts_[0].nodes.resize(count);
+  std::iota(parts_[0].nodes.begin(), parts_[0].nodes.end(), 0);
+  if (static_cast<long>(values_.size()) <= small) return;
+
+  std::vector<int> node_of(at(pattern_.unknowns)), parent(count, -1), part_of(count, -1);
+  std::vector<long> own(count), subtree(count, 0);
+  std::vector<std::vector<int>> children(count + 1);
+  for (std::size_t s = 0; s < count; ++s) {
+    const int width = pattern_.first_column[s + 1] - pattern_.first_column[s];
+    const int height = pattern_.first_row[s + 1] - pattern_.first_row[s];
+    std::fill_n(node_of.begin() + pattern_.first_column[s], width, static_cast<int>(s));
+    own[s] = static_cast<long>(width) * height;
+  }
+  for (std::size_t s = 0; s < count; ++s) {
+    const int width = pattern_.first_column[s + 1] - pattern_.first_column[s];
+    if (pattern_.first_row[s] + width < pattern_.first_row[s + 1])
+      parent[s] = node_of[at(pattern_.rows[pattern_.first_row[s] + width])];
+    subtree[s] += own[s];
+    children[parent[s] < 0 ? count : at(parent[s])].push_back(static_cast<int>(s));
+    if (parent[s] >= 0) subtree[at(parent[s])] += subtree[s];
+  }
+
+  const long all = std::accumulate(own.begin(), own.end(), 0L);
+  std::vector<int> roots = children[count], first;
+  const auto smaller = [&](int a, int b) {
+    return subtree[at(a)] != subtree[at(b)] ? subtree[at(a)] < subtree[at(b)] : a < b;
+  };
+  long top = 0, best = all;
+  for (int splits = 0; splits < most_splits && !roots.empty(); ++splits) {
+    std::sort(roots.begin(), roots.end(), smaller);
+    std::array<long, 2> load{};
+    std::vector<int> second_part;
+    for (std::size_t k = roots.size(); k-- > 0;) {
+      const std::size_t p = load[1] < load[0] ? 1 : 0;
+      load[p] += subtree[at(roots[k])];
+      if (p == 1) second_part.push_back(roots[k]);
+    }
+    if (const long way = top + std::max(load[0], load[1]); way < best) {
+      best = way;
+      first = roots;
+      std::fill(part_of.begin(), part_of.end(), -1);
+      for (const int s : roots) part_of[at(s)] = 0;
+      for (const int s : second_part) part_of[at(s)] = 1;
+    }
+    const int largest = roots.back();
+    roots.pop_back();
+    top += own[at(largest)];
+    roots.insert(roots.end(), children[at(largest)].begin(), children[at(largest)].end());
+  }
+  if (static_cast<double>(best) > worthwhile * static_cast<double>(all)) return;
+  // parents have larger numbers
+  for (std::size_t s = count; s-- > 0;)
+    if (part_of[s] < 0 && parent[s] >= 0) part_of[s] = part_of[at(parent[s])];
+  parts_[0].nodes.clear();
+  for (std::size_t s = 0; s < count; ++s)
+    (part_of[s] < 0 ? top_ : parts_[at(part_of[s])].nodes).push_back(static_cast<int>(s));
+}
+
+template <class Real>
+void SupernodalFactors<Real>::solve(double* b, int columns) {
+  while (columns > 0) {
+    const int now = std::min(columns, group<Real>);
+    if (now == 1)
+      solve_group<1>(b, now);
+    else
+      solve_group<group<Real>>(b, now);
+    b += at(now) * at(pattern_.unknowns);
+    columns -= now;
+  }
+}
+
+// L y = P b, L^T P x = y. For single precision, which has no small numbers, the right-hand sides are scaled to 1.
+template <class Real>
+template <int W>
+void SupernodalFactors<Real>::solve_group(double* b, int columns) {
+  const std::size_t n = at(pattern_.unknowns), m = at(columns);
+  const bool divided = !parts_[1].nodes.empty();
+  std::array<double, W> scale;
+  scale.fill(1);
+  for (std::size_t c = 0; c < m && std::is_same_v<Real, float>; ++c) {
+    double largest = 0;
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(b[c * n + i]));
+    scale[c] = largest > 0 ? largest : 1;
+  }
+  for (Part& part : parts_) {
+    part.x.resize(n * W);
+    part.dense.resize(largest_ * W);
+  }
+  const auto each_part = [&](const auto& work) { for_parts(divided ? 2 : 1, divided ? threads_ : 1, work); };
+  Real *const x = parts_[0].x.data(), *const x_second = parts_[1].x.data();
+  const auto each_row = [&](const std::vector<int>& nodes, const auto& visit) {
+    for (const int s : nodes)
+      for (std::size_t i = at(pattern_.first_column[s]); i < at(pattern_.first_column[s + 1]); ++i) visit(i);
+  };
+  const auto load = [&](Real* to, const std::vector<int>& nodes) {
+    each_row(nodes, [&](std::size_t i) {
+      const double* const from = b + pattern_.order[i];
+      for (std::size_t c = 0; c < W; ++c) to[W * i + c] = c < m ? static_cast<Real>(from[c * n] / scale[c]) : Real(0);
+    });
+  };
+  const auto store = [&](const Real* from, const std::vector<int>& nodes) {
+    each_row(nodes, [&](std::size_t i) {
+      for (std::size_t c = 0; c < m; ++c)
+        b[c * n + at(pattern_.order[i])] = scale[c] * static_cast<double>(from[W * i + c]);
+    });
+  };
+  const auto each_of_top = [&](const auto& visit) {
+    each_row(top_, [&](std::size_t i) {
+      for (std::size_t k = W * i; k < W * (i + 1); ++k) visit(x[k], x_second[k]);
+    });
+  };
+
+  load(x, top_);
+  each_of_top([](Real, Real& second) { second = 0; });
+  each_part([&](int p) {
+    Part& part = parts_[at(p)];
+    load(part.x.data(), part.nodes);
+    for (const int s : part.nodes) eliminate<W>(s, part);
+  });
+  each_of_top([](Real& first, Real second) { first += second; });
+  for (const int s : top_) eliminate<W>(s, parts_[0]);
+  for (std::size_t k = top_.size(); k-- > 0;) substitute<W>(top_[k], parts_[0]);
+  each_of_top([](Real first, Real& second) { second = first; });
+  store(x, top_);
+  each_part([&](int p) {
+    Part& part = parts_[at(p)];
+    for (std::size_t k = part.nodes.size(); k-- > 0;) substitute<W>(part.nodes[k], part);
+    store(part.x.data(), part.nodes);
+  });
+}
+
+// take(x of an unknown, its entry among the rows of supernode s)
+template <class Real>
+template <int W, class Take>
+void SupernodalFactors<Real>::each_entry(int s, Part& part, const Take& take) const {
+  const int* const rows = pattern_.rows + pattern_.first_row[s];
+  const std::size_t height = at(pattern_.first_row[s + 1] - pattern_.first_row[s]);
+  for (std::size_t i = 0; i < height; ++i)
+    for (std::size_t c = 0; c < W; ++c) take(part.x[W * at(rows[i]) + c], part.dense[W * i + c]);
+}
+
+template <class Real>
+SupernodeValues<Real> SupernodalFactors<Real>::node(int s) const {
+  return {values_.data() + pattern_.first_value[s], pattern_.first_column[s + 1] - pattern_.first_column[s],
+          pattern_.first_row[s + 1] - pattern_.first_row[s]};
+}
+
+template <class Real>
+template <int W>
+void SupernodalFactors<Real>::eliminate(int s, Part& part) const {
+  each_entry<W>(s, part, [](Real x, Real& y) { y = x; });
+  forward<W>(node(s), part.dense.data());
+  each_entry<W>(s, part, [](Real& x, Real y) { x = y; });
+}
+
+template <class Real>
+template <int W>
+void SupernodalFactors<Real>::substitute(int s, Part& part) const {
+  each_entry<W>(s, part, [](Real x, Real& y) { y = x; });
+  backward<W>(node(s), part.dense.data());
+  const std::size_t own = W * at(pattern_.first_column[s + 1] - pattern_.first_column[s]);
+  std::copy_n(part.dense.data(), own, part.x.data() + W * at(pattern_.first_column[s]));
+}
+
+template class SupernodalFactors<float>;
+template class SupernodalFactors<double>;
+
+}  // namespace carom::detail

@@ -1,0 +1,74 @@
+// Solves with supernodal factors, P A P^T = L L^T, in double or single precision.
+//
+// A solve reads all factors from memory twice and does little else. Single precision halves that time, and the memory:
+// good enough for a preconditioner.
+//
+// Supernodes are the vertices of the elimination tree. Two sets of whole subtrees, about equally large, do not touch
+// each other: two threads go through them at once, before (forward) and after (backward) the supernodes above. The sets
+// follow from counts of entries, and the second one has its own copy of the unknowns, so the bits do not depend on the
+// number of threads.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "core/linear/linear_solver.hpp"
+
+namespace carom::detail {
+
+/// Pattern of L. Supernode s has the columns first_column[s] to first_column[s + 1] - 1 and first_row[s + 1] -
+/// first_row[s] rows, numbered by rows[first_row[s]] and up, its own columns first. Its values start at first_value[s],
+/// column after column. Entry i of P b is entry order[i] of b.
+struct Supernodes {
+  int count = 0, unknowns = 0;
+  const int *first_column = nullptr, *first_row = nullptr, *first_value = nullptr, *rows = nullptr, *order = nullptr;
+};
+
+/// The columns of a supernode, one after the other.
+template <class Real>
+struct SupernodeValues {
+  const Real* L;
+  int width, height;
+};
+
+template <class Real>
+class SupernodalFactors {
+ public:
+  /// The arrays outlive this.
+  void set(const Supernodes& pattern, std::span<const Real> values, int threads);
+  void clear() { values_ = {}; }
+  bool empty() const { return values_.empty(); }
+  /// Solves A x = b in place for right-hand sides one after the other, each as exactly as Real relative to its size.
+  void solve(double* b, int columns);
+
+ private:
+  struct Part {
+    std::vector<int> nodes;      // supernodes in the order of elimination
+    std::vector<Real> x, dense;  // all unknowns in the order of elimination; those of a supernode. By row.
+  };
+
+  void divide();
+  SupernodeValues<Real> node(int s) const;
+  template <int W>
+  void solve_group(double* b, int columns);
+  template <int W, class Take>
+  void each_entry(int s, Part& part, const Take& take) const;
+  template <int W>
+  void eliminate(int s, Part& part) const;
+  template <int W>
+  void substitute(int s, Part& part) const;
+
+  Supernodes pattern_;
+  std::span<const Real> values_;
+  std::array<Part, 2> parts_;  // subtrees
+  std::vector<int> top_;       // supernodes above the subtrees, which use the unknowns of the first part
+  std::vector<int> divided_;   // first rows and columns of the supernodes for which parts_ and top_ are
+  std::size_t largest_ = 0;    // rows of a supernode
+  int threads_ = 1;
+};
+
+/// The next solves by factors of make_cholmod() have single precision. factorise() makes exact factors again.
+void round_factors(Factorisation& cholmod, int threads);
+
+}  // namespace carom::detail
