@@ -106,14 +106,30 @@ class HyperelasticKernel {
   /// Energy and gradient; the stiffness too if the template argument is true.
   template <bool stiffness>
   void evaluate() {
-    sum<stiffness>(0);
+    if constexpr (by_axes && !stiffness)
+      sum_by_axes();
+    else
+      sum<stiffness>(0);
     if constexpr (stiffness && extra > 0) condense();
   }
 
   /// The smallest det F at the Gauss points.
   Lanes smallest_volume_ratio() {
-    Lanes g[modes][3], smallest = lanes(HUGE_VAL);
+    Lanes smallest = lanes(HUGE_VAL);
     Matrix3 F, cof;
+    if constexpr (by_axes) {
+      AxisValues D_X, D_x;
+      axis_derivatives(X_, D_X);
+      axis_derivatives(x_, D_x);
+      for (int p = 0; p < Shape::points; ++p) {
+        Matrix3 J;
+        at_point(D_X, p, J);
+        at_point(D_x, p, F);
+        smallest = -max(-smallest, -(cofactors(F, cof) / cofactors(J, cof)));
+      }
+      return smallest;
+    }
+    Lanes g[modes][3];
     for (int p = 0; p < Shape::points; ++p) {
       gradients(p, g);
       deformation(g, F);
@@ -151,6 +167,7 @@ class HyperelasticKernel {
   Matrix3 K[pairs];
 
  private:
+  static constexpr bool by_axes = nodes == 8 && extra == 0;
   static constexpr int unknowns = 3 * extra, room = SmallFactor<unknowns>::room;
 
   /// Gradients of all modes at a point; returns the point's weight.
@@ -164,6 +181,33 @@ class HyperelasticKernel {
         F[i][j] = x_[1][i] * g[1][j];  // x_0 = 0
         for (int a = 2; a < modes; ++a) F[i][j] += x_[a][i] * g[a][j];
       }
+  }
+
+  /// Energy and gradient by sum factorisation: less than half of the operations of sum().
+  void sum_by_axes() {
+    energy = lanes(0);
+    for (auto& force : f)
+      for (Lanes& component : force) component = lanes(0);
+    AxisValues D_X, D_x, forces = {};
+    axis_derivatives(X_, D_X);
+    axis_derivatives(x_, D_x);
+    for (int p = 0; p < Shape::points; ++p) {
+      Matrix3 J, D, cof, inverse, F;
+      at_point(D_X, p, J);
+      at_point(D_x, p, D);
+      const Lanes det = cofactors(J, cof), factor = 1.0 / det;
+      for (int axis = 0; axis < 3; ++axis)
+        for (int i = 0; i < 3; ++i) inverse[axis][i] = cof[i][axis] * factor;
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j)
+          F[i][j] = D[i][0] * inverse[0][j] + D[i][1] * inverse[1][j] + D[i][2] * inverse[2][j];
+      law_.set(F, table_of<Shape>.weight * det);
+      energy += law_.energy;
+      for (int axis = 0; axis < 3; ++axis)
+        for (int i = 0; i < 3; ++i)
+          forces[axis][hexahedron_edges.of_point[p][axis]][i] += dot3(law_.P[i], inverse[axis]);
+    }
+    add_axis_forces(forces, f);
   }
 
   /// Adds energy, gradient and stiffness of the modes from `first` on.

@@ -19,6 +19,7 @@ struct ShapeTable {
 
 struct Hexahedron {
   static constexpr int nodes = 8, points = 8;
+  static constexpr double gauss = 0.57735026918962576451;  ///< 1/sqrt(3)
   /// Sign of a natural coordinate of a node.
   static constexpr double sign(int node, int axis) {
     if (axis == 2) return node < 4 ? -1 : 1;
@@ -38,7 +39,7 @@ struct Hexahedron {
     ShapeTable<nodes, points> t;
     t.weight = 1;
     for (int p = 0; p < points; ++p) {
-      for (int c = 0; c < 3; ++c) t.place[p][c] = sign(p, c) * 0.57735026918962576451;
+      for (int c = 0; c < 3; ++c) t.place[p][c] = sign(p, c) * gauss;
       evaluate(t.place[p], t.N[p], t.dN[p]);
     }
     return t;
@@ -103,6 +104,68 @@ inline Lanes reference_gradients(const Lanes (&X)[nodes][3], const double (&dN)[
     for (int i = 0; i < 3; ++i)
       g[a][i] = dN[a][0] * inverse[0][i] + dN[a][1] * inverse[1][i] + dN[a][2] * inverse[2][i];
   return det;
+}
+
+// ---- Sum factorisation of the hexahedron: the derivative of a field along a natural axis is, at a Gauss point, the
+// bilinear interpolation of half of the differences along the four edges of this axis. Two Gauss points that differ
+// along the axis only have the same value, so there are four values per axis.
+// [Orszag, J. Comput. Phys. 37 (1980) 70; Melenk, Gerdes & Schwab, Comput. Methods Appl. Mech. Engrg. 190 (2001) 4339]
+
+/// By axis, edge or pair of points, and component.
+using AxisValues = Lanes[3][4][3];
+
+struct HexahedronEdges {
+  int minus[3][4] = {}, plus[3][4] = {};  ///< nodes at the ends of an edge
+  int of_point[8][3] = {};                ///< place of a point's value among the four of an axis
+
+  constexpr HexahedronEdges() {
+    for (int a = 0; a < 8; ++a)
+      for (int axis = 0; axis < 3; ++axis) {
+        const int k =
+            (Hexahedron::sign(a, (axis + 1) % 3) > 0 ? 1 : 0) + (Hexahedron::sign(a, (axis + 2) % 3) > 0 ? 2 : 0);
+        (Hexahedron::sign(a, axis) > 0 ? plus : minus)[axis][k] = a;
+        of_point[a][axis] = k;  // points have the signs of the nodes
+      }
+  }
+};
+inline constexpr HexahedronEdges hexahedron_edges;
+
+/// From the edges to the points or, because the matrix is symmetric, from forces at the points to forces at the edges.
+inline void interpolate_edges(Lanes (&values)[4][3]) {
+  constexpr double near = 0.5 * (1 + Hexahedron::gauss), far = 0.5 * (1 - Hexahedron::gauss);
+  for (int i = 0; i < 3; ++i) {
+    Lanes first[4];
+    for (int k = 0; k < 4; ++k) first[k] = near * values[k][i] + far * values[k ^ 1][i];
+    for (int k = 0; k < 4; ++k) values[k][i] = near * first[k] + far * first[k ^ 2];
+  }
+}
+
+/// Derivatives of x along the natural axes at the Gauss points.
+inline void axis_derivatives(const Lanes (*x)[3], AxisValues& values) {
+  for (int axis = 0; axis < 3; ++axis) {
+    for (int k = 0; k < 4; ++k)
+      for (int i = 0; i < 3; ++i)
+        values[axis][k][i] = 0.5 * (x[hexahedron_edges.plus[axis][k]][i] - x[hexahedron_edges.minus[axis][k]][i]);
+    interpolate_edges(values[axis]);
+  }
+}
+
+/// f += the derivative of an energy by x from that by axis_derivatives(), which changes.
+inline void add_axis_forces(AxisValues& values, Lanes (*f)[3]) {
+  for (int axis = 0; axis < 3; ++axis) {
+    interpolate_edges(values[axis]);
+    for (int k = 0; k < 4; ++k)
+      for (int i = 0; i < 3; ++i) {
+        f[hexahedron_edges.plus[axis][k]][i] += 0.5 * values[axis][k][i];
+        f[hexahedron_edges.minus[axis][k]][i] -= 0.5 * values[axis][k][i];
+      }
+  }
+}
+
+/// Derivatives at a point: D[i][axis].
+inline void at_point(const AxisValues& values, int p, Matrix3& D) {
+  for (int axis = 0; axis < 3; ++axis)
+    for (int i = 0; i < 3; ++i) D[i][axis] = values[axis][hexahedron_edges.of_point[p][axis]][i];
 }
 
 }  // namespace carom::solid

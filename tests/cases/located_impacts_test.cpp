@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "case_runner.hpp"
-#include "integrators/common/energy_ledger.hpp"
+#include "energy_account.hpp"
 
 namespace {
 
@@ -203,7 +203,6 @@ TEST_CASE("located: a box that slides and tumbles ends where it does at a step f
   for (const Expected& x : {Expected{0, 0.2, 0.31996, 0.01585}, Expected{0.5, 0.2, 0.45033, 0.01549},
                             Expected{0, 0.6, 0.15083, 0.11518}, Expected{0.5, 0.6, 0.1277, 0.14659}}) {
     Case c = Case::from_text(tumbling_box(x.e, x.friction), {set("/integrator/step", 4e-3)});
-    EnergyLedger ledger;
     double largest_rise = 0, outside = 0, before = c.energy();
     REQUIRE(c.run([&](const StepView&) {
       largest_rise = std::max(largest_rise, c.energy() - before);
@@ -226,30 +225,18 @@ TEST_CASE("located: a box that slides and tumbles ends where it does at a step f
 
 TEST_CASE("located: the ledger tells the losses of impacts at their instants, and closes") {
   Case c = Case::from_text(tumbling_box(0.5, 0.2));
-  EnergyLedger ledger;
-  bool started = false;
-  REQUIRE(c.run(
-              [&](const StepView& view) {
-                started ? ledger.after_step(view) : ledger.start(view);
-                started = true;
-              },
-              true) == RunStatus::completed);
-  const EnergyBalance& b = ledger.balance();
-  CHECK(b.largest_closure < 1e-12 * b.scale);
+  const Account tumble = account(c);
+  REQUIRE(tumble.status == RunStatus::completed);
+  const EnergyBalance& b = tumble.balance;
+  CHECK(tumble.closure() < 1e-12);
   CHECK(b.impacts < -1);
   CHECK(std::abs(b.numerical) < 1e-2 * b.scale);
 
   // a ball: (1 - e^2) of its energy in its first impact
   Case bounce = ball(0.8, 1e-2, 0.6);
-  EnergyLedger of_ball;
-  started = false;
-  REQUIRE(bounce.run(
-              [&](const StepView& view) {
-                started ? of_ball.after_step(view) : of_ball.start(view);
-                started = true;
-              },
-              true) == RunStatus::completed);
-  CHECK(of_ball.balance().impacts == doctest::Approx(-(1 - 0.8 * 0.8) * 9.81).epsilon(1e-12));
+  const Account of_ball = account(bounce);
+  REQUIRE(of_ball.status == RunStatus::completed);
+  CHECK(of_ball.balance.impacts == doctest::Approx(-(1 - 0.8 * 0.8) * 9.81).epsilon(1e-12));
 }
 
 TEST_CASE("located: contacts of beams and solids keep the published law by `automatic`") {
