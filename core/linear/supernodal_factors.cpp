@@ -121,20 +121,14 @@ void SupernodalFactors<Real>::set(const Supernodes& pattern, std::span<const Rea
   pattern_ = pattern;
   threads_ = threads;
   values_ = values;
-  std::vector<int> of(pattern.first_row, pattern.first_row + pattern.count + 1);
-  of.insert(of.end(), pattern.first_column, pattern.first_column + pattern.count + 1);
-  if (of == divided_) return;
-  divided_ = std::move(of);
-  divide();
+  if (!divided_) divide();
+  divided_ = true;
 }
 
 // Splits the largest subtree into those below its root, until two sets of subtrees and their common rest are shortest.
 template <class Real>
 void SupernodalFactors<Real>::divide() {
   const std::size_t count = at(pattern_.count);
-  for (Part& part : parts_) part.nodes.clear();
-  top_.clear();
-  largest_ = 0;
   for (std::size_t s = 0; s < count; ++s)
     largest_ = std::max(largest_, at(pattern_.first_row[s + 1] - pattern_.first_row[s]));
   parts_[0].nodes.resize(count);
@@ -160,7 +154,7 @@ void SupernodalFactors<Real>::divide() {
   }
 
   const long all = std::accumulate(own.begin(), own.end(), 0L);
-  std::vector<int> roots = children[count], first;
+  std::vector<int> roots = children[count];
   const auto smaller = [&](int a, int b) {
     return subtree[at(a)] != subtree[at(b)] ? subtree[at(a)] < subtree[at(b)] : a < b;
   };
@@ -176,7 +170,6 @@ void SupernodalFactors<Real>::divide() {
     }
     if (const long way = top + std::max(load[0], load[1]); way < best) {
       best = way;
-      first = roots;
       std::fill(part_of.begin(), part_of.end(), -1);
       for (const int s : roots) part_of[at(s)] = 0;
       for (const int s : second_part) part_of[at(s)] = 1;
@@ -213,7 +206,7 @@ template <class Real>
 template <int W>
 void SupernodalFactors<Real>::solve_group(double* b, int columns) {
   const std::size_t n = at(pattern_.unknowns), m = at(columns);
-  const bool divided = !parts_[1].nodes.empty();
+  const int parts = parts_[1].nodes.empty() ? 1 : 2;
   std::array<double, W> scale;
   scale.fill(1);
   for (std::size_t c = 0; c < m && std::is_same_v<Real, float>; ++c) {
@@ -225,7 +218,7 @@ void SupernodalFactors<Real>::solve_group(double* b, int columns) {
     part.x.resize(n * W);
     part.dense.resize(largest_ * W);
   }
-  const auto each_part = [&](const auto& work) { for_parts(divided ? 2 : 1, divided ? threads_ : 1, work); };
+  const auto each_part = [&](const auto& work) { for_parts(parts, threads_, work); };
   Real *const x = parts_[0].x.data(), *const x_second = parts_[1].x.data();
   const auto each_row = [&](const std::vector<int>& nodes, const auto& visit) {
     for (const int s : nodes)

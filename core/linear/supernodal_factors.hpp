@@ -35,7 +35,7 @@ struct SupernodeValues {
 template <class Real>
 class SupernodalFactors {
  public:
-  /// The arrays outlive this.
+  /// The arrays outlive this. Each call has the same pattern.
   void set(const Supernodes& pattern, std::span<const Real> values, int threads);
   void clear() { values_ = {}; }
   bool empty() const { return values_.empty(); }
@@ -63,7 +63,7 @@ class SupernodalFactors {
   std::span<const Real> values_;
   std::array<Part, 2> parts_;  // subtrees
   std::vector<int> top_;       // supernodes above the subtrees, which use the unknowns of the first part
-  std::vector<int> divided_;   // first rows and columns of the supernodes for which parts_ and top_ are
+  bool divided_ = false;       // parts_ and top_ are known
   std::size_t largest_ = 0;    // rows of a supernode
   int threads_ = 1;
 };
