@@ -1,6 +1,9 @@
 #include "integrators/common/mean_directions.hpp"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
 
 #include "core/base/vector_ops.hpp"
 
@@ -57,8 +60,16 @@ bool StayedRows::find(const System& system, const std::vector<std::uint8_t>& act
 
 const SparseRow& StayedRows::at_start(const System& system, int row, In q_n, const StepStart& start) {
   const std::size_t i = at(row - system.bilateral());
-  if (known_[i] == 0) system.row_gradient(row, q_n, start.t, nullptr, gradients_[i], &start);
-  known_[i] = 1;
+  if (known_[i] == 0) {
+    // all rows of the contact at once
+    const System::RowPlace place = system.row_place(row);
+    const std::size_t count = at(system.row_block(row).rows()), first = i - at(place.row);
+    std::array<int, most_contact_rows> rows;
+    std::iota(rows.begin(), rows.end(), row - place.row);
+    const auto gradients = std::span(gradients_).subspan(first, count);
+    system.row_gradients(std::span(rows).first(count), q_n, start.t, nullptr, false, gradients, gradients, &start);
+    std::fill_n(known_.begin() + static_cast<std::ptrdiff_t>(first), count, std::uint8_t{1});
+  }
   return gradients_[i];
 }
 
