@@ -342,11 +342,13 @@ bool SaddlePoint::solve_base(In r, In c_b) {
   }
   constraint_inconsistency_ = 0;
   if (!zero && !base_solve(rhs_)) return false;
-  if (!zero && regularised_)
-    for (int i = 0; i < n_b_; ++i)
-      constraint_inconsistency_ =
-          std::max(constraint_inconsistency_, std::abs(refinement_.residual()[at(n_ + i)]) / row_scale(i) *
-                                                  (unit_.empty() ? 1.0 : unit_[at(n_ + i)]));
+  if (zero || !(iterative() || regularised_)) return true;
+  // rows that a direct solution has found redundant stay marked where conjugate gradients go on
+  for (int i = 0; i < n_b_; ++i) {
+    const double left = iterative() ? cg_->inconsistency(n_ + i)
+                                    : refinement_.residual()[at(n_ + i)] * (unit_.empty() ? 1.0 : unit_[at(n_ + i)]);
+    constraint_inconsistency_ = std::max(constraint_inconsistency_, std::abs(left) / row_scale(i));
+  }
   return true;
 }
 
