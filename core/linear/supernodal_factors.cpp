@@ -207,7 +207,7 @@ template <int W>
 void SupernodalFactors<Real>::solve_group(double* b, int columns) {
   const std::size_t n = at(pattern_.unknowns), m = at(columns);
   const int parts = parts_[1].nodes.empty() ? 1 : 2;
-  std::array<double, W> scale;
+  std::array<double, W> scale{};
   scale.fill(1);
   for (std::size_t c = 0; c < m && std::is_same_v<Real, float>; ++c) {
     double largest = 0;

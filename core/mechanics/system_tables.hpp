@@ -125,7 +125,7 @@ struct System::Workspace {
   }
 
   struct Chunk {
-    std::size_t block;
+    std::size_t block = 0;
     Range range;
   };
   std::vector<Chunk> vector_chunks;  // of all element blocks, for element vectors

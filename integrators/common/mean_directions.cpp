@@ -64,7 +64,7 @@ const SparseRow& StayedRows::at_start(const System& system, int row, In q_n, con
     // all rows of the contact at once
     const System::RowPlace place = system.row_place(row);
     const std::size_t count = at(system.row_block(row).rows()), first = i - at(place.row);
-    std::array<int, most_contact_rows> rows;
+    std::array<int, most_contact_rows> rows{};
     std::iota(rows.begin(), rows.end(), row - place.row);
     const auto gradients = std::span(gradients_).subspan(first, count);
     system.row_gradients(std::span(rows).first(count), q_n, start.t, nullptr, false, gradients, gradients, &start);
