@@ -66,6 +66,9 @@ class Cholmod final : public Factorisation {
     for (std::size_t i = 0; i < n; ++i) diagonal_.push_back(pattern_->find(static_cast<int>(i), static_cast<int>(i)));
   }
   ~Cholmod() override {
+    cholmod_free_dense(&x_, &common_);
+    cholmod_free_dense(&y_, &common_);
+    cholmod_free_dense(&e_, &common_);
     cholmod_free_factor(&factor_, &common_);
     cholmod_finish(&common_);
   }
@@ -85,7 +88,6 @@ class Cholmod final : public Factorisation {
     ++counters.factorisations;
     for (const int k : diagonal_)
       if (k < 0 || !(values[static_cast<std::size_t>(k)] > 0)) return Outcome::unsuitable;
-    exact_.clear();
     rounded_.clear();
     matrix_.x = const_cast<double*>(values.data());
     matrix_.xtype = CHOLMOD_REAL;
@@ -116,15 +118,25 @@ class Cholmod final : public Factorisation {
     }
     facts_.reciprocal_condition = smallest >= 0 ? smallest : 0;
     if (!(smallest > singular_tolerance)) return Outcome::unsuitable;  // UMFPACK names the row
-    exact_.set(supernodes(), {l, factor_->xsize}, 1);
     return Outcome::ok;
   }
 
   void solve(double* b, int columns) override {
-    if (rounded_.empty())
-      exact_.solve(b, columns);
-    else
+    if (!rounded_.empty()) {
       rounded_.solve(b, columns);
+      return;
+    }
+    const auto n = static_cast<std::size_t>(pattern_->rows), m = static_cast<std::size_t>(columns);
+    cholmod_dense rhs{};
+    rhs.nrow = rhs.d = n;
+    rhs.ncol = m;
+    rhs.nzmax = n * m;
+    rhs.x = b;
+    rhs.xtype = CHOLMOD_REAL;
+    rhs.dtype = CHOLMOD_DOUBLE;
+    cholmod_solve2(CHOLMOD_A, factor_, &rhs, nullptr, &x_, nullptr, &y_, &e_, &common_);
+    check();
+    std::copy_n(static_cast<const double*>(x_->x), n * m, b);
   }
 
   // The factors leave CHOLMOD, which keeps their pattern.
@@ -133,7 +145,6 @@ class Cholmod final : public Factorisation {
     values_.assign(l, l + factor_->xsize);
     cholmod_change_factor(CHOLMOD_PATTERN, 1, 1, 1, 1, factor_, &common_);
     check();
-    exact_.clear();
     rounded_.set(supernodes(), values_, threads);
   }
   std::string_view name() const override { return "cholmod"; }
@@ -160,10 +171,10 @@ class Cholmod final : public Factorisation {
   cholmod_common common_{};
   cholmod_sparse matrix_{};
   cholmod_factor* factor_ = nullptr;
+  cholmod_dense *x_ = nullptr, *y_ = nullptr, *e_ = nullptr;  // kept between solves
   std::vector<int> diagonal_;
-  SupernodalFactors<double> exact_;
   std::vector<float> values_;  // of rounded_
-  SupernodalFactors<float> rounded_;
+  SupernodalFactors rounded_;
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <type_traits>
 
 #include "core/base/index.hpp"
 #include "core/base/parallel.hpp"
@@ -17,17 +16,16 @@ constexpr long small = 100000;       // entries of L that two threads do not sol
 constexpr double worthwhile = 0.85;  // of the entries that the longer way of two threads may have
 constexpr int most_splits = 200;     // of the largest subtree
 
-template <class Real>
-constexpr int group = 32 / sizeof(Real);  // right-hand sides that are solved at once: a register of the vector unit
+constexpr int group = 8;  // right-hand sides that are solved at once: a register of the vector unit
 
 // One supernode, L y = b and L^T y = b: its columns are a triangle above a rectangle, y has its rows, W entries in
 // each. The columns j to j + B - 1:
-template <class Real, int W, int B>
-void forward_columns(const SupernodeValues<Real>& node, std::ptrdiff_t j, Real* entries) {
-  using Row = Eigen::Array<Real, W, 1>;
+template <int W, int B>
+void forward_columns(const SupernodeValues& node, std::ptrdiff_t j, float* entries) {
+  using Row = Eigen::Array<float, W, 1>;
   const auto y = [&](std::ptrdiff_t i) { return Eigen::Map<Row>(entries + W * i); };
   const std::ptrdiff_t height = node.height;
-  const Real* const L = node.L + j * height;
+  const float* const L = node.L + j * height;
   Row x[B];
 #pragma GCC unroll 8
   for (int k = 0; k < B; ++k) {
@@ -46,11 +44,11 @@ void forward_columns(const SupernodeValues<Real>& node, std::ptrdiff_t j, Real* 
     }
   } else {
     // the vector unit takes several rows
-    Real single[B];
+    float single[B];
     for (int k = 0; k < B; ++k) single[k] = x[k][0];
 #pragma omp simd
     for (std::ptrdiff_t i = j + B; i < height; ++i) {
-      Real below = entries[i];
+      float below = entries[i];
 #pragma GCC unroll 8
       for (int k = 0; k < B; ++k) below -= L[k * height + i] * single[k];
       entries[i] = below;
@@ -58,20 +56,20 @@ void forward_columns(const SupernodeValues<Real>& node, std::ptrdiff_t j, Real* 
   }
 }
 
-template <class Real, int W, int B>
-void backward_columns(const SupernodeValues<Real>& node, std::ptrdiff_t j, Real* entries) {
-  using Row = Eigen::Array<Real, W, 1>;
+template <int W, int B>
+void backward_columns(const SupernodeValues& node, std::ptrdiff_t j, float* entries) {
+  using Row = Eigen::Array<float, W, 1>;
   const auto y = [&](std::ptrdiff_t i) { return Eigen::Map<Row>(entries + W * i); };
   const std::ptrdiff_t height = node.height;
-  const Real* const L = node.L + j * height;
+  const float* const L = node.L + j * height;
   Row x[B];
 #pragma GCC unroll 8
   for (int k = 0; k < B; ++k) x[k] = y(j + k);
   std::ptrdiff_t i = j + B;
   if constexpr (W == 1) {
     // the vector unit takes several rows
-    constexpr int lanes = group<Real>;
-    using Lanes = Eigen::Array<Real, lanes, 1>;
+    constexpr int lanes = group;
+    using Lanes = Eigen::Array<float, lanes, 1>;
     Lanes sum[B];
 #pragma GCC unroll 8
     for (int k = 0; k < B; ++k) sum[k].setZero();
@@ -97,27 +95,26 @@ void backward_columns(const SupernodeValues<Real>& node, std::ptrdiff_t j, Real*
   }
 }
 
-template <int W, class Real>
-void forward(const SupernodeValues<Real>& node, Real* y) {
+template <int W>
+void forward(const SupernodeValues& node, float* y) {
   int j = 0;
-  for (; j + 8 <= node.width; j += 8) forward_columns<Real, W, 8>(node, j, y);
-  for (; j + 3 <= node.width; j += 3) forward_columns<Real, W, 3>(node, j, y);
-  for (; j < node.width; ++j) forward_columns<Real, W, 1>(node, j, y);
+  for (; j + 8 <= node.width; j += 8) forward_columns<W, 8>(node, j, y);
+  for (; j + 3 <= node.width; j += 3) forward_columns<W, 3>(node, j, y);
+  for (; j < node.width; ++j) forward_columns<W, 1>(node, j, y);
 }
 
-template <int W, class Real>
-void backward(const SupernodeValues<Real>& node, Real* y) {
+template <int W>
+void backward(const SupernodeValues& node, float* y) {
   int j = node.width;
   const int eights = j / 8 * 8, threes = eights + (j - eights) / 3 * 3;
-  while (j > threes) backward_columns<Real, W, 1>(node, --j, y);
-  while (j > eights) backward_columns<Real, W, 3>(node, j -= 3, y);
-  while (j > 0) backward_columns<Real, W, 8>(node, j -= 8, y);
+  while (j > threes) backward_columns<W, 1>(node, --j, y);
+  while (j > eights) backward_columns<W, 3>(node, j -= 3, y);
+  while (j > 0) backward_columns<W, 8>(node, j -= 8, y);
 }
 
 }  // namespace
 
-template <class Real>
-void SupernodalFactors<Real>::set(const Supernodes& pattern, std::span<const Real> values, int threads) {
+void SupernodalFactors::set(const Supernodes& pattern, std::span<const float> values, int threads) {
   pattern_ = pattern;
   threads_ = threads;
   values_ = values;
@@ -126,8 +123,7 @@ void SupernodalFactors<Real>::set(const Supernodes& pattern, std::span<const Rea
 }
 
 // Splits the largest subtree into those below its root, until two sets of subtrees and their common rest are shortest.
-template <class Real>
-void SupernodalFactors<Real>::divide() {
+void SupernodalFactors::divide() {
   const std::size_t count = at(pattern_.count);
   for (std::size_t s = 0; s < count; ++s)
     largest_ = std::max(largest_, at(pattern_.first_row[s + 1] - pattern_.first_row[s]));
@@ -188,28 +184,25 @@ void SupernodalFactors<Real>::divide() {
     (part_of[s] < 0 ? top_ : parts_[at(part_of[s])].nodes).push_back(static_cast<int>(s));
 }
 
-template <class Real>
-void SupernodalFactors<Real>::solve(double* b, int columns) {
+void SupernodalFactors::solve(double* b, int columns) {
   while (columns > 0) {
-    const int now = std::min(columns, group<Real>);
+    const int now = std::min(columns, group);
     if (now == 1)
       solve_group<1>(b, now);
     else
-      solve_group<group<Real>>(b, now);
+      solve_group<group>(b, now);
     b += at(now) * at(pattern_.unknowns);
     columns -= now;
   }
 }
 
-// L y = P b, L^T P x = y. For single precision, which has no small numbers, the right-hand sides are scaled to 1.
-template <class Real>
+// L y = P b, L^T P x = y. The right-hand sides are scaled to 1, because single precision has no small numbers.
 template <int W>
-void SupernodalFactors<Real>::solve_group(double* b, int columns) {
+void SupernodalFactors::solve_group(double* b, int columns) {
   const std::size_t n = at(pattern_.unknowns), m = at(columns);
   const int parts = parts_[1].nodes.empty() ? 1 : 2;
   std::array<double, W> scale{};
-  scale.fill(1);
-  for (std::size_t c = 0; c < m && std::is_same_v<Real, float>; ++c) {
+  for (std::size_t c = 0; c < m; ++c) {
     double largest = 0;
     for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(b[c * n + i]));
     scale[c] = largest > 0 ? largest : 1;
@@ -219,18 +212,18 @@ void SupernodalFactors<Real>::solve_group(double* b, int columns) {
     part.dense.resize(largest_ * W);
   }
   const auto each_part = [&](const auto& work) { for_parts(parts, threads_, work); };
-  Real *const x = parts_[0].x.data(), *const x_second = parts_[1].x.data();
+  float *const x = parts_[0].x.data(), *const x_second = parts_[1].x.data();
   const auto each_row = [&](const std::vector<int>& nodes, const auto& visit) {
     for (const int s : nodes)
       for (std::size_t i = at(pattern_.first_column[s]); i < at(pattern_.first_column[s + 1]); ++i) visit(i);
   };
-  const auto load = [&](Real* to, const std::vector<int>& nodes) {
+  const auto load = [&](float* to, const std::vector<int>& nodes) {
     each_row(nodes, [&](std::size_t i) {
       const double* const from = b + pattern_.order[i];
-      for (std::size_t c = 0; c < W; ++c) to[W * i + c] = c < m ? static_cast<Real>(from[c * n] / scale[c]) : Real(0);
+      for (std::size_t c = 0; c < W; ++c) to[W * i + c] = c < m ? static_cast<float>(from[c * n] / scale[c]) : 0.0F;
     });
   };
-  const auto store = [&](const Real* from, const std::vector<int>& nodes) {
+  const auto store = [&](const float* from, const std::vector<int>& nodes) {
     each_row(nodes, [&](std::size_t i) {
       for (std::size_t c = 0; c < m; ++c)
         b[c * n + at(pattern_.order[i])] = scale[c] * static_cast<double>(from[W * i + c]);
@@ -243,16 +236,16 @@ void SupernodalFactors<Real>::solve_group(double* b, int columns) {
   };
 
   load(x, top_);
-  each_of_top([](Real, Real& second) { second = 0; });
+  each_of_top([](float, float& second) { second = 0; });
   each_part([&](int p) {
     Part& part = parts_[at(p)];
     load(part.x.data(), part.nodes);
     for (const int s : part.nodes) eliminate<W>(s, part);
   });
-  each_of_top([](Real& first, Real second) { first += second; });
+  each_of_top([](float& first, float second) { first += second; });
   for (const int s : top_) eliminate<W>(s, parts_[0]);
   for (std::size_t k = top_.size(); k-- > 0;) substitute<W>(top_[k], parts_[0]);
-  each_of_top([](Real first, Real& second) { second = first; });
+  each_of_top([](float first, float& second) { second = first; });
   store(x, top_);
   each_part([&](int p) {
     Part& part = parts_[at(p)];
@@ -262,39 +255,32 @@ void SupernodalFactors<Real>::solve_group(double* b, int columns) {
 }
 
 // take(x of an unknown, its entry among the rows of supernode s)
-template <class Real>
 template <int W, class Take>
-void SupernodalFactors<Real>::each_entry(int s, Part& part, const Take& take) const {
+void SupernodalFactors::each_entry(int s, Part& part, const Take& take) const {
   const int* const rows = pattern_.rows + pattern_.first_row[s];
   const std::size_t height = at(pattern_.first_row[s + 1] - pattern_.first_row[s]);
   for (std::size_t i = 0; i < height; ++i)
     for (std::size_t c = 0; c < W; ++c) take(part.x[W * at(rows[i]) + c], part.dense[W * i + c]);
 }
 
-template <class Real>
-SupernodeValues<Real> SupernodalFactors<Real>::node(int s) const {
+SupernodeValues SupernodalFactors::node(int s) const {
   return {values_.data() + pattern_.first_value[s], pattern_.first_column[s + 1] - pattern_.first_column[s],
           pattern_.first_row[s + 1] - pattern_.first_row[s]};
 }
 
-template <class Real>
 template <int W>
-void SupernodalFactors<Real>::eliminate(int s, Part& part) const {
-  each_entry<W>(s, part, [](Real x, Real& y) { y = x; });
+void SupernodalFactors::eliminate(int s, Part& part) const {
+  each_entry<W>(s, part, [](float x, float& y) { y = x; });
   forward<W>(node(s), part.dense.data());
-  each_entry<W>(s, part, [](Real& x, Real y) { x = y; });
+  each_entry<W>(s, part, [](float& x, float y) { x = y; });
 }
 
-template <class Real>
 template <int W>
-void SupernodalFactors<Real>::substitute(int s, Part& part) const {
-  each_entry<W>(s, part, [](Real x, Real& y) { y = x; });
+void SupernodalFactors::substitute(int s, Part& part) const {
+  each_entry<W>(s, part, [](float x, float& y) { y = x; });
   backward<W>(node(s), part.dense.data());
   const std::size_t own = W * at(pattern_.first_column[s + 1] - pattern_.first_column[s]);
   std::copy_n(part.dense.data(), own, part.x.data() + W * at(pattern_.first_column[s]));
 }
-
-template class SupernodalFactors<float>;
-template class SupernodalFactors<double>;
 
 }  // namespace carom::detail

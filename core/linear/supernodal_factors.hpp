@@ -1,4 +1,4 @@
-// Solves with supernodal factors, P A P^T = L L^T, in double or single precision.
+// Solves with supernodal factors in single precision, P A P^T = L L^T.
 //
 // A solve reads all factors from memory twice and does little else. Single precision halves that time, and the memory:
 // good enough for a preconditioner.
@@ -26,30 +26,28 @@ struct Supernodes {
 };
 
 /// The columns of a supernode, one after the other.
-template <class Real>
 struct SupernodeValues {
-  const Real* L;
+  const float* L;
   int width, height;
 };
 
-template <class Real>
 class SupernodalFactors {
  public:
   /// The arrays outlive this. Each call has the same pattern.
-  void set(const Supernodes& pattern, std::span<const Real> values, int threads);
+  void set(const Supernodes& pattern, std::span<const float> values, int threads);
   void clear() { values_ = {}; }
   bool empty() const { return values_.empty(); }
-  /// Solves A x = b in place for right-hand sides one after the other, each as exactly as Real relative to its size.
+  /// Solves A x = b in place for right-hand sides one after the other, each to single precision relative to its size.
   void solve(double* b, int columns);
 
  private:
   struct Part {
-    std::vector<int> nodes;      // supernodes in the order of elimination
-    std::vector<Real> x, dense;  // all unknowns in the order of elimination; those of a supernode. By row.
+    std::vector<int> nodes;       // supernodes in the order of elimination
+    std::vector<float> x, dense;  // all unknowns in the order of elimination; those of a supernode. By row.
   };
 
   void divide();
-  SupernodeValues<Real> node(int s) const;
+  SupernodeValues node(int s) const;
   template <int W>
   void solve_group(double* b, int columns);
   template <int W, class Take>
@@ -60,7 +58,7 @@ class SupernodalFactors {
   void substitute(int s, Part& part) const;
 
   Supernodes pattern_;
-  std::span<const Real> values_;
+  std::span<const float> values_;
   std::array<Part, 2> parts_;  // subtrees
   std::vector<int> top_;       // supernodes above the subtrees, which use the unknowns of the first part
   bool divided_ = false;       // parts_ and top_ are known
