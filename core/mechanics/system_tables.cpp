@@ -11,7 +11,7 @@ void GatherList::build(int targets, const std::vector<const std::vector<int>*>& 
   for (std::size_t i = 1; i < start_.size(); ++i) start_[i] += start_[i - 1];
   source_.resize(start_.back());
   std::vector<std::size_t> next(start_.begin(), start_.end() - 1);
-  std::size_t contribution = 0;
+  int contribution = 0;
   for (const auto* list : lists)
     for (int target : *list) {
       if (target >= 0) source_[next[static_cast<std::size_t>(target)]++] = contribution;

@@ -89,7 +89,7 @@ class GatherList {
 
  private:
   std::vector<std::size_t> start_;
-  std::vector<std::size_t> source_;
+  std::vector<int> source_;
 };
 
 struct System::ThreadScratch {
@@ -186,7 +186,7 @@ void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<Element
     const Topology& topology = elements[b]->topology();
     const int step = chunk(topology.local_size * topology.local_size);
     const int chunks = (topology.items + step - 1) / step;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
+#pragma omp parallel for schedule(guided) num_threads(threads)
     for (int c = 0; c < chunks; ++c) {
       work(b, Range{c * step, std::min((c + 1) * step, topology.items)}, own_scratch());
     }
