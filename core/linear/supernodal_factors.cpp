@@ -15,18 +15,24 @@ namespace {
 constexpr long small = 100000;       // entries of L that two threads do not solve faster
 constexpr double worthwhile = 0.85;  // of the entries that the longer way of two threads may have
 constexpr int most_splits = 200;     // of the largest subtree
+constexpr int group = 8;             // right-hand sides that are solved at once: a register of the vector unit
 
-constexpr int group = 8;  // right-hand sides that are solved at once: a register of the vector unit
+template <int W>
+using Row = Eigen::Array<float, W, 1>;
 
-// One supernode, L y = b and L^T y = b: its columns are a triangle above a rectangle, y has its rows, W entries in
-// each. The columns j to j + B - 1:
+// The rows of y, W entries in each.
+template <int W>
+struct Rows {
+  float* entries;
+  Eigen::Map<Row<W>> operator()(std::ptrdiff_t i) const { return Eigen::Map<Row<W>>(entries + W * i); }
+};
+
+// One supernode, L y = b and L^T y = b: its columns are a triangle above a rectangle. The columns j to j + B - 1:
 template <int W, int B>
-void forward_columns(const SupernodeValues& node, std::ptrdiff_t j, float* entries) {
-  using Row = Eigen::Array<float, W, 1>;
-  const auto y = [&](std::ptrdiff_t i) { return Eigen::Map<Row>(entries + W * i); };
+void forward_columns(const SupernodeValues& node, std::ptrdiff_t j, Rows<W> y) {
   const std::ptrdiff_t height = node.height;
   const float* const L = node.L + j * height;
-  Row x[B];
+  Row<W> x[B];
 #pragma GCC unroll 8
   for (int k = 0; k < B; ++k) {
     x[k] = y(j + k);
@@ -37,7 +43,7 @@ void forward_columns(const SupernodeValues& node, std::ptrdiff_t j, float* entri
   }
   if constexpr (W > 1) {
     for (std::ptrdiff_t i = j + B; i < height; ++i) {
-      Row below = y(i);
+      Row<W> below = y(i);
 #pragma GCC unroll 8
       for (int k = 0; k < B; ++k) below -= L[k * height + i] * x[k];
       y(i) = below;
@@ -48,33 +54,30 @@ void forward_columns(const SupernodeValues& node, std::ptrdiff_t j, float* entri
     for (int k = 0; k < B; ++k) single[k] = x[k][0];
 #pragma omp simd
     for (std::ptrdiff_t i = j + B; i < height; ++i) {
-      float below = entries[i];
+      float below = y.entries[i];
 #pragma GCC unroll 8
       for (int k = 0; k < B; ++k) below -= L[k * height + i] * single[k];
-      entries[i] = below;
+      y.entries[i] = below;
     }
   }
 }
 
 template <int W, int B>
-void backward_columns(const SupernodeValues& node, std::ptrdiff_t j, float* entries) {
-  using Row = Eigen::Array<float, W, 1>;
-  const auto y = [&](std::ptrdiff_t i) { return Eigen::Map<Row>(entries + W * i); };
+void backward_columns(const SupernodeValues& node, std::ptrdiff_t j, Rows<W> y) {
   const std::ptrdiff_t height = node.height;
   const float* const L = node.L + j * height;
-  Row x[B];
+  Row<W> x[B];
 #pragma GCC unroll 8
   for (int k = 0; k < B; ++k) x[k] = y(j + k);
   std::ptrdiff_t i = j + B;
   if constexpr (W == 1) {
     // the vector unit takes several rows
-    constexpr int lanes = group;
-    using Lanes = Eigen::Array<float, lanes, 1>;
+    using Lanes = Row<group>;
     Lanes sum[B];
 #pragma GCC unroll 8
     for (int k = 0; k < B; ++k) sum[k].setZero();
-    for (; i + lanes <= height; i += lanes) {
-      const Lanes below = Eigen::Map<const Lanes>(entries + i);
+    for (; i + group <= height; i += group) {
+      const Lanes below = Eigen::Map<const Lanes>(y.entries + i);
 #pragma GCC unroll 8
       for (int k = 0; k < B; ++k) sum[k] += Eigen::Map<const Lanes>(L + k * height + i) * below;
     }
@@ -82,7 +85,7 @@ void backward_columns(const SupernodeValues& node, std::ptrdiff_t j, float* entr
     for (int k = 0; k < B; ++k) x[k] -= sum[k].sum();
   }
   for (; i < height; ++i) {
-    const Row below = y(i);
+    const Row<W> below = y(i);
 #pragma GCC unroll 8
     for (int k = 0; k < B; ++k) x[k] -= L[k * height + i] * below;
   }
@@ -96,7 +99,7 @@ void backward_columns(const SupernodeValues& node, std::ptrdiff_t j, float* entr
 }
 
 template <int W>
-void forward(const SupernodeValues& node, float* y) {
+void forward(const SupernodeValues& node, Rows<W> y) {
   int j = 0;
   for (; j + 8 <= node.width; j += 8) forward_columns<W, 8>(node, j, y);
   for (; j + 3 <= node.width; j += 3) forward_columns<W, 3>(node, j, y);
@@ -104,7 +107,7 @@ void forward(const SupernodeValues& node, float* y) {
 }
 
 template <int W>
-void backward(const SupernodeValues& node, float* y) {
+void backward(const SupernodeValues& node, Rows<W> y) {
   int j = node.width;
   const int eights = j / 8 * 8, threes = eights + (j - eights) / 3 * 3;
   while (j > threes) backward_columns<W, 1>(node, --j, y);
@@ -271,14 +274,14 @@ SupernodeValues SupernodalFactors::node(int s) const {
 template <int W>
 void SupernodalFactors::eliminate(int s, Part& part) const {
   each_entry<W>(s, part, [](float x, float& y) { y = x; });
-  forward<W>(node(s), part.dense.data());
+  forward(node(s), Rows<W>{part.dense.data()});
   each_entry<W>(s, part, [](float& x, float y) { x = y; });
 }
 
 template <int W>
 void SupernodalFactors::substitute(int s, Part& part) const {
   each_entry<W>(s, part, [](float x, float& y) { y = x; });
-  backward<W>(node(s), part.dense.data());
+  backward(node(s), Rows<W>{part.dense.data()});
   const std::size_t own = W * at(pattern_.first_column[s + 1] - pattern_.first_column[s]);
   std::copy_n(part.dense.data(), own, part.x.data() + W * at(pattern_.first_column[s]));
 }
