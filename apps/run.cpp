@@ -73,7 +73,7 @@ class Run final : public Command {
           const bool finite = std::isfinite(std::strtod(word.c_str(), nullptr));
           return finite ? std::string() : "expected a finite time, got " + in_quotes(word);
         });
-    app.add_option("--threads", threads_, "Threads for the assembly (default: 1; same results for any number)")
+    app.add_option("--threads", threads_, "Threads (default: 1; same results for any number)")
         ->option_text("N")
         ->check(CLI::Range(1, 1024));
     auto* quiet = app.add_flag("-q,--quiet", quiet_, "Only errors");

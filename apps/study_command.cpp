@@ -56,7 +56,7 @@ void StudyCommand::declare_shared(CLI::App& app, const std::string& column) {
   app.add_option("-o,--output", directory_, "Directory of the results (default: results/<model>-" + name_ + ")")
       ->option_text("DIR")
       ->check(reject_empty);
-  app.add_option("--threads", threads_, "Threads for the assembly (default: 1; same results for any number)")
+  app.add_option("--threads", threads_, "Threads (default: 1; same results for any number)")
       ->option_text("N")
       ->check(CLI::Range(1, 1024));
   app.add_flag("-q,--quiet", quiet_, "Only errors");

@@ -185,7 +185,7 @@ struct RunOptions {
   std::optional<double> end_time = std::nullopt;
   /// Replaces the model's scales: a restarted run keeps the scales of its first start.
   std::optional<Scales> scales = std::nullopt;
-  int threads = 1;  ///< threads of the assembly; results do not depend on this number
+  int threads = 1;  ///< of elements and linear solvers of solids; results do not depend on this number
 };
 
 struct Model {

@@ -189,7 +189,7 @@ TEST_CASE("command line: -- ends the options, and help is a command too") {
   CHECK(run_carom(directory, {"help"}).out == run_carom(directory, {"--help"}).out);
   CHECK(contains(run_carom(directory, {"help"}).out, "Example: "));
   for (const char* command : {"run", "converge"})
-    CHECK(contains(run_carom(directory, {"help", command}).out, "Threads for the assembly (default: 1; same"));
+    CHECK(contains(run_carom(directory, {"help", command}).out, "Threads (default: 1; same results for any number)"));
   CHECK(run_carom(directory, {"help", "run"}).out == run_carom(directory, {"run", "--help"}).out);
   // 80 columns, and an example for every command
   for (const char* command :

@@ -56,7 +56,7 @@ def run(
     output: the directory of the results; by default ``results/<model>`` in the present directory.
     until: the end time, instead of the model's.
     restart: a checkpoint; "last" for the newest one in the directory of the results; "auto" for the same, or a new run.
-    threads: threads for the assembly; the results are the same for any number.
+    threads: threads for elements and linear solvers of solids; the results are the same for any number.
     program: the program; by default that of find_program().
 
     Raises ModelError, NotConverged, FileAccessError, ExpectationMissed, Interrupted or CommandError; see carom.errors.
