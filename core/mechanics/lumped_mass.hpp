@@ -6,6 +6,7 @@
 #pragma once
 
 #include <Eigen/Cholesky>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,8 @@ class LumpedMass {
   void solve(In x, Out y) const;
   /// x . M y
   double product(In x, In y) const;
+  /// x . M x and x . M (y - z)
+  std::array<double, 2> products(In x, In y, In z) const;
   /// Inverse mass of an equation that is a group of its own; 0 for equations of larger groups.
   double inverse(int equation) const { return inverse_[at(equation)]; }
   In masses() const { return mass_; }       ///< per equation: the diagonal of M

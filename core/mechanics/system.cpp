@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
 #include "core/lie/so3.hpp"
 #include "core/mechanics/system_tables.hpp"
@@ -433,8 +434,14 @@ std::string System::equation_name(int equation) const {
 // ---- kinematics
 
 void System::retract(In q, In d, Out q_out) const {
-  if (q.data() != q_out.data()) copy(q, q_out);
-  for (const DofMap::Translation& c : dofs_.translations()) q_out[at(c.entry)] += d[at(c.equation)];
+  const std::span<const DofMap::Translation> translations = dofs_.translations();
+  const bool all = translations.size() == q.size();  // entries of q are free translations
+  if (!all && q.data() != q_out.data()) copy(q, q_out);
+  const double* const from = all ? q.data() : q_out.data();
+  for_vector(translations.size(), threads_, [&](std::size_t first, std::size_t last) {
+    for (const DofMap::Translation& c : translations.subspan(first, last - first))
+      q_out[at(c.entry)] = from[c.entry] + d[at(c.equation)];
+  });
   for (const DofMap::Frame& f : dofs_.rotating_frames()) {
     const Vec3 w(d[at(f.equation)], d[at(f.equation + 1)], d[at(f.equation + 2)]);
     Eigen::Map<Quaternion> p(q_out.data() + f.entry);
@@ -465,11 +472,18 @@ void System::tangent_operators(In d, In u, TangentOperators& T) const {
 }
 
 double System::speed(In v, double length) const {
-  if (dofs_.frames() == 0) return max_abs(v);
-  double largest = 0;
-  for (std::size_t i = 0; i < v.size(); ++i)
-    largest = std::max(largest, std::abs(v[i]) * (is_rotation_[i] ? length : 1.0));
-  return largest;
+  // NaN if an entry is NaN, without frames
+  const auto larger = [](double a, double b) { return b > a || std::isnan(b) ? b : a; };
+  return reduce_vector(
+      v.size(), threads_, 0.0,
+      [&](std::size_t first, std::size_t last) {
+        if (dofs_.frames() == 0) return max_abs(v.subspan(first, last - first));
+        double largest = 0;
+        for (std::size_t i = first; i < last; ++i)
+          largest = std::max(largest, std::abs(v[i]) * (is_rotation_[i] ? length : 1.0));
+        return largest;
+      },
+      larger);
 }
 
 double System::largest_angular_velocity(In v) const {
@@ -525,9 +539,16 @@ std::string System::inverted_element(In q, double t, bool with_forces) const {
 }
 
 double System::largest_position(In q) const {
-  double largest = 0;
-  for (const DofMap::Translation& c : dofs_.translations()) largest = std::max(largest, std::abs(q[at(c.entry)]));
-  return largest;
+  const std::span<const DofMap::Translation> translations = dofs_.translations();
+  return reduce_vector(
+      translations.size(), threads_, 0.0,
+      [&](std::size_t first, std::size_t last) {
+        double largest = 0;
+        for (const DofMap::Translation& c : translations.subspan(first, last - first))
+          largest = std::max(largest, std::abs(q[at(c.entry)]));
+        return largest;
+      },
+      [](double a, double b) { return std::max(a, b); });
 }
 
 double System::force_norm(In f, double length) const {

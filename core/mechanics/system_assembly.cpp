@@ -12,10 +12,10 @@ namespace carom {
 
 template <class Kernel>
 void System::assemble_vector(const Kernel& kernel, Out f) const {
-  set_zero(f);
   // One thread: scatter one chunk after the other. The chunks are the same as for several threads, because a compiler
   // may round the vectorised part of a loop and its remainder differently.
   if (!parallel_) {
+    set_zero(f);
     double* local = work_->local_out.data();
     for (std::size_t b = 0; b < elements_.size(); ++b) {
       const Topology& topology = elements_[b]->topology();
@@ -42,6 +42,17 @@ void System::assemble_vector(const Kernel& kernel, Out f) const {
 }
 
 void System::forces(In q, In v, double t, unsigned parts, Out f) const {
+  const bool gravity = has_gravity_ && (parts & force_gravity) != 0;
+  if (!has_forces(parts)) {
+    for_vector(f.size(), threads_, [&](std::size_t first, std::size_t last) {
+      if (gravity && constant_mass_)
+        copy(In(gravity_force_).subspan(first, last - first), f.subspan(first, last - first));
+      else
+        set_zero(f.subspan(first, last - first));
+    });
+    if (gravity && !constant_mass_) add_gravity(q, f);
+    return;
+  }
   assemble_vector(
       [&](std::size_t b, Range range, ThreadScratch& scratch, double* local) {
         const ElementBlock& block = *elements_[b];
@@ -55,12 +66,11 @@ void System::forces(In q, In v, double t, unsigned parts, Out f) const {
         return true;
       },
       f);
-  if (has_gravity_ && (parts & force_gravity) != 0) {
-    if (constant_mass_)
-      axpy(1.0, gravity_force_, f);
-    else
-      add_gravity(q, f);
-  }
+  if (!gravity) return;
+  if (constant_mass_)
+    axpy(1.0, gravity_force_, f);
+  else
+    add_gravity(q, f);
 }
 
 void System::add_gravity_field(const Topology& topology, Range range, double c, double* a) const {

@@ -124,12 +124,26 @@ bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) 
 bool Leapfrog::evaluate(In q, In v, double t, StepReport& report) {
   if (!mass_.update(q)) return fail(report, FailureReason::indefinite_mass);
   system().forces(q, v, t, force_internal, a_int_);
-  mass_.solve(a_int_, a_int_);
   system().forces(q, v, t, force_all & ~force_internal, f_);
-  mass_.solve(f_, f_);
-  combine(1.0, a_int_, 1.0, f_, a_);
-  if (has_frames()) add_gyroscopic(-1.0, v, a_);
-  return all_finite(a_) || fail(report, FailureReason::not_finite);
+  bool finite = true;
+  if (mass_.groups().empty()) {
+    // one pass over the long vectors of solids
+    const In inverse = mass_.inverses();
+    finite = all_ranges([&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        a_int_[i] *= inverse[i];
+        a_[i] = a_int_[i] + inverse[i] * f_[i];
+      }
+      return all_finite(In(a_).subspan(first, last - first));
+    });
+  } else {
+    mass_.solve(a_int_, a_int_);
+    mass_.solve(f_, f_);
+    combine(1.0, a_int_, 1.0, f_, a_);
+    if (has_frames()) add_gyroscopic(-1.0, v, a_);
+    finite = all_finite(a_);
+  }
+  return finite || fail(report, FailureReason::not_finite);
 }
 
 void Leapfrog::add_gyroscopic(double sign, In v, Out a) const {
@@ -230,8 +244,7 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
   end.history[energy].values = start.history[energy].values;
   // Rayleigh's quotient along the motion
   if (system().constant_mass() && system().has_forces(force_internal)) {
-    combine(1.0, a_int_, -1.0, start.history[internal].values, d_);
-    const double size = mass_.product(w, w), work = mass_.product(w, d_);
+    const auto [size, work] = mass_.products(w, a_int_, start.history[internal].values);
     const double largest_quotient = omega_h_limit() * omega_h_limit() * (1 + rounding);
     if (size > floor && -h * work > largest_quotient * size) {
       fail(report, FailureReason::unstable_step);

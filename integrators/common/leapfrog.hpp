@@ -23,8 +23,10 @@
 // Limits: no component without mass; forces are explicit, so the step is bounded (integrators/common/stable_step.hpp).
 #pragma once
 
+#include <functional>
 #include <optional>
 
+#include "core/base/parallel.hpp"
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/row_impulses.hpp"
 #include "integrators/common/stable_step.hpp"
@@ -68,6 +70,11 @@ class Leapfrog : public Integrator {
   /// Entries of frames: y = J x, v = J^-1 p.
   void frame_momenta(In x, Out y) const;
   void frame_velocities(In p, Out v) const;
+  /// Calls work(first, last) for ranges of the equations; true if it is true of all.
+  template <class Work>
+  bool all_ranges(const Work& work) const {
+    return reduce_vector(w_.size(), system().threads(), true, work, std::logical_and<>());
+  }
   bool has_frames() const { return !system().dofs().rotating_frames().empty(); }
 
   /// The rate of a row at rest at a time: g_t.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
 
@@ -29,7 +30,6 @@ CdLagrange::CdLagrange(const System& system, const CdLagrangeOptions& options)
   beta_ = (5 - 3 * rho_) / ((1 + rho_) * (1 + rho_) * (2 - rho_));
   q_.assign(at(system.dofs().configuration_size()), 0.0);
   w_next_.assign(at(system.size()), 0.0);
-  w_free_ = w_next_;
   closed_.assign(at(system.conditional()), 0);
   offset_.reserve(at(system.rows()));
 }
@@ -94,20 +94,26 @@ void CdLagrange::list_rows(In q, double t, double h, const State& start, const S
 void CdLagrange::filter(const State& start, State& end) {
   const Vector &A = start.history[filtered].values, &A_before = start.history[filtered_before].values;
   Vector& A_next = end.history[filtered].values;
+  Vector& A_last = end.history[filtered_before].values;
   const double b_0 = 0.5 - gamma_ + beta_, b_1 = 0.5 + gamma_ - 2 * beta_;
-  for (std::size_t i = 0; i < a_.size(); ++i) {
-    A_next[i] = (a_int_[i] - alpha_m_ * A[i]) / (1 - alpha_m_);
-    a_[i] += beta_ * A_next[i] + b_1 * A[i] + b_0 * A_before[i] - a_int_[i];
-  }
-  end.history[filtered_before].values = A;
+  for_vector(a_.size(), system().threads(), [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      A_next[i] = (a_int_[i] - alpha_m_ * A[i]) / (1 - alpha_m_);
+      a_[i] += beta_ * A_next[i] + b_1 * A[i] + b_0 * A_before[i] - a_int_[i];
+      A_last[i] = A[i];
+    }
+  });
 }
 
 bool CdLagrange::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
   const double h = scales.h, t = scales.t;
-  if (start.last_h == h)
-    w_ = start.history[half_velocity].values;
-  else if (!half_velocity_of(start, h))
-    return fail(report, FailureReason::no_convergence, 0);
+  const bool same_step = start.last_h == h;
+  if (!same_step && !half_velocity_of(start, h)) return fail(report, FailureReason::no_convergence, 0);
+  for_vector(w_.size(), system().threads(), [&](std::size_t first, std::size_t last) {
+    const std::size_t count = last - first;
+    if (same_step) copy(In(start.history[half_velocity].values).subspan(first, count), Out(w_).subspan(first, count));
+    scale_into(h, In(w_).subspan(first, count), Out(d_).subspan(first, count));
+  });
 
   // momenta of frames with half of the torque at t_n
   const bool frames = has_frames();
@@ -118,14 +124,17 @@ bool CdLagrange::advance(const StepScales& scales, const State& start, State& en
     frame_momenta(p_next_, p_);
     transport(h, w_, p_, p_);
   }
-  scale_into(h, w_, d_);
   system().retract(start.q, d_, q_);
   if (!evaluate(q_, w_, t, report)) return false;
-  end.history[internal].values = a_int_;
   if (rho_ < 1) filter(start, end);
 
-  combine(1.0, w_, 0.5 * h, a_, end.v);
-  combine(1.0, w_, h, a_, w_next_);
+  bool finite = all_ranges([&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      end.v[i] = w_[i] + 0.5 * h * a_[i];
+      w_next_[i] = w_[i] + h * a_[i];
+    }
+    return all_finite(In(w_next_).subspan(first, last - first));
+  });
   if (frames) {
     frame_velocities(p_, end.v);
     for (const DofMap::Frame& f : system().dofs().rotating_frames())
@@ -147,9 +156,17 @@ bool CdLagrange::advance(const StepScales& scales, const State& start, State& en
   sub.set_changes = impulses_.set_changes();
   if (!solved) return fail_impulses(report, FailureReason::no_convergence, 0);
   report.redundant = impulses_.redundant();
-  w_free_ = w_next_;
-  impulses_.add_velocity(1.0, r_, w_next_);
-  if (!all_finite(w_next_)) return fail(report, FailureReason::not_finite, 0);
+  // d_: the change of w without impulses
+  if (!list_.empty()) {
+    for_vector(w_.size(), system().threads(), [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) d_[i] = w_next_[i] - w_[i];
+    });
+    impulses_.add_velocity(1.0, r_, w_next_);
+  }
+  if (frames || !list_.empty())
+    finite = all_ranges(
+        [&](std::size_t first, std::size_t last) { return all_finite(In(w_next_).subspan(first, last - first)); });
+  if (!finite) return fail(report, FailureReason::not_finite, 0);
 
   const int n_b = system().bilateral();
   set_zero(end.impulse);
@@ -161,29 +178,30 @@ bool CdLagrange::advance(const StepScales& scales, const State& start, State& en
       report.velocity_residual = std::max(report.velocity_residual, std::abs(offset_[i] + impulses_.rate(i, w_next_)));
   }
   mark_closed(closed_);
-  // the change of w without impulses, then the reactions act like forces and the impacts at t_{n+1}
-  combine(1.0, w_free_, -1.0, w_, d_);
+  // the reactions act like forces and the impacts at t_{n+1}
   const bool impact = split(d_, q_, w_next_, t, h);
-  end.acceleration = a_;
+  std::swap(end.acceleration, a_);
   for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = h * forces_[at(list_[i])];
   impulses_.add_velocity(0.5, c_, end.v);
   impulses_.add_velocity(1 / h, c_, end.acceleration);
-  v_before_ = end.v;
   if (impact) {
+    v_before_ = end.v;
     for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = jumps_[at(list_[i])];
     impulses_.add_velocity(1.0, c_, end.v);
   }
   if (frames) add_gyroscopic(1.0, end.v, end.acceleration);
 
   std::swap(end.q, q_);
-  end.history[half_velocity].values = w_next_;
+  std::swap(end.history[half_velocity].values, w_next_);
   end.active = end.closed = closed_;
   measure_gaps(end.q, t, closed_, report);
-  if (!judge(start, start.acceleration, end, v_before_, w_, h, forces_, 0, report)) return false;
-  guard().close(impact, forces_, jumps_, v_before_);
+  const Vector& v_before = impact ? v_before_ : end.v;
+  if (!judge(start, start.acceleration, end, v_before, w_, h, forces_, 0, report)) return false;
+  std::swap(end.history[internal].values, a_int_);
+  guard().close(impact, forces_, jumps_, v_before);
 
   stages_.clear();
-  stages_.push_back({Stage::Kind::motion, start.t, t, start.q, start.v, end.q, v_before_, forces_, h});
+  stages_.push_back({Stage::Kind::motion, start.t, t, start.q, start.v, end.q, v_before, forces_, h});
   if (impact) stages_.push_back({Stage::Kind::jump, t, t, end.q, v_before_, end.q, end.v, jumps_, h});
   stages_.back().closed = end.closed;
   return true;

@@ -51,7 +51,7 @@ class CdLagrange final : public Leapfrog {
   void filter(const State& start, State& end);
 
   double rho_, alpha_m_, beta_, gamma_;
-  Vector q_, w_next_, w_free_, offset_;  // offset_: of the rows' law, g_t and the reflected rate
+  Vector q_, w_next_, offset_;  // offset_: of the rows' law, g_t and the reflected rate
   std::vector<std::uint8_t> closed_;
 };
 

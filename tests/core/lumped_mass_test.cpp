@@ -52,6 +52,11 @@ TEST_CASE("lumped mass: products, solutions and sums agree with the matrix of th
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i) sum += x[i] * y[i];
     CHECK(mass.product(x, x) == doctest::Approx(sum).epsilon(1e-13));
+    // x . M (q' - x) by two sums
+    const Vector other(n, 0.25);
+    const auto [square, product] = mass.products(x, other, x);
+    CHECK(square == doctest::Approx(sum).epsilon(1e-13));
+    CHECK(product == doctest::Approx(mass.product(x, other) - sum).epsilon(1e-13));
   }
   // half of the beam's mass is at its middle node, in each of three translations
   CHECK(std::count_if(mass.masses().begin(), mass.masses().end(),
