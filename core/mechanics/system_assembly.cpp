@@ -251,24 +251,16 @@ void System::assemble_in_batches(std::size_t b, const Linearisation& request, Ou
   double* const parts = work_->matrix_parts.data();
   for (int first = 0; first < topology.items; first += items) {
     const int last = std::min(first + items, topology.items), chunks = (last - first + step - 1) / step;
-#pragma omp parallel num_threads(threads_)
-    {
-#ifdef _OPENMP
-      const int thread = omp_get_thread_num(), count = omp_get_num_threads();
-#else
-      const int thread = 0, count = 1;
-#endif
-      ThreadScratch& scratch = work_->thread_scratch[at(thread)];
-#pragma omp for schedule(dynamic)
-      for (int c = 0; c < chunks; ++c) {
-        const Range range{first + c * step, std::min(first + (c + 1) * step, last)};
-        element_matrices(b, range, request, scratch, parts + at(range.first - first) * m2);
-      }
-      // groups of 32 rows per thread, so that all threads have work within a batch of neighbouring elements
+    for_parts(chunks, threads_, [&](int c) {
+      const Range range{first + c * step, std::min(first + (c + 1) * step, last)};
+      element_matrices(b, range, request, work_->own_scratch(), parts + at(range.first - first) * m2);
+    });
+    // each thread has groups of 32 rows, and so work within a batch of neighbouring elements
+    for_parts(threads_, threads_, [&](int part) {
       for (int e = first; e < last; ++e)
         tables.add_matrix(topology, saddle_, e, parts + at(e - first) * m2, values.data(),
-                          [&](int equation) { return equation / 32 % count == thread; });
-    }
+                          [&](int equation) { return equation / 32 % threads_ == part; });
+    });
   }
 }
 

@@ -19,15 +19,14 @@ void GatherList::build(int targets, const std::vector<const std::vector<int>*>& 
     }
 }
 
-void GatherList::sum(const double* contributions, Out out, [[maybe_unused]] int threads) const {
-  const auto targets = static_cast<std::ptrdiff_t>(out.size());
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (std::ptrdiff_t i = 0; i < targets; ++i) {
-    const auto target = static_cast<std::size_t>(i);
-    double sum = 0;
-    for (std::size_t k = start_[target]; k < start_[target + 1]; ++k) sum += contributions[source_[k]];
-    out[target] = sum;
-  }
+void GatherList::sum(const double* contributions, Out out, int threads) const {
+  for_ranges(out.size(), 1024, threads, [&](std::size_t first, std::size_t last) {
+    for (std::size_t target = first; target < last; ++target) {
+      double sum = 0;
+      for (std::size_t k = start_[target]; k < start_[target + 1]; ++k) sum += contributions[source_[k]];
+      out[target] = sum;
+    }
+  });
 }
 
 void System::ElementTables::locate(const Topology& topology, const SparsePattern& pattern) {

@@ -6,10 +6,7 @@
 #include <memory>
 #include <vector>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
+#include "core/base/parallel.hpp"
 #include "core/linear/sparse.hpp"
 #include "core/mechanics/element_block.hpp"
 #include "core/mechanics/system.hpp"
@@ -116,13 +113,7 @@ struct System::Workspace {
   void for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads, const Work& work);
 
   /// Of the thread that calls.
-  ThreadScratch& own_scratch() {
-#ifdef _OPENMP
-    return thread_scratch[static_cast<std::size_t>(omp_get_thread_num())];
-#else
-    return thread_scratch[0];
-#endif
-  }
+  ThreadScratch& own_scratch() { return thread_scratch[static_cast<std::size_t>(thread_number())]; }
 
   struct Chunk {
     std::size_t block = 0;
@@ -179,17 +170,16 @@ void System::ElementTables::add_matrix(const Topology& topology, const SparsePat
 }
 
 template <class Work>
-void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements,
-                                       [[maybe_unused]] int threads, const Work& work) {
+void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads,
+                                       const Work& work) {
   // every chunk writes its own part of the buffers, so the result does not depend on the schedule
   for (std::size_t b = 0; b < elements.size(); ++b) {
     const Topology& topology = elements[b]->topology();
     const int step = chunk(topology.local_size * topology.local_size);
     const int chunks = (topology.items + step - 1) / step;
-#pragma omp parallel for schedule(guided) num_threads(threads)
-    for (int c = 0; c < chunks; ++c) {
+    for_parts(chunks, threads, [&](int c) {
       work(b, Range{c * step, std::min((c + 1) * step, topology.items)}, own_scratch());
-    }
+    });
   }
 }
 
