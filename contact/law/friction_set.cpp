@@ -209,6 +209,18 @@ void FrictionSet::defects(In c, Out defects) const {
   }
 }
 
+bool FrictionSet::may_act(In c, double band) const {
+  const auto moves = [&](int i) { return std::abs(c[at(i)]) > band * weight(i); };
+  for (const Contact& contact : contacts_) {
+    if (!contact.working) continue;
+    if (contact.joint < 0 && flags_[at(contact.row)] != 0 && moves(contact.row)) return true;
+    for (const Disc& disc : contact.discs())
+      for (int k = 0; k < disc.rows; ++k)
+        if (radius(contact, disc, multipliers_[at(contact.row)]) > 0 && moves(disc.first + k)) return true;
+  }
+  return false;
+}
+
 bool FrictionSet::creeps(In defects, double tolerance) {
   if (refined_) return false;
   for (std::size_t k = 0; k < working_rows_.size() && !refined_; ++k) {

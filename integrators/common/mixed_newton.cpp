@@ -206,8 +206,9 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   if (small && settled && !begins_path) {
     limits_move = friction_ && iterations > 0 && friction_->limits_move();
     // what slip displacements miss adds up over the steps: one correction more makes it rounding
-    const bool creeps = friction_ && iterations > 0 &&
-                        friction_->creeps(In(rows_).subspan(n_b_), creeping_share * scales.row_tolerance);
+    const bool creeps =
+        friction_ && (iterations > 0 ? friction_->creeps(In(rows_).subspan(n_b_), creeping_share * scales.row_tolerance)
+                                     : friction_->may_act(In(c_).subspan(n_b_, n_c_), scales.row_roundoff));
     if (!creeps && !limits_move) return Test::converged;
   }
   if (settled && changes == 0 && !limits_move && stalls(sub, scales)) {

@@ -52,6 +52,34 @@ TEST_CASE("wheel on a bearing: it slows down as the step's closed form says, sto
     }
 }
 
+// What friction does in a step of 1e-5 s is much less than what it would do to a body of the model's mass and size.
+TEST_CASE("friction of a light body is not lost among the scales of the model") {
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(method);
+    // a rotor: w' = -mu m g r/J
+    Case rotor = Case::from_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "a", "type": "rigid", "mass": 0.1, "inertia": [5e-6, 1e-5, 5e-6],
+                   "angular_velocity": [0, 1000, 0]}}],
+      "joints": [{{"name": "j", "type": "revolute", "of": ["ground", "a"], "axis": [0, 1, 0],
+                   "friction": {{"coefficient": 0.01, "radius": 0.005}}}}],
+      "integrator": {{"type": "{}", "step": 1e-5, "duration": 0.01}}}})x",
+                                             method));
+    REQUIRE(rotor.run() == RunStatus::completed);
+    CHECK(1000 - rotor.angular_velocity("a").y() ==
+          doctest::Approx(0.01 * 0.1 * g * 0.005 / 1e-5 * 0.01).epsilon(1e-9));
+    // a slider of a gram beside a mass of ten tonnes
+    Case slider = Case::from_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "b", "type": "rigid", "mass": 1e-3, "inertia": [1e-6, 1e-6, 1e-6], "velocity": [2, 0, 0]}},
+                 {{"name": "big", "type": "point_mass", "mass": 1e4, "position": [1, 0, 5]}}],
+      "joints": [{{"name": "j", "type": "prismatic", "of": ["ground", "b"], "axis": [1, 0, 0],
+                   "friction": {{"coefficient": 0.3}}}}],
+      "integrator": {{"type": "{}", "step": 1e-4, "duration": 0.01}}}})x",
+                                              method));
+    REQUIRE(slider.run() == RunStatus::completed);
+    CHECK(2 - slider.velocity("b").x() == doctest::Approx(0.3 * g * 0.01).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("rod on a bearing: falls from the horizontal at second order") {
   double before = 0;
   const double largest[] = {1.6e-3, 4.1e-4, 1.1e-4, 2.7e-5};
