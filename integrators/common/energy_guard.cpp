@@ -159,8 +159,26 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   return true;
 }
 
+void EnergyGuard::note_impacts(const State& start, const State& end) {
+  const auto moving = [](const auto& block) { return block->traits().moving; };
+  const auto& constraints = system_->constraints();
+  if (system_->driven() || std::any_of(constraints.begin(), constraints.end(), moving)) return;
+  const EnergyPoint before = meter_.measure(start.q, start.v, start.t, {}),
+                    after = meter_.measure(end.q, end.v, end.t, {});
+  if (!begun_) {
+    potential_0_ = before.energies.potential;
+    scale_ = with_impacts_ = lowest_with_impacts_ = growth_ = 0;
+  }
+  begun_ = true;
+  with_impacts_ +=
+      sum(after.energies) - sum(before.energies) - 0.5 * end.last_h * (before.powers.given() + after.powers.given());
+  lowest_with_impacts_ = std::min(lowest_with_impacts_, with_impacts_);
+  scale_ = std::max({scale_, size(before.energies), size(after.energies)});
+  if (scale_ > 0) growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / scale_);
+}
+
 void EnergyGuard::save(NamedArrays& record) const {
-  if (!on_ || !known_) return;
+  if (on_ ? !known_ : !begun_) return;
   const Energies& e = now_.energies;
   const Powers& p = now_.powers;
   record.set("energy guard",
@@ -171,7 +189,8 @@ void EnergyGuard::save(NamedArrays& record) const {
 void EnergyGuard::restore(const NamedArrays& record) {
   const Vector* const x = record.find("energy guard");
   known_ = restored_ = on_ && x != nullptr;
-  if (!known_) return;
+  begun_ = false;
+  if (x == nullptr) return;
   if (x->size() != 16) throw std::invalid_argument("EnergyGuard: the record does not fit");
   const double* p = x->data();
   for (double* value : {&now_.energies.kinetic, &now_.energies.elastic, &now_.energies.potential, &now_.powers.loads,

@@ -56,10 +56,14 @@ class EnergyGuard {
   void close(bool moved, In multipliers, In impulses, In v_before = {}, double law = 0);
   /// The end of a step whose motion explains() has judged. False: the step is refused.
   bool accept(const State& start, const State& end);
+  /// A step with impacts from `start` to `end`, of a linear system whose motions need no guard: what it gains counts
+  /// for growth(). Impacts of several contacts with different restitution gain energy by Newton's law. Nothing happens
+  /// where drivers or moving obstacles work.
+  void note_impacts(const State& start, const State& end);
   /// The largest U - U_low of the run over its energies, in U also what impacts gain.
   double growth() const { return growth_; }
   /// The next step begins a run.
-  void forget() { known_ = restored_ = false; }
+  void forget() { known_ = restored_ = begun_ = false; }
 
   /// At the end of the motion, and of the last accepted step; null if the guard is off.
   const EnergyPoint* motion_end() const { return on_ ? &motion_ : nullptr; }

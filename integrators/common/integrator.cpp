@@ -85,6 +85,8 @@ const StepReport& Integrator::step(State& state, double h, bool shortest) {
   if (accepted && friction_has_become_unclear()) accepted = false;
   if (accepted) {
     count_events(state, other_);
+    if (report_.impacts > 0 && !guard_.on() && info_.dynamic && !info_.explicit_step)
+      guard_.note_impacts(state, other_);
     measure_slip(state, other_);
     report_.growth = guard_.growth();
     state.swap(other_);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -51,6 +52,13 @@ std::string folded(const std::string& text, std::size_t indent, std::size_t widt
 
 double largest_penetration(const RunStatistics& s) {
   return std::isfinite(s.smallest_gap) && s.smallest_gap < 0 ? -s.smallest_gap : 0.0;
+}
+
+bool several_restitutions(const System& system) {
+  std::set<double> values;
+  for (int row = system.bilateral(); row < system.rows(); ++row)
+    if (system.row_kind(row) == RowKind::unilateral) values.insert(system.contact_parameters(row).restitution);
+  return values.size() > 1;
 }
 
 }  // namespace
@@ -285,8 +293,12 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
     const bool late_impacts = method.name == "nsga_decoupled" && !method.events_in_stages && s.impacts > 0;
     remarks.push_back(
         fmt::format("the energy grew by up to {:.2g} of the energies in the model, without cause or by impacts: use a "
-                    "smaller step, more elements, or more numerical damping{}",
-                    s.growth, late_impacts ? ", or the key \"impact\": \"located\"" : ""));
+                    "smaller step, more elements, or more numerical damping{}{}",
+                    s.growth, late_impacts ? ", or the key \"impact\": \"located\"" : "",
+                    s.impacts > 0 && !method.events_in_stages && several_restitutions(model.system)
+                        ? "; contacts with different restitution that are struck at once gain energy by Newton's law "
+                          "of impacts: nsga_decoupled takes impacts one after the other"
+                        : ""));
   }
   if (s.slip > least_slip * model.scales.length && s.slip_mismatch > largest_mismatch * s.slip)
     remarks.push_back(

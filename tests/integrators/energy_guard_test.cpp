@@ -10,6 +10,7 @@
 #include "contact/gap/obstacle.hpp"
 #include "contact/gap/point_contact.hpp"
 #include "elements/bodies/point_mass.hpp"
+#include "tests/support/model_run.hpp"
 #include "tests/support/polar_mass.hpp"
 
 using namespace carom;
@@ -151,4 +152,39 @@ TEST_CASE("energy guard: with a coarse tolerance weights count over it, but not 
   CHECK_FALSE(accepts(1e-11, 0.5 * tolerance, 0));
   CHECK(accepts(tolerance, 0, std::sqrt(2 * 0.09 * floor / mass)));
   CHECK_FALSE(accepts(tolerance, 0, std::sqrt(2 * 0.11 * floor / mass)));
+}
+
+// Three balls of a row touch; the impacts of the fourth give energy by Newton's law. The system is linear.
+TEST_CASE("energy guard: what impacts of several contacts with different restitution gain in a linear system is told") {
+  for (const char* method : {"nsga_coupled", "nsga_monolithic", "nsga_pva"}) {
+    CAPTURE(method);
+    carom::test::ModelRun run = carom::test::ModelRun::of_text(std::string(R"({"format": 1, "bodies": [
+          {"name": "a", "type": "point_mass", "mass": 0.759, "radius": 0.05, "position": [0, 0, 0],
+           "velocity": [0.2205, 0, 0]},
+          {"name": "b", "type": "point_mass", "mass": 0.224, "radius": 0.05, "position": [0.1, 0, 0],
+           "velocity": [-0.9962, 0, 0]},
+          {"name": "c", "type": "point_mass", "mass": 0.852, "radius": 0.05, "position": [0.2, 0, 0],
+           "velocity": [0.8184, 0, 0]},
+          {"name": "d", "type": "point_mass", "mass": 87.296, "radius": 0.05, "position": [0.3, 0, 0],
+           "velocity": [-0.312, 0, 0]}],
+        "contacts": [{"name": "ab", "between": ["a", "b"], "restitution": 0},
+                     {"name": "bc", "between": ["b", "c"], "restitution": 0},
+                     {"name": "cd", "between": ["c", "d"], "restitution": 1}],
+        "integrator": {"step": 2e-4, "duration": 0.1, "type": ")") +
+                                                               method + "\"}}");
+    CHECK(run.system().linear());
+    const auto kinetic = [&] { return run.system().energies(run.state().q, run.state().v, 0).kinetic; };
+    double growth = 0, lowest = kinetic(), risen = 0, largest = 0;
+    for (int k = 0; k < 500; ++k) {
+      const StepReport& report = run.step(run.h());
+      REQUIRE(report.converged);
+      growth = std::max(growth, report.growth);
+      const double energy = kinetic();
+      lowest = std::min(lowest, energy);
+      risen = std::max(risen, energy - lowest);
+      largest = std::max(largest, energy);
+    }
+    CHECK(risen > 0.4);
+    CHECK(growth == doctest::Approx(risen / largest).epsilon(1e-9));
+  }
 }
