@@ -11,6 +11,9 @@ namespace carom {
 
 namespace {
 
+// places in State::history with arc-length control: the last increment; load factor, and length of the path per time
+constexpr std::size_t path_increment = 0, path_numbers = 1;
+
 constexpr int mixed_iterations = 20;                   // of an attempt with mixed tangents
 constexpr double smallest_shift_of_stiffness = 1e-12;  // sigma times mass over the stiffness
 constexpr double smallest_shift_of_loads = 1e-4;       // sigma times mass and length over the loads
@@ -85,32 +88,29 @@ bool StaticEquilibrium::initialise(State& state, double h, StepReport&) {
   clear(state, h);
   if (newton_.friction() != nullptr) mark_touching(state);
   if (options_.control == PathControl::arc_length)
-    state.history = {{"path", Vector(at(system().size()) + 2, 0.0)}};  // increment, factor, length per time
+    state.history = {{"path", Vector(at(system().size()), 0.0)}, {"load_factor", {0, 0}}};
   return true;
 }
 
 double StaticEquilibrium::load_factor(const State& state) const {
-  if (options_.control == PathControl::arc_length) return state.history[0].values[at(system().size())];
+  if (options_.control == PathControl::arc_length) return state.history[path_numbers].values[0];
   const double ramp = options_.ramp_duration;
   return std::clamp(ramp > 0 ? (state.t - options_.ramp_start) / ramp : 1, 0.0, 1.0);
 }
 
 bool StaticEquilibrium::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
-  const std::size_t n = at(system().size());
   if (options_.control == PathControl::load) {
     end.t = scales.t;
     return solve(start, scales.t, load_factor(end), end, report);
   }
-  const Vector& before = start.history[0].values;
-  path_before_ = In(before).first(n);
-  path_rate_ = before[n + 1];
+  path_before_ = start.history[path_increment].values;
+  const Vector& before = start.history[path_numbers].values;
+  path_rate_ = before[1];
   path_wanted_ = path_rate_ * scales.h;
   increment_ = scales.h;
-  if (!solve(start, scales.t, before[n], end, report)) return false;
-  Vector& after = end.history[0].values;
-  copy(path_, Out(after).first(n));
-  after[n] = factor_;
-  after[n + 1] = path_rate_;
+  if (!solve(start, scales.t, before[0], end, report)) return false;
+  end.history[path_increment].values = path_;
+  end.history[path_numbers].values = {factor_, path_rate_};
   return true;
 }
 

@@ -54,6 +54,38 @@ TEST_CASE("restart: a later end gives the same bytes as if it had been meant fro
   }
 }
 
+TEST_CASE("restart: a path of equilibria and the account of impacts in a linear system go on to the same bytes") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "row.json") << R"({"format": 1, "bodies": [
+      {"name": "a", "type": "point_mass", "mass": 0.759, "radius": 0.05, "position": [0, 0, 0], "velocity": [0.2, 0, 0]},
+      {"name": "b", "type": "point_mass", "mass": 0.224, "radius": 0.05, "position": [0.1, 0, 0], "velocity": [-1, 0, 0]},
+      {"name": "c", "type": "point_mass", "mass": 0.852, "radius": 0.05, "position": [0.2, 0, 0], "velocity": [0.8, 0, 0]},
+      {"name": "d", "type": "point_mass", "mass": 87.3, "radius": 0.05, "position": [0.3, 0, 0], "velocity": [-0.3, 0, 0]}],
+    "contacts": [{"name": "ab", "between": ["a", "b"], "restitution": 0},
+                 {"name": "bc", "between": ["b", "c"], "restitution": 0},
+                 {"name": "cd", "between": ["c", "d"], "restitution": 1}],
+    "output": {"vtu": {"every": 500}, "energy": {"every": 10}},
+    "integrator": {"type": "nsga_coupled", "step": 1e-3, "duration": 6}})";
+  for (const std::string& model : {model_path("lee_frame"), std::string("row.json")}) {
+    CAPTURE(model);
+    const auto run = [&](const std::string& results, const Words& more) {
+      return run_carom(directory, joined({"run", model, "-q", "-o", results, "--set", "/expect=[]"}, more)).code;
+    };
+    for (const char* results : {"whole", "r"}) fs::remove_all(directory / results);
+    REQUIRE(run("whole", {"--until", "6"}) == 0);
+    REQUIRE(run("r", {"--until", "2"}) == 0);
+    REQUIRE(run("r", {"--until", "4", "--restart", "last"}) == 0);
+    REQUIRE(run("r", {"--until", "6", "--restart", "last"}) == 0);
+    check_same_results(directory / "whole", directory / "r");
+    if (model != "row.json") continue;
+    const auto growth = [&](const char* results) {
+      return read_json(directory / results / "summary.json")["energy"]["growth"].get<double>();
+    };
+    CHECK(growth("whole") > 0.05);
+    CHECK(growth("r") == growth("whole"));
+  }
+}
+
 TEST_CASE("restart: spheres whose rows are bound to near pairs go on to the same bytes") {
   const TemporaryDirectory directory;
   nlohmann::json model = carom::test::spheres_in_box(48, 1e-3, 0.2);
