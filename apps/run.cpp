@@ -307,7 +307,11 @@ class Run final : public Command {
               const EnergyLedger* ledger, const EnergyWatch* energy) const {
     const Model& model = *task.run.model;
     account.statistics = simulation.statistics();
-    for (const std::string& remark : step_remarks(model, integrator.info(), account.statistics)) {
+    std::vector<std::string> remarks = step_remarks(model, integrator.info(), account.statistics);
+    if (!integrator.info().dynamic && account.status == RunStatus::completed &&
+        integrator.load_factor(model.state) == 1)
+      if (std::string remark = stability_remark(model); !remark.empty()) remarks.push_back(std::move(remark));
+    for (const std::string& remark : remarks) {
       account.warnings.push_back(remark);
       if (!quiet_) fmt::print(stderr, "note: {}\n", remark);
     }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/linear/blas.hpp"
+#include "core/mechanics/natural_modes.hpp"
 #include "integrators/common/constraint_switches.hpp"
 
 namespace carom {
@@ -20,6 +21,9 @@ using nlohmann::json;
 namespace {
 
 // slip that is judged, over the length scale; what positions and velocities may tell differently, over the slip
+// of an equilibrium whose stability is judged: what remains of the forces; skew part of the tangent, of follower loads
+constexpr double largest_imbalance = 1e-3, largest_asymmetry = 1e-6;
+constexpr int most_judged_equations = 10000;  // beyond, modes cost more than increments
 constexpr double least_slip = 1e-6, largest_mismatch = 0.1;
 
 std::string duration_words(double seconds) {
@@ -265,6 +269,27 @@ std::string worst_row(const Model& model, const StepReport& r) {
   return rows                    ? model.system.row_name(r.worst_row)
          : r.worst_equation >= 0 ? model.system.equation_name(r.worst_equation)
                                  : "";
+}
+
+std::string stability_remark(const Model& model) {
+  const System& system = model.system;
+  const State& state = model.state;
+  const auto closed = [](std::uint8_t flag) { return flag != 0; };
+  if (std::any_of(state.active.begin(), state.active.end(), closed) || system.row_kinds().meets(friction_rows) ||
+      system.size() > most_judged_equations)
+    return "";
+  const NaturalModes natural = natural_modes(system, state.q, state.t, 1);
+  if (!natural.left_out.empty() || natural.modes.empty() || !(natural.modes[0].omega_squared < 0) ||
+      natural.imbalance > largest_imbalance || natural.asymmetry > largest_asymmetry)
+    return "";
+  const Vector& shape = natural.modes[0].shape;
+  const auto largest =
+      std::max_element(shape.begin(), shape.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+  return fmt::format(
+      "the equilibrium at the end is unstable: a small disturbance, largest in {}, grows. The path of the "
+      "loads has passed a point of buckling or snap-through: smaller steps find the stable branch where "
+      "a load or a shape of the model disturbs the unstable one",
+      system.equation_name(static_cast<int>(largest - shape.begin())));
 }
 
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& s) {

@@ -48,3 +48,47 @@ TEST_CASE("remarks: forces below the roundoff of stiff members are told") {
   REQUIRE(remarks.size() == 1);
   CHECK(remarks[0].find("rounding left residuals of up to 0.5 of the forces in 7 steps") == 0);
 }
+
+// A slender cantilever under 1.15 times Euler's load and a small transverse one. Large increments stay on the branch of
+// the straight beam, which is unstable; small ones lead to the elastica, whose end has turned by 60 degrees.
+TEST_CASE("remarks: an equilibrium that a small disturbance leaves is told") {
+  const std::string text = R"({"format": 1,
+    "materials": [{"name": "steel", "type": "linear_elastic", "young": 2.1e11, "poisson": 0.3, "density": 7800}],
+    "sections": [{"name": "flat", "type": "rectangle", "width": 0.02, "height": 0.01}],
+    "bodies": [{"name": "b", "type": "beam", "material": "steel", "section": "flat", "elements": 30,
+                "from": [0, 0, 0], "to": [1, 0, 0], "fixed": [{"on": "start"}]}],
+    "loads": [{"name": "l", "type": "force", "on": "b.end", "value": [-994.613990562778, 0, 0.994613990562778]}],
+    "integrator": {"type": "static"}})";
+  const auto remark = [&](const char* step, const char* load) {
+    ModelRun run =
+        ModelRun::of_text(text, {std::string("/integrator/step=") + step, std::string("/loads/0/value/0=") + load});
+    REQUIRE(run.run() == RunStatus::completed);
+    if (std::string(step) == "0.01") CHECK(run.position("b.end").z() == doctest::Approx(0.594).epsilon(1e-3));
+    return stability_remark(*run.model);
+  };
+  CHECK(remark("0.1", "-994.613990562778").find("the equilibrium at the end is unstable") == 0);
+  CHECK(remark("0.01", "-994.613990562778").empty());
+  // below and above the critical load, 863.5 N
+  CHECK(remark("0.1", "-850").empty());
+  CHECK(remark("0.5", "-880").find("largest in b.node.30") != std::string::npos);
+}
+
+TEST_CASE("remarks: joints count for the stability of an equilibrium") {
+  const auto remark = [](double load) {
+    ModelRun run = ModelRun::of_text(R"({"format": 1, "gravity": [0, 0, 0],
+      "bodies": [{"name": "p", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, 1],
+                  "points": [{"name": "foot", "at": [0, 0, -1]}]}],
+      "ground": [{"name": "foot", "at": [0, 0, 0]}, {"name": "side", "at": [1, 0, 1]}],
+      "joints": [{"name": "foot", "type": "revolute", "of": ["ground.foot", "p.foot"], "axis": [0, 1, 0]}],
+      "springs": [{"name": "s", "of": ["ground.side", "p"], "stiffness": 10, "natural_length": 1}],
+      "loads": [{"name": "l", "type": "force", "on": "p", "value": [0, 0, )" +
+                                     std::to_string(load) + R"(]}],
+      "integrator": {"type": "static", "step": 1}})");
+    REQUIRE(run.run() == RunStatus::completed);
+    CHECK(run.position("p").x() == doctest::Approx(0));
+    return stability_remark(*run.model);
+  };
+  // a pendulum that stands on its head: with the length 1 a spring of 10 N/m holds it up to 10 N
+  CHECK(remark(-9.5).empty());
+  CHECK(remark(-10.5).find("unstable") != std::string::npos);
+}
