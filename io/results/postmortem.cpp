@@ -265,7 +265,7 @@ void PostMortem::find_hints(const StepView& view) {
         last.failed_item.empty() ? "" : ", most of it in " + last.failed_item,
         ends ? "use more elements" : "use a smaller step, more elements, or /integrator/rho_infinity below 1"));
   }
-  if (reason == FailureReason::no_friction_solution)
+  if (reason == FailureReason::no_friction_solution && view.integrator.info().dynamic)
     hints_.emplace_back(fmt::format(
         "no impulses of the contacts around {} fulfil Coulomb's law: bodies may be jammed, or restitutions and "
         "friction contradict each other; try a smaller friction or restitution",
@@ -315,11 +315,19 @@ void PostMortem::find_hints(const StepView& view) {
 
   // the path of loads
   if (!view.integrator.info().dynamic) {
-    if (reason == FailureReason::nothing_holds_the_loads || reason == FailureReason::singular_matrix)
+    const bool friction = system.row_kinds().meets(friction_rows),
+               gives_way = reason == FailureReason::nothing_holds_the_loads || reason == FailureReason::singular_matrix;
+    if (friction && (gives_way || reason == FailureReason::no_friction_solution))
+      hints_.emplace_back(
+          "the loads may be more than friction holds, so that bodies slide; and where nothing but contacts with "
+          "friction "
+          "keeps a body from moving, statics do not find every equilibrium: a dynamic run with dampers shows whether "
+          "bodies slide or come to rest");
+    else if (gives_way)
       hints_.emplace_back(
           "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "
           "which not even the direction in which they would go is known");
-    else if (view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
+    else if (!friction && view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
       hints_.emplace_back(fmt::format(
           "the loads may have reached a limit point, beyond which there is no equilibrium nearby (snap-through, "
           "buckling): {}a dynamic run shows the snap",
