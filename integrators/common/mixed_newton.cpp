@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/nodal_mass.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -26,8 +27,10 @@ constexpr double stalled_gain = 0.9;
 // of the expected rounding, for the first test of a solve: nothing passes that a correction would improve; and beside
 // conjugate gradients, which end where they are told to, while factors end far below
 constexpr double first_floor = 0.05, iterative_floor = 0.01;
-constexpr double first_share = 1e-4;  // of the tolerance, before the first correction
-constexpr double fixed_floor = 1e-4;  // of that, for the forces of dampers alone
+constexpr double first_share = 1e-4;       // of the tolerance, before the first correction
+constexpr double light_bodies = 1e-5;      // mass of a node over the largest
+constexpr double light_correction = 1e-7;  // of the length or the speed of the model, of the last correction
+constexpr double fixed_floor = 1e-4;       // of that, for the forces of dampers alone
 // a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
 // tolerance it may then stay
 constexpr double stalling = 0.5;
@@ -44,6 +47,16 @@ constexpr double settled_correction = 1e-9, stalled_correction = 1e-4;
 constexpr double most_inconsistency = 10;  // of contacts that stick, over the tolerance of rows
 constexpr std::size_t many_contacts = 64;  // make a pile
 constexpr int patience_with_pile = 16;     // iterations; then new matrices
+
+bool has_light_bodies(const System& system) {
+  double smallest = HUGE_VAL, largest = 0;
+  for (const NodalMass& node : nodal_masses(system, system.initial_configuration()))
+    if (const double mass = node.largest(); mass > 0) {
+      smallest = std::min(smallest, mass);
+      largest = std::max(largest, mass);
+    }
+  return smallest < light_bodies * largest;
+}
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
   switch (failure) {
@@ -82,6 +95,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   set_.resize(system, setup.rows);
   // where one solve is the solution, the solve has to be exact
   saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, true, setup.curved_rows);
+  light_bodies_ = !saddle_.iterative() && !setup.linear && has_light_bodies(system);
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
@@ -203,10 +217,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::failed;
   }
   const bool begins_path = setup_.follows_path && iterations == 0;
-  // Forces on a light body may be below the tolerance, which is that of all bodies together: a start that neglects them
-  // would pass in every step, while a correction finds the motion of all bodies.
-  const bool neglects = iterations == 0 && options_.test == ConvergenceTest::scaled && !saddle_.iterative() &&
-                        norm_ > first_share * options_.tolerance * terms_ + floor;
+  const bool neglects = options_.test == ConvergenceTest::scaled && !saddle_.iterative() && neglects_light(sub, scales);
   bool limits_move = false;
   if (small && settled && !begins_path && !neglects) {
     limits_move = friction_ && iterations > 0 && friction_->limits_move();
@@ -258,6 +269,17 @@ void MixedNewton::evaluate(MixedProblem& problem) {
   problem.rows(c_);
   gather_active();
   measure_residual(problem);
+}
+
+// Forces on a light body may be below the tolerance and the rounding of forces, which are those of all bodies together:
+// a start that neglects them would pass in every step, while a correction finds the motion of all bodies. Where masses
+// are very different, corrections tell whether the motion of the light ones is found.
+bool MixedNewton::neglects_light(const SubproblemReport& sub, const ProblemScales& scales) const {
+  if (sub.attempt_iterations() == 0)
+    return norm_ > (light_bodies_ ? 0 : first_share * options_.tolerance * terms_ + floor_);
+  const double unit = scales.row_tolerance / options_.constraint_tolerance;  // a length or a speed of the model
+  return light_bodies_ && std::isfinite(correction_) && correction_ * scales_.length > light_correction * unit &&
+         correction_ <= stalling * correction_before_;
 }
 
 // Residuals that corrections no longer reduce are rounding, if they are near their tolerance.
@@ -335,7 +357,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       if (!found && saddle.gave_up()) return false;
       if (!found) reason = reason_of(saddle.failure());
     }
-    if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL)) {
+    if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL || light_bodies_)) {
       moved_ = system_->speed(dx_, scales_.length) / scales_.length;
       turned_ = system_->largest_angular_velocity(dx_);
       correction_before_ = std::exchange(correction_, std::max(moved_, turned_));

@@ -156,6 +156,7 @@ class MixedNewton {
   void gather_active();
   void find_limits(MixedProblem& problem);
   void measure_residual(MixedProblem& problem);
+  bool neglects_light(const SubproblemReport& sub, const ProblemScales& scales) const;
   bool stalls(const SubproblemReport& sub, const ProblemScales& scales);
   bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);
   bool factorise(MixedProblem& problem, const ProblemScales& scales, double sigma);
@@ -191,6 +192,7 @@ class MixedNewton {
   double norm_ = 0, terms_ = 0, floor_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
   double rows_before_ = 0;                         // largest_row_ of the test before
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad
+  bool light_bodies_ = false;                      // masses of nodes are very different
 
   Vector weights_;  // of all rows (row_weights); empty: 1
   Vector no_rows_;  // zeros

@@ -1,0 +1,70 @@
+// Light bodies beside heavy ones: residuals are measured for all bodies together, and must not hide the light ones.
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+
+#include "tests/support/model_run.hpp"
+
+using namespace carom;
+using carom::test::ModelRun;
+
+namespace {
+
+// A pendulum of 1 g and 1 cm beside a free mass that does not touch it.
+Vec3 end_of_pendulum(const char* method, double mass, double h) {
+  ModelRun run = ModelRun::of_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{{"name": "p", "type": "point_mass", "mass": 1e-3, "position": [0.01, 0, 0]}},
+               {{"name": "big", "type": "point_mass", "mass": {:.17g}, "position": [1, 0, 5]}}],
+    "ground": [{{"name": "o", "at": [0, 0, 0]}}],
+    "joints": [{{"name": "rod", "type": "distance", "of": ["ground.o", "p"]}}],
+    "integrator": {{"type": "{}", "step": {:.17g}, "duration": 0.1}}}})x",
+                                               mass, method, h));
+  REQUIRE(run.run() == RunStatus::completed);
+  return run.position("p");
+}
+
+}  // namespace
+
+TEST_CASE("a light pendulum moves alike beside masses of any size") {
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean"})
+    for (const double h : {1e-3, 1e-4}) {
+      CAPTURE(method);
+      CAPTURE(h);
+      const Vec3 alone = end_of_pendulum(method, 1e-3, h);
+      CHECK((end_of_pendulum(method, 1, h) - alone).norm() < 1e-9);
+      CHECK((end_of_pendulum(method, 1e3, h) - alone).norm() < 1e-9);
+      CHECK((end_of_pendulum(method, 1e6, h) - alone).norm() < 1e-8);
+    }
+}
+
+TEST_CASE("a light pendulum on a heavy body that is held moves like one on the ground") {
+  const double h = 1e-4;
+  const Vec3 alone = end_of_pendulum("nsga_decoupled", 1e-3, h);
+  ModelRun run = ModelRun::of_text(R"x({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "p", "type": "point_mass", "mass": 1e-3, "position": [0.01, 0, 0]},
+               {"name": "big", "type": "rigid", "mass": 1e6, "inertia": [1e6, 1e6, 1e6], "position": [0, 0, 0]}],
+    "joints": [{"name": "held", "type": "fixed", "of": ["ground", "big"]},
+               {"name": "rod", "type": "distance", "of": ["big", "p"]}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-4, "duration": 0.1}})x");
+  REQUIRE(run.run() == RunStatus::completed);
+  CHECK((run.position("p") - alone).norm() < 1e-7);
+}
+
+TEST_CASE("a light ball bounces alike beside masses of any size") {
+  const auto end = [](const char* method, double mass) {
+    ModelRun run = ModelRun::of_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "b", "type": "point_mass", "mass": 1e-3, "position": [0, 0, 0.1]}},
+                 {{"name": "big", "type": "point_mass", "mass": {:.17g}, "position": [1, 0, 5]}}],
+      "contacts": [{{"name": "c", "on": "b", "restitution": 0.5, "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+      "integrator": {{"type": "{}", "step": 1e-3, "duration": 0.28}}}})x",
+                                                 mass, method));
+    REQUIRE(run.run() == RunStatus::completed);
+    return run.position("b").z();
+  };
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(method);
+    CHECK(end(method, 1e7) == doctest::Approx(end(method, 1e-3)).epsilon(1e-9));
+  }
+}
