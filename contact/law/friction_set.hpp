@@ -57,8 +57,9 @@ class FrictionSet final : public CondensedLaw {
   void find_limits();
   /// What the law leaves, (s - projection of (s - p c))/p, in the order of working_rows().
   void defects(In c, Out defects) const;
-  /// Whether a contact that wants to close, or a joint that friction may brake, moves at all: |c| > band, a length. What
-  /// defects() tells before the first linear system is a guess, since p is not known then, and may be far too small.
+  /// Whether a contact that wants to close, or a joint that friction may brake, moves at all: |c| > band, a length.
+  /// What defects() tells before the first linear system is a guess, since p is not known then, and may be far too
+  /// small.
   bool may_act(In c, double band) const;
   /// Whether one of these defects of tangential rows exceeds the tolerance; true at most once in a solve.
   bool creeps(In defects, double tolerance);

@@ -7,7 +7,6 @@
 
 #include "core/base/index.hpp"
 #include "io/model/build_context.hpp"
-#include "io/model/types/registry.hpp"
 
 namespace carom {
 
@@ -60,9 +59,7 @@ double largest_speed(const BuildContext& context, double length) {
   const Model& model = context.model;
   const double g = std::max(model.system.gravity().norm(), context.acceleration);
   const double speed = std::max(model.system.speed(model.state.v, length), std::sqrt(g * length));
-  // the duration is that of the model, whatever end --until gives the run: else the same steps had other tolerances
-  const TimeSettings time = time_settings(context.root()["integrator"]);
-  return speed > 0 ? speed : length / std::max(time.duration, time.step);
+  return speed > 0 ? speed : length / std::max(model.simulation.duration, model.simulation.step);
 }
 
 }  // namespace
