@@ -14,8 +14,10 @@ namespace {
 constexpr int looks = 4000;  // for the next loop, or for the end of a part, before a thread sleeps
 constexpr int shares = 4;    // a thread takes this part of its share of what is left
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): what a thread is and does is state of the thread
 thread_local int number_of_thread = 0;
 thread_local bool in_loop = false;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -106,14 +108,19 @@ class Team {
   std::atomic<int> news_ = 0, finished_ = 0;
 };
 
+// Never deleted: its threads run until the process ends.
+Team& team() {
+  static Team& only = *new Team;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+  return only;
+}
+
 }  // namespace
 
 int thread_number() { return number_of_thread; }
 
 void detail::run_parts(int count, int threads, const void* work, Part part) noexcept {
-  static Team* const team = new Team;  // never deleted: its threads run until the process ends
   const bool nested = std::exchange(in_loop, true);
-  if (nested || !team->run(count, threads, work, part))
+  if (nested || !team().run(count, threads, work, part))
     for (int k = 0; k < count; ++k) part(work, k);
   in_loop = nested;
 }
