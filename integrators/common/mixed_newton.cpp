@@ -27,10 +27,11 @@ constexpr double stalled_gain = 0.9;
 // of the expected rounding, for the first test of a solve: nothing passes that a correction would improve; and beside
 // conjugate gradients, which end where they are told to, while factors end far below
 constexpr double first_floor = 0.05, iterative_floor = 0.01;
-constexpr double first_share = 1e-4;       // of the tolerance, before the first correction
-constexpr double light_bodies = 1e-5;      // mass of a node over the largest
-constexpr double light_correction = 1e-7;  // of the length or the speed of the model, of the last correction
-constexpr double fixed_floor = 1e-4;       // of that, for the forces of dampers alone
+constexpr double fixed_floor = 1e-4;  // of that, for the forces of dampers alone
+constexpr double first_share = 1e-4;  // of the tolerance, before the first correction
+// what counts as a light body, mass of a node over the largest; the last correction of its motion, over the length or
+// the speed of the model
+constexpr double light_bodies = 1e-5, light_correction = 1e-7;
 // a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
 // tolerance it may then stay
 constexpr double stalling = 0.5;
