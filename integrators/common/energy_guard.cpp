@@ -163,18 +163,30 @@ void EnergyGuard::note_impacts(const State& start, const State& end) {
   const auto moving = [](const auto& block) { return block->traits().moving; };
   const auto& constraints = system_->constraints();
   if (system_->driven() || std::any_of(constraints.begin(), constraints.end(), moving)) return;
-  const EnergyPoint before = meter_.measure(start.q, start.v, start.t, {}),
-                    after = meter_.measure(end.q, end.v, end.t, {});
+  const Energies before = system_->energies(start.q, start.v, start.t), after = system_->energies(end.q, end.v, end.t);
   if (!begun_) {
-    potential_0_ = before.energies.potential;
+    potential_0_ = before.potential;
     scale_ = with_impacts_ = lowest_with_impacts_ = growth_ = 0;
   }
   begun_ = true;
-  with_impacts_ +=
-      sum(after.energies) - sum(before.energies) - 0.5 * end.last_h * (before.powers.given() + after.powers.given());
+  with_impacts_ += sum(after) - sum(before) - work_of_loads(start, end);
   lowest_with_impacts_ = std::min(lowest_with_impacts_, with_impacts_);
-  scale_ = std::max({scale_, size(before.energies), size(after.energies)});
+  scale_ = std::max({scale_, size(before), size(after)});
   if (scale_ > 0) growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / scale_);
+}
+
+// On the way between the states of a linear system, whose equations are all translations. Powers at both ends would not
+// do: velocities jump in between.
+double EnergyGuard::work_of_loads(const State& start, const State& end) {
+  if (!system_->has_forces(force_external)) return 0;
+  f_.resize(at(system_->size()));
+  double work = 0;
+  for (const State* state : {&start, &end}) {
+    system_->forces(state->q, state->v, state->t, force_external, f_);
+    for (const DofMap::Translation& c : system_->dofs().translations())
+      work += 0.5 * f_[at(c.equation)] * (end.q[at(c.entry)] - start.q[at(c.entry)]);
+  }
+  return work;
 }
 
 void EnergyGuard::save(NamedArrays& record) const {

@@ -74,6 +74,7 @@ class EnergyGuard {
 
  private:
   bool misfits(const State& start) const;
+  double work_of_loads(const State& start, const State& end);
   double floor(In q, In v, double t, double terms);
 
   const System* system_;

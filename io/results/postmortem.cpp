@@ -320,9 +320,8 @@ void PostMortem::find_hints(const StepView& view) {
     if (friction && (gives_way || reason == FailureReason::no_friction_solution))
       hints_.emplace_back(
           "the loads may be more than friction holds, so that bodies slide; and where nothing but contacts with "
-          "friction "
-          "keeps a body from moving, statics do not find every equilibrium: a dynamic run with dampers shows whether "
-          "bodies slide or come to rest");
+          "friction keeps a body from moving, statics do not find every equilibrium: a dynamic run with dampers shows "
+          "whether bodies slide or come to rest");
     else if (gives_way)
       hints_.emplace_back(
           "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "

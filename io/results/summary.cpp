@@ -21,10 +21,10 @@ using nlohmann::json;
 namespace {
 
 // slip that is judged, over the length scale; what positions and velocities may tell differently, over the slip
+constexpr double least_slip = 1e-6, largest_mismatch = 0.1;
 // of an equilibrium whose stability is judged: what remains of the forces; skew part of the tangent, of follower loads
 constexpr double largest_imbalance = 1e-3, largest_asymmetry = 1e-6;
 constexpr int most_judged_equations = 10000;  // beyond, modes cost more than increments
-constexpr double least_slip = 1e-6, largest_mismatch = 0.1;
 
 std::string duration_words(double seconds) {
   if (!(seconds < 1e9)) return "decades";

@@ -188,3 +188,28 @@ TEST_CASE("energy guard: what impacts of several contacts with different restitu
     CHECK(growth == doctest::Approx(risen / largest).epsilon(1e-9));
   }
 }
+
+// The velocity jumps within the step of an impact: powers at both ends tell nothing of the work of a load.
+TEST_CASE("energy guard: a ball that a load drives on an obstacle gains nothing, whatever the step") {
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "moreau_jean"})
+    for (const char* step : {"2e-2", "5e-3"}) {
+      CAPTURE(method);
+      CAPTURE(step);
+      carom::test::ModelRun run = carom::test::ModelRun::of_text(std::string(R"({"format": 1,
+        "bodies": [{"name": "b", "type": "point_mass", "mass": 2, "position": [0, 0, 0.3]}],
+        "loads": [{"name": "l", "type": "force", "on": "b", "value": [0, 0, -20]}],
+        "contacts": [{"name": "c", "on": "b", "restitution": 1, "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+        "integrator": {"duration": 10, "type": ")") + method +
+                                                                 "\", \"step\": " + step + "}}");
+      double growth = 0;
+      int impacts = 0;
+      for (double t = 0; t < 10; t += run.h()) {
+        const StepReport& report = run.step(run.h());
+        REQUIRE(report.converged);
+        growth = std::max(growth, report.growth);
+        impacts += report.impacts;
+      }
+      CHECK(impacts > 10);
+      CHECK(growth < 1e-9);
+    }
+}
