@@ -153,7 +153,7 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
           J_[place(r, row(unit, l))] += (k == 0 ? mu : 1) * (l == 0 ? mu : 1) * scalings_[i][3 * k + l];
       }
     }
-    if (!factorise()) return false;
+    if (!lu_.factorise(J_, n_, pattern_)) return false;
     // directions for x o y = eps 1, and the way to the boundary; with the second-order terms of the direction at hand
     const auto find_directions = [&](double eps, double second_order) {
       for (std::size_t i = 0; i < count; ++i) {
@@ -171,7 +171,7 @@ bool ConeProblem::interior_point(In W, In q, double tolerance, Out s) {
         for (std::size_t k = 0; k <= rows(unit); ++k)
           ds_[row(unit, k)] = (k == 0 ? friction(unit) : 1) * (base[k] - shifted_q_[row(unit, k)]);
       }
-      solve_factorised(ds_);
+      lu_.solve(ds_);
       double way = std::numeric_limits<double>::max();
       for (std::size_t i = 0; i < count; ++i) {
         const Unit& unit = units_[i];

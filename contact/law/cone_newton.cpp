@@ -22,23 +22,23 @@ constexpr double spreading_compliance = 1e-7;  // of the mean diagonal of W
 
 }  // namespace
 
-// J_
-bool ConeProblem::factorise() {
-  if (pattern_ == nullptr) return lu_.factorise(J_, n_) > 0;
-  if (pattern_->row_start != analysed_.row_start || pattern_->column != analysed_.column) {
-    analysed_ = *pattern_;
-    sparse_lu_.set_method(LinearMethod::umfpack);
-    sparse_lu_.analyse(analysed_, {});
+bool ConeProblem::Factors::factorise(In A, int rows, const SparsePattern* pattern) {
+  is_sparse_ = pattern != nullptr;
+  if (!is_sparse_) return dense_.factorise(A, rows) > 0;
+  if (pattern->row_start != analysed_.row_start || pattern->column != analysed_.column) {
+    analysed_ = *pattern;
+    sparse_.set_method(LinearMethod::frontal);
+    sparse_.analyse(analysed_, {});
   }
-  sparse_lu_.renew();
-  return sparse_lu_.factorise(J_) == FactorStatus::ok;
+  sparse_.renew();
+  return sparse_.factorise(A) == FactorStatus::ok;
 }
 
-void ConeProblem::solve_factorised(Out b) {
-  if (pattern_ == nullptr)
-    lu_.solve(b);
+void ConeProblem::Factors::solve(Out b) {
+  if (is_sparse_)
+    sparse_.solve(b);
   else
-    sparse_lu_.solve(b);
+    dense_.solve(b);
 }
 
 bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iterations, Out s, double gain) {
@@ -56,9 +56,9 @@ bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iteratio
     before = defect;
     ++iterations_;
     evaluate(s, u_, rho_, W, true);
-    if (!factorise()) return false;
+    if (!lu_.factorise(J_, n_, pattern_)) return false;
     scale_into(-1.0, rho_, ds_);
-    solve_factorised(ds_);
+    lu_.solve(ds_);
     if (!all_finite(ds_)) return false;
     double share = 1;
     if (search) {
@@ -91,7 +91,7 @@ double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
   combine(1.0, u_, shift_, s, trial_u_);
   evaluate(s, trial_u_, rho_, W, false);
   scale_into(-1.0, rho_, ds_);
-  solve_factorised(ds_);
+  lu_.solve(ds_);
   const bool touches = pattern_ == nullptr && touches_without_load(s);
   if (!touches && !(max_abs(ds_) > noticed_share * max_abs(s))) return defect;
   const auto defect_now = [&] {
@@ -129,7 +129,7 @@ double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
 void ConeProblem::refine(In W, In q, double defect, Out s) {
   evaluate(s, u_, rho_, W, false);
   scale_into(-1.0, rho_, ds_);
-  solve_factorised(ds_);
+  lu_.solve(ds_);
   combine(1.0, s, 1.0, ds_, trial_);
   rates(W, q, trial_, trial_u_);
   const int worst = worst_;

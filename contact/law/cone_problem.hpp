@@ -70,7 +70,7 @@
 // impulses of the right size, with which an outer iteration goes on (Result::approximate).
 //
 // Problems of many rows, most of whose entries are zero, may be given as sparse matrices. The rows of a normal row and
-// of its discs must have the same pattern.
+// of its discs must have the same pattern. A multifrontal LU factorises them (core/linear).
 //
 // The problem of a single contact is solved with certainty if W is positive definite: with S the Schur complement,
 // s_T(k) = -(S + k)^-1 q~ and |s_T(k)| = R(s_N(k)) has a root k >= 0 unless the contact sticks. Several contacts with
@@ -160,6 +160,21 @@ class ConeProblem {
     std::array<double, 3> x, y;
   };
 
+  class Factors {
+   public:
+    void reserve(int rows) { dense_.reserve(rows); }
+    /// False if the matrix is singular. `pattern`: null if the matrix is dense.
+    bool factorise(In A, int rows, const SparsePattern* pattern);
+    /// b becomes the solution.
+    void solve(Out b);
+
+   private:
+    bool is_sparse_ = false;
+    DenseLu dense_;
+    SparsePattern analysed_;
+    LinearSolver sparse_;
+  };
+
   // where a row begins in the values of a matrix, how many it has, and where an entry is, which the pattern has
   std::size_t first(std::size_t row) const { return pattern_ != nullptr ? at(pattern_->row_start[row]) : row * at(n_); }
   std::size_t entries(std::size_t row) const {
@@ -169,8 +184,6 @@ class ConeProblem {
     return pattern_ != nullptr ? at(pattern_->find(static_cast<int>(i), static_cast<int>(j))) : i * at(n_) + j;
   }
   double times(In W, std::size_t row, In s, double sum = 0) const;  // sum + W s
-  bool factorise();
-  void solve_factorised(Out b);
   void prepare(In W);
   void rates(In W, In q, In s, Out u) const;
   static double length(const double* x, int rows) {
@@ -192,7 +205,6 @@ class ConeProblem {
   bool interior_point(In W, In q, double tolerance, Out s);
   bool least_squares(In W, In q, double tolerance, int iterations, Out s);
   bool sweep(In W, In q, double tolerance, int sweeps, Out s);
-  bool is_symmetric(In W);
   void project(In v, Out s) const;
   bool split(In W, In q, double tolerance, int iterations, Out s);
   bool proximal_point(In W, In q, double tolerance, int iterations, Out s);
@@ -221,10 +233,8 @@ class ConeProblem {
   Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, begin_, swept_, best_,
       one_way_, compliant_;
   const volatile std::sig_atomic_t* stop_ = nullptr;
-  DenseLu lu_;
   const SparsePattern* pattern_ = nullptr;  // null: dense
-  SparsePattern analysed_, definite_;       // by the solvers
-  LinearSolver sparse_lu_, definite_solver_;
+  Factors lu_, metric_;                     // of J_ in Newton's and other methods, and in the splitting method
   std::vector<ConePoint> points_, directions_;
   std::vector<std::array<double, 9>> scalings_;
 };

@@ -18,7 +18,6 @@ constexpr int stalled_tests = 100;       // without a gain
 constexpr double gain = 0.5;             // of the least defect
 constexpr double try_newton = 1e-3;      // of the defect at the last trial
 constexpr double nearly_solved = 1e2;    // tolerances: left to the splitting
-constexpr double symmetry_error = 1e-12;
 constexpr int polishing_iterations = 4;
 
 double norm_of(const double* x, int rows) {
@@ -28,22 +27,6 @@ double norm_of(const double* x, int rows) {
 }
 
 }  // namespace
-
-// Whether W is symmetric but for rounding: a . W b = b . W a for two vectors.
-bool ConeProblem::is_symmetric(In W) {
-  const std::size_t n = at(n_);
-  for (std::size_t i = 0; i < n; ++i) {
-    trial_[i] = 1 + 0.5 * std::sin(static_cast<double>(i));
-    trial_u_[i] = std::cos(1.7 * static_cast<double>(i));
-  }
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double a = trial_u_[i] * times(W, i, trial_), b = trial_[i] * times(W, i, trial_u_);
-    difference += a - b;
-    size += std::abs(a) + std::abs(b);
-  }
-  return std::abs(difference) <= symmetry_error * size;
-}
 
 // The nearest point of the cones in the metric D.
 void ConeProblem::project(In v, Out s) const {
@@ -92,22 +75,13 @@ void ConeProblem::project(In v, Out s) const {
 bool ConeProblem::split(In W, In q, double tolerance, int iterations, Out s) {
   const std::size_t n = at(n_);
   const double metric = std::max(least_metric, metric_per_root * std::sqrt(static_cast<double>(n)));
-  const bool symmetric = pattern_ != nullptr && is_symmetric(W);
-  LinearSolver& solver = symmetric ? definite_solver_ : sparse_lu_;
-  if (symmetric && (pattern_->row_start != definite_.row_start || pattern_->column != definite_.column)) {
-    definite_ = *pattern_;
-    definite_solver_.set_method(LinearMethod::cholmod_quick);
-    definite_solver_.analyse(definite_, {.symmetric = true, .positive_definite = true});
-  }
-  bool factorised = false;
   const auto factorise_metric = [&] {
     J_.resize(W.size());
     copy(W, J_);
     for (std::size_t i = 0; i < n; ++i) J_[place(i, i)] += metric / p_[i];
-    if (!symmetric) return factorise();
-    definite_solver_.renew();
-    return definite_solver_.factorise(J_) == FactorStatus::ok;
+    return metric_.factorise(J_, n_, pattern_);
   };
+  bool factorised = false;
   const auto shift_of = [&](const Disc& disc, In v) {
     double z[3] = {0, 0, 0};
     for (int k = 0; k < disc.rows; ++k) {
@@ -136,7 +110,6 @@ bool ConeProblem::split(In W, In q, double tolerance, int iterations, Out s) {
       if (defect > nearly_solved * tolerance && (k % iterations_per_trial == 0 || defect <= try_newton * tried)) {
         tried = std::min(tried, defect);
         if (newton(W, q, tolerance, false, polishing_iterations, s)) return true;
-        factorised = symmetric && factorised;
         project(v, s);
       }
       since = defect < gain * least ? 0 : since + 1;
@@ -148,10 +121,7 @@ bool ConeProblem::split(In W, In q, double tolerance, int iterations, Out s) {
     for (std::size_t i = 0; i < n; ++i) x[i] = metric / p_[i] * (2 * s[i] - v[i]) - q[i];
     for (const Disc& disc : discs_)
       if (disc.source >= 0) x[at(disc.source)] -= shift_of(disc, v);
-    if (pattern_ == nullptr)
-      lu_.solve(x);
-    else
-      solver.solve(x);
+    metric_.solve(x);
     if (!all_finite(x)) return false;
     for (std::size_t i = 0; i < n; ++i) v[i] += relaxation * (x[i] - s[i]);
   }

@@ -84,6 +84,9 @@ detail::Backend LinearSolver::Impl::choose() {
       return detail::make_klu(pattern, operations_per_entry);
     case LinearMethod::klu:
       return detail::make_klu(pattern, operations_per_entry);
+    case LinearMethod::frontal:
+      if (auto frontal = detail::make_frontal(pattern)) return frontal;
+      return detail::make_umfpack(pattern);
     case LinearMethod::umfpack:
       return detail::make_umfpack(pattern);
     case LinearMethod::cholmod:

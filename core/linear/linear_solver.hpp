@@ -19,7 +19,8 @@
 //   5. CHOLMOD's supernodal LL^T if symmetric positive definite, else UMFPACK, both with nested dissection (METIS).
 //
 // A matrix may turn out not to be positive definite, or a chain of blocks may need pivots from another block. Another
-// method then factorises, and a fallback is counted: KLU for banded and block chain, LU for dense, UMFPACK for CHOLMOD.
+// method then factorises, and a fallback is counted: KLU for banded and block chain, LU for dense, UMFPACK for CHOLMOD
+// and frontal.
 // After three fallbacks in a row the other method stays until the next analyse().
 //
 // A matrix is singular if a pivot is below 1e-14 of its scale. With pivoting the scale is the largest entry of the row
@@ -43,8 +44,10 @@
 
 namespace carom {
 
-/// cholmod_quick: CHOLMOD ordered by minimum degree, for patterns that serve a few factorisations only.
-enum class LinearMethod { automatic, dense, banded, block_chain, klu, umfpack, cholmod, cholmod_quick };
+/// frontal: multifrontal LU with pivots from within blocks, for patterns with little fill that serve many
+/// factorisations, never chosen automatically; UMFPACK replaces it. cholmod_quick: CHOLMOD ordered by minimum degree,
+/// for patterns that serve a few factorisations only.
+enum class LinearMethod { automatic, dense, banded, block_chain, klu, frontal, umfpack, cholmod, cholmod_quick };
 
 /// symmetric: values are symmetric in exact arithmetic, so one triangle may be read. positive_definite: expected, not
 /// required. solids_definite: the block of the nodes of solids, or its symmetric part, is positive definite.
@@ -102,8 +105,8 @@ class LinearSolver {
   /// After a singular matrix: the row of the smallest pivot (dense LU, KLU, UMFPACK: a row that depends on rows
   /// eliminated before it), or the row of the first value that is not finite. -1 after a regular matrix.
   int suspicious_row() const;
-  /// "dense", "banded", "block_chain", "klu", "umfpack" or "cholmod": the method of the last factorisation; before the
-  /// first, the chosen method.
+  /// "dense", "banded", "block_chain", "klu", "frontal", "umfpack" or "cholmod": the method of the last factorisation;
+  /// before the first, the chosen method.
   std::string method_name() const;
   /// Entries of L and U, or of L alone for symmetric methods; predicted before the first factorisation.
   double fill() const;
@@ -175,6 +178,8 @@ Backend make_banded(const SparsePattern& pattern, std::span<const int> order);
 Backend make_block_chain(SharedPattern pattern, int least_mean_size);
 // `operations_per_entry`: of the factors, predicted by KLU's ordering.
 Backend make_klu(SharedPattern pattern, double& operations_per_entry);
+// Null if the pattern is not symmetric, or without a diagonal.
+Backend make_frontal(SharedPattern pattern);
 Backend make_umfpack(SharedPattern pattern);
 // quick: minimum degree in place of nested dissection.
 Backend make_cholmod(SharedPattern pattern, bool quick = false);

@@ -345,7 +345,8 @@ void LocatedImpacts::strike(double tau) {
       const bool accumulates = falling > 0 && e < 1 && 2 * e * std::abs(rate) <= falling * (1 - e) * (1 - tau) * h();
       ++hits_[i];
       const double slow = least_rebound * scales_->model.speed * newton_.weight(row);
-      reflects = rate < -slow && !accumulates && hits_[i] <= most_hits;
+      // without restitution one impact brings the contact to rest, with it the endless bounces that accumulate
+      reflects = rate < -slow && (e == 0 || !accumulates) && hits_[i] <= most_hits;
       if (reflects) reflected_[at(row)] = e * rate;
       resting_[i] = e == 0 || !reflects ? 1 : 0;
     }

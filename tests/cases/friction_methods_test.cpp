@@ -179,6 +179,30 @@ TEST_CASE("every method with friction: backspin ends in the impact, and the ball
   });
 }
 
+// P = -(1 + e_T) u/(1/m + R^2/J) of a ball that sticks, at most friction (1 + e) m |v_N|
+TEST_CASE(
+    "every method with friction: tangential restitution turns the slip of a ball around, with restitution or not") {
+  for_methods([&](const Method& m) {
+    for (const double e : {0.0, 0.3, 1.0})
+      for (const double friction : {1.0, 0.1}) {
+        Case c = Case::from_text(fmt::format(
+            R"({{"format": 1, "bodies": [{{"name": "ball", "type": "rigid", "mass": 2, "position": [0, 0, 0.2],
+              "shape": {{"type": "sphere", "radius": 0.1}}, "velocity": [1, 0, -1]}}],
+            "contacts": [{{"name": "floor", "on": "ball", "restitution": {}, "tangential_restitution": 0.5,
+                          "friction": {}, "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+            "integrator": {{"type": "{}", "step": 1e-3, "duration": 0.15{}}}}})",
+            e, friction, m.name, m.keys));
+        CAPTURE(e);
+        CAPTURE(friction);
+        REQUIRE(c.run() == RunStatus::completed);
+        const double change = std::min(1.5 * 2 / 7.0, friction * (1 + e));
+        CHECK(c.velocity("ball").x() == doctest::Approx(1 - change).epsilon(1e-9));
+        CHECK(c.angular_velocity("ball").y() == doctest::Approx(25 * change).epsilon(1e-9));
+        CHECK(c.velocity("ball").z() == doctest::Approx(e).epsilon(1e-9));
+      }
+  });
+}
+
 TEST_CASE("every method with friction: a belt carries a parcel away") {
   for_methods([&](const Method& m) {
     Case c = case_of("conveyor", m, 1e-3, 1);

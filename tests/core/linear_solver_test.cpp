@@ -459,6 +459,7 @@ TEST_CASE("linear solver: one restored from a record goes on with the same bits,
                   {saddle_point(12, 3, true, false, random), as_unsymmetric, Method::block_chain},
                   {saddle_point(12, 3, true, false, random), as_unsymmetric, Method::umfpack},
                   {grid_laplacian(6, true), as_unsymmetric, Method::umfpack},
+                  {grid_laplacian(6, true), as_unsymmetric, Method::frontal},
                   {grid_laplacian(6, false), as_definite, Method::cholmod}};
   for (Case& c : cases) {
     CAPTURE(c.matrix.pattern.rows);

@@ -232,7 +232,7 @@ inline LinearSolver solver_for(const Matrix& m, MatrixProperties properties, Met
   return s;
 }
 
-inline const std::vector<Method> all_methods{Method::automatic, Method::dense,   Method::banded, Method::block_chain,
-                                             Method::klu,       Method::umfpack, Method::cholmod};
+inline const std::vector<Method> all_methods{Method::automatic, Method::dense,   Method::banded,  Method::block_chain,
+                                             Method::klu,       Method::frontal, Method::umfpack, Method::cholmod};
 
 }  // namespace carom::solver_test
