@@ -6,22 +6,19 @@
 //
 // `automatic` chooses by counts of the pattern, never by a clock, so that every run chooses alike. n: rows, w: half
 // bandwidth. The first line that applies decides:
-//   1. banded LDL^T without pivoting: symmetric positive definite, w <= 8 in the given order or in reverse
-//   Cuthill-McKee
-//      order, and n > 24 or (n > 6 and 4 w <= n);
+//   1. banded LDL^T without pivoting: symmetric positive definite, w <= 8 in the given order or in that of reverse
+//      Cuthill-McKee, and n > 24 or (n > 6 and 4 w <= n);
 //   2. dense: n <= 24, or n <= 128 and at least half of the factors predicted to fill; LDL^T without pivoting if
-//   positive
-//      definite, else LU with partial pivoting;
+//      positive definite, else LU with partial pivoting;
 //   3. block-tridiagonal LU (beams): blocks of 3 to 12 consecutive unknowns on average that couple to the next block
 //      only; multipliers of joints join a block, at most 8 others form a border;
 //   4. KLU: minimum degree (AMD, behind block triangular form) predicts fewer than 40 operations per entry of the
-//   factors;
+//      factors;
 //   5. CHOLMOD's supernodal LL^T if symmetric positive definite, else UMFPACK, both with nested dissection (METIS).
 //
 // A matrix may turn out not to be positive definite, or a chain of blocks may need pivots from another block. Another
 // method then factorises, and a fallback is counted: KLU for banded and block chain, LU for dense, UMFPACK for CHOLMOD
-// and frontal.
-// After three fallbacks in a row the other method stays until the next analyse().
+// and frontal. After three fallbacks in a row the other method stays until the next analyse().
 //
 // A matrix is singular if a pivot is below 1e-14 of its scale. With pivoting the scale is the largest entry of the row
 // after every column has been divided by its largest entry; without pivoting the scale is the diagonal entry. The
