@@ -482,15 +482,16 @@ bool ConstraintSwitches::let_go(const std::vector<int>& closed, const StepScales
   return any;
 }
 
-bool ConstraintSwitches::holds(const StepScales& scales, In q, StepReport& report) const {
+bool ConstraintSwitches::holds(const StepScales& scales, In q, StepReport& report, const char* remark) const {
   for (const Switch& s : switches_) {
     if (s.next < 0) continue;
     const ConstraintInput in = input(s, q, {}, scales.t);
     if (const double z = s.block->condition(s.mode, in); !(z < 0) && !s.block->holds_surface())
-      return refuse(report, 1, names(s) + ": the new constraints lead back in front of the surface, z = " + number(z));
+      return refuse(report, 1,
+                    names(s) + ": the new constraints lead back in front of the surface, z = " + number(z) + remark);
     if (const double z = s.block->condition(s.next, in);
         !(z > -s.block->margin(s.mode, s.next, in, scales.model.length)))
-      return refuse(report, 1, names(s) + ": the new mode does not hold behind the surface, z = " + number(z));
+      return refuse(report, 1, names(s) + ": the new mode does not hold behind the surface, z = " + number(z) + remark);
   }
   return true;
 }

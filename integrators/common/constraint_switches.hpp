@@ -112,7 +112,7 @@ class ConstraintSwitches {
              StepReport& report);
   /// After it: the block has its new rows, with reactions along their gradients.
   void settle(int k, bool backwards);
-  bool holds(const StepScales& scales, In q, StepReport& report) const;
+  bool holds(const StepScales& scales, In q, StepReport& report, const char* remark = "") const;
   /// The motion goes on into the new modes of the blocks whose rows are those of a switch.
   bool crosses(In q, In v, double t, StepReport& report) const;
   /// One of the blocks that switch has the metric of the whole system.

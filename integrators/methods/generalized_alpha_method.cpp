@@ -86,18 +86,22 @@ void GeneralizedAlphaMethod::measure_switching_rows(In q, double t) {
 // it crosses.
 bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State& start, StepReport& report) {
   const bool drifts = options_.form.position == 0 && !options_.ggl;
-  if (!switches_.find(
-          scales, motion_.q(), motion_.v(), report,
-          drifts ? " (the method does not take constraints at position level: the motion drifts off them)" : ""))
-    return false;
+  const char* const remark =
+      drifts ? " (the method does not take constraints at position level: the motion drifts off them)" : "";
+  if (!switches_.find(scales, motion_.q(), motion_.v(), report, remark)) return false;
   if (!switches_.any()) return true;
   if (switches_.crossings() > 1 && switches_.coupled()) return switches_.refuse_order(report);
   if (!switches_.set(scales, motion_.q(), motion_.v(), scales.t, options_.intermediate_gradient, {}, report))
     return false;
   measure_switching_rows(motion_.q(), scales.t);
   if (!motion_.solve(motion_scales(scales), start, guard(), report)) return false;
-  if (!switches_.holds(scales, motion_.q(), report)) {
+  if (!switches_.holds(scales, motion_.q(), report, remark)) {
     // the rows of neither mode lead to where it holds: the step keeps the old ones, and the next step switches
+    // the time loop rounds the time to its grid
+    const int before = std::abs(start.t - put_off_until_) <= 1e-6 * start.last_h ? put_off_ : 0;
+    if (before == most_put_off) return false;
+    put_off_ = before + 1;
+    put_off_until_ = scales.t;
     forget_failure(report);
     switches_.stay();
     measure_switching_rows(start.q, start.t);

@@ -20,6 +20,8 @@
 // turn until the positions hold.
 #pragma once
 
+#include <cmath>
+
 #include "core/linear/dense_lu.hpp"
 #include "integrators/common/constraint_switches.hpp"
 #include "integrators/common/integrator.hpp"
@@ -53,6 +55,7 @@ class GeneralizedAlphaMethod final : public Integrator {
     return options_.fully_implicit ? GeneralizedAlpha::fully_implicit() : GeneralizedAlpha(options_.rho_infinity);
   }
   bool take_step(const StepScales& scales, const State& start, State& end, StepReport& report);
+  static constexpr int most_put_off = 10;
   bool switch_modes(const StepScales& scales, const State& start, StepReport& report);
   void measure_switching_rows(In q, double t);
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
@@ -69,6 +72,9 @@ class GeneralizedAlphaMethod final : public Integrator {
   TangentOperators T_;
   DenseLu lu_;
   Stage stage_;
+  // switches that the drift of the positions puts off: steps in a row, and the end of the last one
+  int put_off_ = 0;
+  double put_off_until_ = NAN;
 };
 
 }  // namespace carom
