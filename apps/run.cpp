@@ -16,6 +16,7 @@
 #include "apps/commands.hpp"
 #include "core/base/errors.hpp"
 #include "core/linear/blas.hpp"
+#include "io/model/stability_remark.hpp"
 #include "io/results/atomic_file.hpp"
 #include "io/results/directory_lock.hpp"
 #include "io/results/energy_writer.hpp"
@@ -310,7 +311,7 @@ class Run final : public Command {
     std::vector<std::string> remarks = step_remarks(model, integrator.info(), account.statistics);
     if (!integrator.info().dynamic && account.status == RunStatus::completed &&
         integrator.load_factor(model.state) == 1)
-      if (std::string remark = stability_remark(model); !remark.empty()) remarks.push_back(std::move(remark));
+      if (std::string remark = stability_remark(model, "end"); !remark.empty()) remarks.push_back(std::move(remark));
     for (const std::string& remark : remarks) {
       account.warnings.push_back(remark);
       if (!quiet_) fmt::print(stderr, "note: {}\n", remark);

@@ -16,11 +16,13 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Column = Eigen::VectorXd;
 
+constexpr double rounding_share = 1e-10;
 constexpr double no_mass = 1e-11;  // of a motion, after every equation was scaled to the mass 1
 
 class SmallMotions {
  public:
-  SmallMotions(const System& system, In q, double t) : system_(system), q_(q), t_(t), n_(system.size()) {}
+  SmallMotions(const System& system, In q, double t, double length)
+      : system_(system), q_(q), t_(t), length_(length), n_(system.size()) {}
 
   NaturalModes find(int count) {
     NaturalModes result;
@@ -136,6 +138,8 @@ class SmallMotions {
       for (int row = 0; row < G_T_.cols(); ++row) lambda[at(row)] = y[row] / row_length_[row];
       sum += G_T_ * y;
     }
+    const Vector K = small_motion_matrix(system_, q_, t_, 0, 1, Vector(at(system_.rows()), 0.0));
+    parts += rounding_of_forces(system_, K, In(scale_.data(), at(n_)), length_);
     imbalance = parts > 0 ? sum.norm() / parts : 0;
     return lambda;
   }
@@ -188,7 +192,7 @@ class SmallMotions {
 
   const System& system_;
   In q_;
-  double t_;
+  double t_, length_;
   int n_;
   Matrix M_, G_T_, space_, skew_;
   Column scale_, row_length_;
@@ -211,15 +215,29 @@ Vector small_motion_matrix(const System& system, In q, double t, double c_M, dou
   return values;
 }
 
-NaturalModes natural_modes(const System& system, In q, double t, int count) {
+double rounding_of_forces(const System& system, In K, In scale, double length) {
+  const SparsePattern& pattern = system.saddle_pattern();
+  Vector size(scale.size(), length);
+  for (const DofMap::Frame& frame : system.dofs().rotating_frames()) std::fill_n(size.begin() + frame.equation, 3, 1.0);
+  double square = 0;
+  for (std::size_t i = 0; i < scale.size(); ++i) {
+    double sum = 0;
+    for (int k = pattern.row_start[i]; k < pattern.row_start[i + 1]; ++k)
+      if (const std::size_t j = at(pattern.column[at(k)]); j < scale.size()) sum += std::abs(K[at(k)]) * size[j];
+    square += scale[i] * sum * scale[i] * sum;
+  }
+  return rounding_share * std::sqrt(square);
+}
+
+NaturalModes natural_modes(const System& system, In q, double t, int count, double length) {
   if (system.size() > NaturalModes::most_sparse_equations) {
     NaturalModes result;
     result.left_out = "the model has " + std::to_string(system.size()) + " equations, more than " +
                       std::to_string(NaturalModes::most_sparse_equations);
     return result;
   }
-  if (system.size() > NaturalModes::most_equations) return sparse_modes(system, q, t, count);
-  return SmallMotions(system, q, t).find(count);
+  if (system.size() > NaturalModes::most_equations) return sparse_modes(system, q, t, count, length);
+  return SmallMotions(system, q, t, length).find(count);
 }
 
 }  // namespace carom

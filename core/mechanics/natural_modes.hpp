@@ -36,14 +36,19 @@ struct NaturalModes {
   int free_motions = 0;     ///< motions with a frequency below the resolution
   double resolution = 0;    ///< smallest angular frequency that can be told from 0
   double asymmetry = 0;     ///< largest entry of the skew part of the tangent over the largest of K
-  double imbalance = 0;     ///< |f + G^T lambda| over the sum of the norms of its parts
+  double imbalance = 0;     ///< |f + G^T lambda| over the sum of the norms of its parts and of what rounding may make
   std::vector<Mode> modes;  ///< the lowest that are not free, ascending
 };
 
 /// c_M M + c_K D(-f - G^T lambda) at rest, in the places of System::saddle_pattern(); lambda: rows() entries.
 Vector small_motion_matrix(const System& system, In q, double t, double c_M, double c_K, In lambda);
 
-/// At most `count` modes. q: a configuration that fulfils the bilateral rows. Allocates memory.
-NaturalModes natural_modes(const System& system, In q, double t, int count);
+/// A bound of the forces at rest that rounding of places leaves in the assembled forces: the norm of
+/// scale_i sum_j |K_ij| L_j, times 1e-10, L_j = `length` of translations and 1 of rotations. K: values in the places of
+/// System::saddle_pattern().
+double rounding_of_forces(const System& system, In K, In scale, double length);
+
+/// At most `count` modes. q: a configuration that fulfils the bilateral rows; `length`: of the model. Allocates memory.
+NaturalModes natural_modes(const System& system, In q, double t, int count, double length);
 
 }  // namespace carom

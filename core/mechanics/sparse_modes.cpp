@@ -20,7 +20,7 @@ namespace carom {
 
 #ifndef CAROM_SPECTRA
 
-NaturalModes sparse_modes(const System& system, In, double, int) {
+NaturalModes sparse_modes(const System& system, In, double, int, double) {
   NaturalModes result;
   result.left_out = "the model has " + std::to_string(system.size()) + " equations, more than the " +
                     std::to_string(NaturalModes::most_equations) +
@@ -98,7 +98,8 @@ class Mass {
 
 class SparseMotions {
  public:
-  SparseMotions(const System& system, In q, double t) : system_(system), q_(q), t_(t), n_(system.size()) {}
+  SparseMotions(const System& system, In q, double t, double length)
+      : system_(system), q_(q), t_(t), length_(length), n_(system.size()) {}
 
   NaturalModes find(int count) {
     NaturalModes result;
@@ -247,6 +248,8 @@ class SparseMotions {
         sum += G_.transpose() * y;
       }
     }
+    const Vector K = small_motion_matrix(system_, q_, t_, 0, 1, Vector(at(system_.rows()), 0.0));
+    parts += rounding_of_forces(system_, K, In(scale_.data(), at(n_)), length_);
     imbalance = parts > 0 ? sum.norm() / parts : 0;
     return lambda;
   }
@@ -368,7 +371,7 @@ class SparseMotions {
 
   const System& system_;
   In q_;
-  double t_;
+  double t_, length_;
   int n_;
   Sparse M_, K_, G_, skew_;
   Column scale_;
@@ -378,8 +381,8 @@ class SparseMotions {
 
 }  // namespace
 
-NaturalModes sparse_modes(const System& system, In q, double t, int count) {
-  return SparseMotions(system, q, t).find(count);
+NaturalModes sparse_modes(const System& system, In q, double t, int count, double length) {
+  return SparseMotions(system, q, t, length).find(count);
 }
 
 #endif

@@ -16,6 +16,6 @@
 namespace carom {
 
 /// As natural_modes(). Precondition: system.size() > 0.
-NaturalModes sparse_modes(const System& system, In q, double t, int count);
+NaturalModes sparse_modes(const System& system, In q, double t, int count, double length);
 
 }  // namespace carom

@@ -14,6 +14,7 @@
 #include "core/base/vector_ops.hpp"
 #include "io/model/build_context.hpp"
 #include "io/model/connectivity.hpp"
+#include "io/model/stability_remark.hpp"
 #include "io/model/types/registry.hpp"
 
 namespace carom {
@@ -35,6 +36,11 @@ void moved_start(const InitialProjection& projection, Remarks& remarks) {
         "initial velocities were projected: changed by up to {:.3g}, angular velocities by up to {:.3g}");
   moved(projection.statics,
         "the run starts from static equilibrium: bodies moved by up to {:.3g}, turned by up to {:.3g} rad");
+}
+
+void unstable_start(const Model& model, Remarks& remarks) {
+  if (!model.projection.equilibrium) return;
+  if (std::string remark = stability_remark(model, "start"); !remark.empty()) remarks.push_back(std::move(remark));
 }
 
 /// The first component of the initial velocity that is given although it is fixed; -1: none.
@@ -82,7 +88,13 @@ void coordinates_without_forces(const json& bodies, const Model& model, Remarks&
   }
 }
 
-void penetrations(const Model& model, Remarks& remarks) {
+// Of a gap at the start that is negative.
+const char* what_follows(const MethodInfo& method) {
+  return method.exact_positions ? "the first step corrects it"
+                                : "the method has its law at velocity level and does not move bodies apart";
+}
+
+void penetrations(const Model& model, const MethodInfo& method, Remarks& remarks) {
   for (const RowGroup& contact : model.contacts) {
     double deepest = 0;
     int deepest_row = -1, count = 0;
@@ -93,19 +105,19 @@ void penetrations(const Model& model, Remarks& remarks) {
     }
     if (count == 0) continue;
     const std::string others = count > 1 ? fmt::format(", the deepest of {},", count) : "";
-    remarks.push_back(fmt::format("contact {}{} starts with a penetration of {:.6g}; the first step corrects it",
-                                  model.system.row_name(deepest_row), others, -deepest));
+    remarks.push_back(fmt::format("contact {}{} starts with a penetration of {:.6g}; {}",
+                                  model.system.row_name(deepest_row), others, -deepest, what_follows(method)));
   }
 }
 
-void passed_stops(const Model& model, Remarks& remarks) {
+void passed_stops(const Model& model, const MethodInfo& method, Remarks& remarks) {
   for (const RowGroup& stop : model.stops)
     if (const double gap = model.system.row_gap(stop.rows[0], model.state.q, model.state.t); gap < -1e-9)
       remarks.push_back(
-          fmt::format("stop {} is passed by {:.6g} at the start; the first step corrects it", stop.name, -gap));
+          fmt::format("stop {} is passed by {:.6g} at the start; {}", stop.name, -gap, what_follows(method)));
 }
 
-void open_joints(const Model& model, bool dynamic, Remarks& remarks) {
+void open_joints(const Model& model, const MethodInfo& method, Remarks& remarks) {
   const System& system = model.system;
   const State& state = model.state;
   if (system.bilateral() == 0) return;
@@ -120,9 +132,13 @@ void open_joints(const Model& model, bool dynamic, Remarks& remarks) {
       remarks.push_back(fmt::format(fmt::runtime(format), std::abs(*worst),
                                     system.row_name(static_cast<int>(worst - values.begin()))));
   };
-  remark(In(g).first(n), model.scales.length,
-         "the joints do not fit at the start: largest gap {:.3g} ({}); the first step closes it");
-  if (dynamic)
+  remark(
+      In(g).first(n), model.scales.length,
+      method.exact_positions
+          ? "the joints do not fit at the start: largest gap {:.3g} ({}); the first step closes it"
+          : "the joints do not fit at the start: largest gap {:.3g} ({}), which the method, at velocity level, keeps; "
+            "\"project\": \"positions\" in initial_state closes it");
+  if (method.dynamic)
     remark(In(rate).first(n), model.scales.speed,
            "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
 }
@@ -132,18 +148,19 @@ void open_joints(const Model& model, bool dynamic, Remarks& remarks) {
 std::vector<std::string> model_remarks(const BuildContext& context) {
   const json& root = context.root();
   const Model& model = context.model;
-  const bool dynamic = method_of(root["integrator"]).dynamic;
+  const MethodInfo& method = method_of(root["integrator"]);
   Remarks remarks;
   moved_start(model.projection, remarks);
+  unstable_start(model, remarks);
   velocities_of_fixed_nodes(context, remarks);
   unused_ground_points(root, remarks);
-  if (!dynamic && max_abs(model.state.v) > 0)
+  if (!method.dynamic && max_abs(model.state.v) > 0)
     remarks.emplace_back("velocities have no part in statics: the given ones are taken for zero");
   for (std::string& remark : piece_remarks(model)) remarks.push_back(std::move(remark));
   coordinates_without_forces(root["bodies"], model, remarks);
-  penetrations(model, remarks);
-  passed_stops(model, remarks);
-  open_joints(model, dynamic, remarks);
+  penetrations(model, method, remarks);
+  passed_stops(model, method, remarks);
+  open_joints(model, method, remarks);
   return remarks;
 }
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "core/linear/blas.hpp"
-#include "core/mechanics/natural_modes.hpp"
 #include "integrators/common/constraint_switches.hpp"
 
 namespace carom {
@@ -22,9 +21,7 @@ namespace {
 
 // slip that is judged, over the length scale; what positions and velocities may tell differently, over the slip
 constexpr double least_slip = 1e-6, largest_mismatch = 0.1;
-// of an equilibrium whose stability is judged: what remains of the forces; skew part of the tangent, of follower loads
-constexpr double largest_imbalance = 1e-3, largest_asymmetry = 1e-6;
-constexpr int most_judged_equations = 10000;  // beyond, modes cost more than increments
+constexpr double half_turn = 3;  // nearly
 
 std::string duration_words(double seconds) {
   if (!(seconds < 1e9)) return "decades";
@@ -271,27 +268,6 @@ std::string worst_row(const Model& model, const StepReport& r) {
                                  : "";
 }
 
-std::string stability_remark(const Model& model) {
-  const System& system = model.system;
-  const State& state = model.state;
-  const auto closed = [](std::uint8_t flag) { return flag != 0; };
-  if (std::any_of(state.active.begin(), state.active.end(), closed) || system.row_kinds().meets(friction_rows) ||
-      system.size() > most_judged_equations)
-    return "";
-  const NaturalModes natural = natural_modes(system, state.q, state.t, 1);
-  if (!natural.left_out.empty() || natural.modes.empty() || !(natural.modes[0].omega_squared < 0) ||
-      natural.imbalance > largest_imbalance || natural.asymmetry > largest_asymmetry)
-    return "";
-  const Vector& shape = natural.modes[0].shape;
-  const auto largest =
-      std::max_element(shape.begin(), shape.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
-  return fmt::format(
-      "the equilibrium at the end is unstable: a small disturbance, largest in {}, grows. The path of the "
-      "loads has passed a point of buckling or snap-through: smaller steps find the stable branch where "
-      "a load or a shape of the model disturbs the unstable one",
-      system.equation_name(static_cast<int>(largest - shape.begin())));
-}
-
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& s) {
   std::vector<std::string> remarks;
   const double drift = s.position_residual / model.scales.length;
@@ -345,6 +321,11 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         "matrices were factorised with the BLAS {}: OpenBLAS takes a half of the time or less (Debian: install "
         "libopenblas-serial-dev and build again)",
         blas.name));
+  // quaternions follow a body on the shorter way from step to step
+  if (s.largest_rotation > half_turn &&
+      std::ranges::any_of(model.joints, [](const JointInfo& joint) { return joint.angle != nullptr; }))
+    remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: angles of joints may be wrong by whole turns",
+                                  s.largest_rotation));
   if (model.system.conditional() == 0) return remarks;
   // the impact law reflects the rate at the start of the step, which is inaccurate in a fast rotation
   if (s.largest_rotation > 0.3)

@@ -96,10 +96,6 @@ std::string worst_row(const Model& model, const StepReport& report);
 /// Remarks about a finished run that needs a smaller step: large rotations, obstacles that bodies may cross undetected.
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& statistics);
 
-/// Whether a small disturbance leads away from the equilibrium with which a static run under its full loads has ended:
-/// a remark, or nothing. Nothing is known, and told, where contacts are closed or have friction, where loads follow the
-/// motion, and of more than 10 000 equations.
-std::string stability_remark(const Model& model);
 /// The table at the end of a run, for a terminal of 80 columns; `verbose`: with times, linear systems and parts of
 /// errors.
 std::string closing_table(const Model& model, const RunAccount& account, bool verbose);

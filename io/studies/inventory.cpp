@@ -41,7 +41,7 @@ class ModelInspection {
     contacts();
     frequencies();
     inventory_.dynamic = !is_static();
-    inventory_.natural = natural_modes(system_, state_.q, state_.t, modes_);
+    inventory_.natural = natural_modes(system_, state_.q, state_.t, modes_, model_.scales.length);
     remark_massless();
     remark_falling();
     return std::move(inventory_);

@@ -26,7 +26,7 @@ std::unique_ptr<Model> build(const std::string& keys) {
 
 NaturalModes modes_of(const std::string& keys, int count = 12) {
   const auto model = build(keys);
-  return natural_modes(model->system, model->state.q, model->state.t, count);
+  return natural_modes(model->system, model->state.q, model->state.t, count, model->scales.length);
 }
 
 std::vector<double> omegas(const NaturalModes& modes) {
@@ -270,7 +270,7 @@ TEST_CASE("natural modes: a motion without mass follows, and one without mass an
 TEST_CASE("natural modes: modes fulfil K x = omega^2 M x by differences of the forces, and have unit mass") {
   const auto model = build(beam(5, R"(, "fixed": [{"on": "start"}])"));
   const System& system = model->system;
-  const NaturalModes modes = natural_modes(system, model->state.q, 0, 4);
+  const NaturalModes modes = natural_modes(system, model->state.q, 0, 4, model->scales.length);
   REQUIRE(modes.modes.size() == 4);
   const Vector rest(at(system.size()), 0.0);
   for (const auto& mode : modes.modes) {
@@ -339,8 +339,8 @@ TEST_CASE("natural modes: sparse matrices find what dense ones find, with joints
     const auto model = build(beams(24, c.fixed, c.more));
     const System& system = model->system;
     REQUIRE(system.size() <= NaturalModes::most_equations);
-    const NaturalModes dense = natural_modes(system, model->state.q, 0, 12);
-    const NaturalModes sparse = sparse_modes(system, model->state.q, 0, 12);
+    const NaturalModes dense = natural_modes(system, model->state.q, 0, 12, model->scales.length);
+    const NaturalModes sparse = sparse_modes(system, model->state.q, 0, 12, model->scales.length);
     CHECK(sparse.left_out.empty());
     CHECK(dense.free_motions == c.free_motions);
     CHECK(sparse.free_motions == c.free_motions);
@@ -372,8 +372,8 @@ TEST_CASE("natural modes: a pendulum of many rods about its upright position gro
   };
   const auto model = build(rods(90));
   REQUIRE(model->system.size() == 540);
-  const NaturalModes dense = natural_modes(model->system, model->state.q, 0, 2);
-  const NaturalModes sparse = sparse_modes(model->system, model->state.q, 0, 2);
+  const NaturalModes dense = natural_modes(model->system, model->state.q, 0, 2, model->scales.length);
+  const NaturalModes sparse = sparse_modes(model->system, model->state.q, 0, 2, model->scales.length);
   INFO(sparse.left_out);
   REQUIRE(sparse.modes.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {

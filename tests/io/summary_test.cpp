@@ -1,9 +1,13 @@
 // What the program says about a run that has ended.
 
 #include "io/results/summary.hpp"
+#include "io/model/stability_remark.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -64,7 +68,7 @@ TEST_CASE("remarks: an equilibrium that a small disturbance leaves is told") {
         ModelRun::of_text(text, {std::string("/integrator/step=") + step, std::string("/loads/0/value/0=") + load});
     REQUIRE(run.run() == RunStatus::completed);
     if (std::string(step) == "0.01") CHECK(run.position("b.end").z() == doctest::Approx(0.594).epsilon(1e-3));
-    return stability_remark(*run.model);
+    return stability_remark(*run.model, "end");
   };
   CHECK(remark("0.1", "-994.613990562778").find("the equilibrium at the end is unstable") == 0);
   CHECK(remark("0.01", "-994.613990562778").empty());
@@ -86,9 +90,37 @@ TEST_CASE("remarks: joints count for the stability of an equilibrium") {
       "integrator": {"type": "static", "step": 1}})");
     REQUIRE(run.run() == RunStatus::completed);
     CHECK(run.position("p").x() == doctest::Approx(0));
-    return stability_remark(*run.model);
+    return stability_remark(*run.model, "end");
   };
   // a pendulum that stands on its head: with the length 1 a spring of 10 N/m holds it up to 10 N
   CHECK(remark(-9.5).empty());
   CHECK(remark(-10.5).find("unstable") != std::string::npos);
+}
+
+// A plate on four springs without natural length, turned by 120 degrees: the path leads to the energy's maximum, 180
+// degrees from its minimum, where all forces are rounding.
+TEST_CASE("remarks: an unstable equilibrium without any load is told, at the end and at the start of a run") {
+  std::string text = R"({"format": 1, "gravity": [0, 0, 0],
+    "bodies": [{"name": "b", "type": "rigid", "mass": 1, "inertia": [0.02, 0.03, 0.04], "points": [)";
+  const double corners[4][2] = {{0.3, 0.2}, {-0.3, 0.2}, {-0.3, -0.2}, {0.3, -0.2}};
+  std::string ground, springs;
+  for (int i = 0; i < 4; ++i) {
+    const double x = corners[i][0], y = corners[i][1], c = -0.5, s = std::sqrt(0.75);
+    const char* const comma = i > 0 ? ", " : "";
+    text += fmt::format(R"({}{{"name": "p{}", "at": [{}, {}, 0]}})", comma, i, x, y);
+    ground +=
+        fmt::format(R"({}{{"name": "g{}", "at": [{:.17g}, {:.17g}, 1]}})", comma, i, c * x - s * y, s * x + c * y);
+    springs += fmt::format(
+        R"({}{{"name": "s{}", "of": ["ground.g{}", "b.p{}"], "stiffness": 50, "natural_length": 0}})", comma, i, i, i);
+  }
+  text += fmt::format(R"(]}}], "ground": [{}], "springs": [{}], "integrator": )", ground, springs);
+  ModelRun still = ModelRun::of_text(text + R"({"type": "static"}})", {});
+  REQUIRE(still.run() == RunStatus::completed);
+  CHECK(stability_remark(*still.model, "end").find("the equilibrium at the end is unstable") == 0);
+  const ModelRun moving = ModelRun::of_text(
+      text + R"({"type": "nsga_decoupled", "step": 1e-3, "duration": 0.01}, "initial_state": {"equilibrium": true}})",
+      {});
+  const auto& warnings = moving.model->warnings;
+  CHECK(std::ranges::any_of(
+      warnings, [](const std::string& w) { return w.find("the equilibrium at the start is unstable") == 0; }));
 }
