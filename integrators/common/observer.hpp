@@ -15,7 +15,9 @@ struct StepView {
   const State& state;
   const StepReport& report;
   double nominal_step;
-  bool nominal;  ///< the state lies on the grid of the nominal step (not inside a subdivided one)
+  bool nominal;      ///< the state lies on the grid of the nominal step (not inside a subdivided one)
+  In impulses = {};  ///< of all parts of a nominal step so far that is taken in parts; empty: those of the state
+  double impulse(int row) const { return impulses.empty() ? state.impulse[at(row)] : impulses[at(row)]; }
 };
 
 /// Work of the impulse of a row in the step, with the mean of its rates at both ends, and by parts where the velocity

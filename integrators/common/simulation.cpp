@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "core/base/vector_ops.hpp"
+
 namespace carom {
 
 namespace {
@@ -58,7 +60,7 @@ RunStatus Simulation::run() {
     if (status != RunStatus::completed) break;
     if (std::any_of(observers_.begin(), observers_.end(), [](const Observer* o) { return o->wants_end(); })) break;
   }
-  const StepView last{system_, integrator_, state_, *report_, h, grid_.part == 0};
+  const StepView last{system_, integrator_, state_, *report_, h, grid_.part == 0, in_parts_ ? In(impulses_) : In()};
   for (Observer* o : observers_) o->finish(last, status);
   return status;
 }
@@ -101,6 +103,11 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
       continue;
     }
 
+    in_parts_ = length != units;
+    if (in_parts_ && grid_.part == 0)
+      impulses_ = state_.impulse;
+    else if (in_parts_)
+      axpy(1.0, state_.impulse, impulses_);
     // grow back as soon as the grid of the larger step is met
     grid_.part += length;
     ended = grid_.part == units;
@@ -115,7 +122,8 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
     }
     record(report);
     if (!observers_.empty()) {
-      for (Observer* o : observers_) o->after_step({system_, integrator_, state_, report, h, ended});
+      for (Observer* o : observers_)
+        o->after_step({system_, integrator_, state_, report, h, ended, in_parts_ ? In(impulses_) : In()});
       statistics_.observer_seconds += lap();
     }
     if (!ended && stopped()) return Outcome::interrupted;
@@ -146,6 +154,7 @@ void Simulation::save(NamedArrays& record) const {
   Vector values;
   visit_statistics(statistics_, [&](const auto& x) { values.push_back(static_cast<double>(x)); });
   record.set("statistics", std::move(values));
+  if (in_parts_) record.set("impulses of the parts", impulses_);
   if (Vector nodes = system_.candidates(); !nodes.empty()) record.set("candidates", std::move(nodes));
 }
 
@@ -159,6 +168,10 @@ void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end
   system_.restore_candidates(candidates != nullptr ? In(*candidates) : In());
   std::size_t i = 0;
   visit_statistics(statistics_, [&](auto& x) { x = static_cast<std::decay_t<decltype(x)>>((*statistics)[i++]); });
+  if (const Vector* const impulses = record.find("impulses of the parts")) {
+    in_parts_ = impulses->size() == state_.impulse.size();
+    impulses_ = *impulses;
+  }
   statistics_.earlier_seconds = statistics_.step_seconds + statistics_.observer_seconds;
 
   grid_ = {(*grid)[0], static_cast<long>((*grid)[1]), static_cast<long>((*grid)[2]), static_cast<int>((*grid)[3]),
@@ -177,6 +190,7 @@ void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end
   same_grid = same_grid && std::abs(t - state_.t) <= 1e-9 * options_.step && part == std::floor(part);
   grid_.level = std::min(grid_.level, options_.max_subdivisions);
   if (!same_grid) {
+    in_parts_ = false;
     grid_ = {.origin = state_.t, .rejected = grid_.rejected};
     options_.duration = std::max(0.0, t_end - state_.t);
   }

@@ -108,6 +108,8 @@ class Simulation {
   StepReport start_report_;  // of no step
   const StepReport* report_ = &start_report_;
   Grid grid_;
+  Vector impulses_;        // of the parts of the present nominal step
+  bool in_parts_ = false;  // it has parts
   bool restored_ = false;
   std::chrono::steady_clock::time_point lap_;
   const volatile std::sig_atomic_t* stop_ = nullptr;

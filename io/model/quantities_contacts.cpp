@@ -82,7 +82,7 @@ double contact_force(const StepView& v, const Rows& rows) {
 
 double contact_impulse(const StepView& v, const Rows& rows) {
   double sum = 0;
-  for (const int row : rows) sum += v.state.impulse[at(row)];
+  for (const int row : rows) sum += v.impulse(row);
   return sum;
 }
 
@@ -122,7 +122,7 @@ Vec3 friction_force(const StepView& v, const Rows& rows) {
   return tangential_sum(v, rows, [&](int row) { return v.integrator.row_force(v.state, row); });
 }
 Vec3 friction_impulse(const StepView& v, const Rows& rows) {
-  return tangential_sum(v, rows, [&](int row) { return v.state.impulse[at(row)]; });
+  return tangential_sum(v, rows, [&](int row) { return v.impulse(row); });
 }
 Scalar slip_velocity(const StepView& v, const Rows& rows) {
   double largest = 0;
@@ -198,15 +198,20 @@ std::vector<Quantity> contact_quantities() {
       of_contact("gap_velocity", "m/s", "rate of the gap", gap_velocity),
       of_contact("contact_force", "N",
                  "force, summed over the contact's points: the smooth multiplier plus the impulse of the step over the "
-                 "step's length; in a static run, which has no impulses, the multiplier alone",
+                 "step's length, in a step that was taken in parts of the last of them; in a static run, which has no "
+                 "impulses, the multiplier alone",
                  contact_force),
-      of_contact("contact_impulse", "N s", "impulse of a step, summed over the contact's points", contact_impulse),
+      of_contact("contact_impulse", "N s",
+                 "impulse of a step, with all parts in which it was taken, summed over the contact's points",
+                 contact_impulse),
       of_friction<3>("friction_force", "N",
                      "force of friction on what touches (\"on\", or the second of two spheres), summed over the "
                      "contact's points: the impulse of the step over the step's length",
                      friction_force),
-      of_friction<3>("friction_impulse", "N s", "impulse of friction in a step, summed over the contact's points",
-                     friction_impulse),
+      of_friction<3>(
+          "friction_impulse", "N s",
+          "impulse of friction in a step, with all parts in which it was taken, summed over the contact's points",
+          friction_impulse),
       of_friction<1>("slip_velocity", "m/s", "largest slip velocity of the closed points of a contact with friction",
                      slip_velocity),
       of_friction<1>("slip_state", "",

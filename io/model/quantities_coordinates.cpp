@@ -55,7 +55,7 @@ Quantity of_constraint(std::string name, std::string help, double (*value)(const
 
 double multiplier(const StepView& v, int row) { return v.integrator.row_force(v.state, row); }
 double constraint_correction(const StepView& v, int row) { return v.state.nu[at(row)]; }
-double constraint_impulse(const StepView& v, int row) { return v.state.impulse[at(row)]; }
+double constraint_impulse(const StepView& v, int row) { return v.impulse(row); }
 double constraint_value(const StepView& v, int row) { return v.system.row_gap(row, v.state.q, v.state.t); }
 
 // ---- modes

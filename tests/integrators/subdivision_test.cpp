@@ -169,3 +169,19 @@ TEST_CASE("subdivision: without force corrections, too, no step ends with an ele
     CHECK(run.model->system.inverted_element(run.state().q, run.state().t, false).empty());
   }
 }
+
+TEST_CASE("subdivision: impulses of a nominal step are those of all its parts") {
+  ModelRun run =
+      ModelRun::of_file("elastic_bar", {R"(/integrator={"type": "nsga_coupled", "step": 1e-2, "duration": 1.5})"});
+  const auto momentum = [&] { return run.system().momenta(run.state().q, run.state().v).linear; };
+  const Vec3 before = momentum();
+  const int row = run.system().bilateral();
+  double sum = 0, parts = 0;
+  REQUIRE(run.run([&](const StepView& view) {
+    parts += view.state.impulse[at(row)];
+    if (view.nominal) sum += view.impulse(row);
+  }) == RunStatus::completed);
+  REQUIRE(run.statistics.subdivided_steps > 10);
+  CHECK(sum == doctest::Approx(parts).epsilon(1e-12));
+  CHECK(sum == doctest::Approx((momentum() - before).norm()).epsilon(1e-9));
+}
