@@ -15,6 +15,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double least_gap = 1e-9;  // of the way of the bodies
 
 /// The weight of the model, or without gravity the force that its scales make.
 double typical_force(const BuildContext& context, const Scales& s) {
@@ -46,11 +47,18 @@ double nearest_gap(const Model& model, const std::vector<RowGroup>& contacts) {
   return nearest;
 }
 
-/// The largest of: extent of the bodies, extent of the nodes, smallest distance at contacts.
+/// How far the start and gravity lead a body in the simulated time.
+double way(const Model& model) {
+  const double T = model.simulation.duration;
+  return T * (model.system.speed(model.state.v, 0) + 0.5 * T * model.system.gravity().norm());
+}
+
+/// The largest of: extent of the bodies, extent of the nodes, smallest distance at contacts unless it is rounding.
 double largest_length(const BuildContext& context, const std::vector<RowGroup>& contacts) {
   double length = std::max(context.size, extent_of_nodes(context));
   if (!contacts.empty() && context.model.system.conditional() > 0)
-    length = std::max(length, nearest_gap(context.model, contacts));
+    if (const double gap = nearest_gap(context.model, contacts); gap > least_gap * way(context.model))
+      length = std::max(length, gap);
   return length > 0 ? length : 1.0;
 }
 
