@@ -263,7 +263,7 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   if (!solved) return false;
   // v~ alone has the forces of what contacts compress, without their impulses
   const ImpulseWork work = guard.on() && moved_[2] ? impulse_work() : ImpulseWork{};
-  if (guard.explains(start, q_, v_, h_, smooth_.multipliers(), work.all - work.belts, smooth_.terms(), -work.belts)) {
+  if (guard.explains(start, q_, v_, h_, smooth_.multipliers(), work.all - work.driven, smooth_.terms(), -work.driven)) {
     guard.close(false, smooth_.multipliers(), {});
     return true;
   }
@@ -288,7 +288,7 @@ CoupledMotion::ImpulseWork CoupledMotion::impulse_work() {
     const double rate_n = rate_of(row, start_->v, start_->t), rate = rate_of(row, v_, t_),
                  at_rest = rate_of(row, Mx_, t_);
     work.all += impulse * (0.5 * (rate_n + rate) - at_rest);
-    if (system_->row_kind(row) == RowKind::tangential) work.belts -= impulse * at_rest;
+    work.driven -= impulse * at_rest;
   }
   if (setup_.mean_directions && mean_velocity_.joints != nullptr && !turn_velocity_.impulse().empty())
     work.all += 0.5 * (dot(turn_velocity_.impulse(), start_->v) + dot(turn_velocity_.impulse(), v_));

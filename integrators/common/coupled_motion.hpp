@@ -113,7 +113,7 @@ class CoupledMotion final : public CoupledProblem {
   const TangentOperators* correction_tangent();
   const TangentOperators* motion_tangent();
   struct ImpulseWork {
-    double all = 0, belts = 0;  // belts: given by surfaces that move along themselves or with their obstacle
+    double all = 0, driven = 0;  // driven: given by obstacles, surfaces and joints that move
   };
   ImpulseWork impulse_work();
   void find_totals();

@@ -25,6 +25,8 @@ constexpr double missed = 10;          // tolerances: what contradictory rows of
 
 EnergyGuard::EnergyGuard(const System& system, const Scales& scales, bool on, double constraint_tolerance)
     : system_(&system), scales_(scales), on_(on), meter_(system) {
+  moves_ =
+      system.driven() || std::ranges::any_of(system.constraints(), [](const auto& b) { return b->traits().moving; });
   if (system.rows() == 0 || constraint_tolerance <= rounding) return;
   coarse_ = constraint_tolerance;
   f_.resize(at(system.size()));
@@ -43,7 +45,7 @@ void EnergyGuard::begin(const State& start) {
   const double change = std::abs(sum(now_.energies) - sum(before.energies));
   // a restart of the same model goes on with the same bits
   if (restored_ && change <= 1e-9 * std::max(scale_, size(before.energies))) now_ = before;
-  drivers_unknown_ = system_->driven() && !restored_ && max_abs(In(start.lambda).first(at(system_->bilateral()))) == 0;
+  drivers_unknown_ = moves_ && !restored_ && max_abs(In(start.lambda).first(at(system_->bilateral()))) == 0;
   if (!known_) {
     potential_0_ = now_.energies.potential;
     scale_ = work_ = recent_ = unexplained_ = lowest_ = with_impacts_ = lowest_with_impacts_ = growth_ = 0;
@@ -79,6 +81,7 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   const auto size_of = [](const Powers& p) { return std::abs(p.loads) + std::abs(p.drivers); };
   trial_work_ = 0.5 * h * (size_of(now_.powers) + size_of(motion_.powers)) + std::abs(row_work);
   row_work_ = row_work;
+  row_gain_ = std::max(0.0, row_work);
   trial_gain_ = (motion_.energies.kinetic - now_.energies.kinetic) +
                 (motion_.energies.elastic - now_.energies.elastic) +
                 (motion_.energies.potential - now_.energies.potential) + stored - work;
@@ -133,7 +136,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   // but growth of which the user hears
   const double gained = std::max(0.0, impacts) + law_;
   work += gained;
-  const double gained_by_rows = gained + std::max(0.0, row_work_);
+  const double gained_by_rows = gained + row_gain_;
   const double before_this = unexplained_;
   const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) + stored_ - work);
   const double before = std::max({energies_, work_ + trial_work_});
@@ -160,9 +163,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
 }
 
 void EnergyGuard::note_impacts(const State& start, const State& end) {
-  const auto moving = [](const auto& block) { return block->traits().moving; };
-  const auto& constraints = system_->constraints();
-  if (system_->driven() || std::any_of(constraints.begin(), constraints.end(), moving)) return;
+  if (moves_) return;
   const Energies before = system_->energies(start.q, start.v, start.t), after = system_->energies(end.q, end.v, end.t);
   if (!begun_) {
     potential_0_ = before.potential;

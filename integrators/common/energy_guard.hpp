@@ -41,6 +41,9 @@ class EnergyGuard {
   /// `stored`: what the energy that the method conserves grows beyond T + V, exact for some linear motion.
   bool explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms,
                 double stored = 0);
+  /// Of methods whose impacts take several steps: what the impulses of the motion judged last have gained, by which
+  /// growth() grows in the place of their work in this step, if that is positive.
+  void count_row_gain(double gain) { row_gain_ = gain; }
   /// Marks the report of a refused motion from `start` to (q, v) at t: sub-problem `index`, or -1 for the whole step,
   /// and the element that gains most.
   void blame(StepReport& report, int index, const State& start, In q, In v, double t) const;
@@ -79,7 +82,8 @@ class EnergyGuard {
 
   const System* system_;
   Scales scales_;
-  double coarse_ = 0;  // tolerance of the constraints, if it is above rounding
+  double coarse_ = 0;   // tolerance of the constraints, if it is above rounding
+  bool moves_ = false;  // joints or obstacles
   bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
   EnergyMeter meter_;
   Vector q_, v_;  // of now_
@@ -90,7 +94,7 @@ class EnergyGuard {
   double scale_ = 0, work_ = 0, recent_ = 0;           // S without work, sum of |work|, the same fading
   double unexplained_ = 0, lowest_ = 0;                // U, U_low
   double with_impacts_ = 0, lowest_with_impacts_ = 0;  // the same with what impacts gain
-  double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, stored_ = 0, law_ = 0, share_ = 0;
+  double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, row_gain_ = 0, stored_ = 0, law_ = 0, share_ = 0;
   double energies_ = 0, growth_ = 0;
   In multipliers_, impulses_, v_before_;
 };

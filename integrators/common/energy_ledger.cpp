@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "core/base/vector_ops.hpp"
 
@@ -37,6 +38,7 @@ void EnergyLedger::start(const StepView& view) {
     }
     energy_ = now;
   }
+  begins_ = !restored_;
   closed_ = view.state.closed;
   sum_up();
 }
@@ -56,7 +58,12 @@ void EnergyLedger::after_step(const StepView& view) {
     energy_ = now.energies;
     switch (stage.kind) {
       case Stage::Kind::motion:
-        if (!powers_known) powers_ = meter_->powers(stage.q_0, stage.v_0, stage.t_0, forces);
+        // a step may begin with a jump: the forces of its motion act from there on
+        if (!powers_known)
+          powers_ = meter_->powers(stage.q_0, stage.v_0, stage.t_0, forces.empty() ? stage.multipliers : forces);
+        // methods without reactions in their states know none before their first step
+        if (std::exchange(begins_, false) && max_abs(view.state.lambda) == 0)
+          powers_.drivers = meter_->drivers(stage.q_0, stage.t_0, stage.multipliers);
         forces = stage.multipliers;
         now.powers = stage.end != nullptr ? stage.end->powers
                                           : meter_->powers(stage.q_1, stage.v_1, stage.t_1, stage.multipliers);
@@ -87,7 +94,13 @@ void EnergyLedger::after_step(const StepView& view) {
   }
   const EnergyPoint* const end = view.integrator.step_end();
   const double damping = powers_.damping;
-  powers_ = end != nullptr ? end->powers : meter_->powers(view.state.q, view.state.v, view.state.t, forces);
+  if (end != nullptr) {
+    powers_ = end->powers;
+    // the guard may count the impulses of contacts as forces, which are jumps here
+    powers_.drivers = meter_->drivers(view.state.q, view.state.t, forces);
+  } else {
+    powers_ = meter_->powers(view.state.q, view.state.v, view.state.t, forces);
+  }
   // dampers dissipate with the velocities at the end of the step, not with those before corrections and jumps
   const double difference = 0.5 * last_duration_ * (powers_.damping - damping);
   damping_.add(difference);

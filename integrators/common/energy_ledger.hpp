@@ -91,6 +91,7 @@ class EnergyLedger final : public Observer {
   Vector rates_, rates_smooth_;
   std::vector<std::uint8_t> closed_;  // contacts before the step
   bool restored_ = false;
+  bool begins_ = false;  // the first motion of a run follows
 };
 
 }  // namespace carom

@@ -17,16 +17,22 @@ Powers EnergyMeter::powers(In q, In v, double t, In multipliers) {
     system_->forces(q, v, t, force_damping, f_);
     p.damping = dot(f_, v);
   }
+  p.drivers = drivers(q, t, multipliers);
+  return p;
+}
+
+double EnergyMeter::drivers(In q, double t, In multipliers) {
+  double power = 0;
   if (system_->driven()) {
-    // the power of the reactions on the model, of G v = -g_t
+    // of the reactions on the model, of G v = -g_t
     const std::size_t n = at(system_->bilateral());
-    p.drivers = -dot(multipliers.first(n), rates_at_rest(q, t).first(n));
+    power = -dot(multipliers.first(n), rates_at_rest(q, t).first(n));
   }
-  // and those of moving obstacles that contacts of the motion push
+  // and that of moving obstacles that contacts of the motion push
   for (int row = system_->bilateral(); row < static_cast<int>(multipliers.size()); ++row)
     if (multipliers[at(row)] != 0 && system_->row_block(row).traits().moving)
-      p.drivers -= multipliers[at(row)] * rate_at_rest(row, q, t);
-  return p;
+      power -= multipliers[at(row)] * rate_at_rest(row, q, t);
+  return power;
 }
 
 In EnergyMeter::rates_at_rest(In q, double t) {

@@ -24,8 +24,10 @@ class EnergyMeter {
  public:
   /// The system outlives this.
   explicit EnergyMeter(const System& system);
-  /// `multipliers`: forces of the bilateral rows, which give the power of drivers.
+  /// `multipliers`: forces of the rows, which give the power of drivers; rows() entries, or those of bilateral rows.
   Powers powers(In q, In v, double t, In multipliers);
+  /// The power of drivers and moving obstacles alone.
+  double drivers(In q, double t, In multipliers);
   EnergyPoint measure(In q, In v, double t, In multipliers) {
     return {system_->energies(q, v, t), powers(q, v, t, multipliers)};
   }

@@ -18,6 +18,7 @@ constexpr double rest = 1e-12;  // energy, of m v^2 of the model, below which qu
 constexpr double edge = 1e-9;   // of a disc: impulses on it slip
 constexpr double same_motion = 1e-10;                    // velocities of reactions, relative
 constexpr double turned_back = 1.5, largest_growth = 3;  // of the energies
+constexpr double least_distance = 1e-4;                  // of Rayleigh's quotient from its bound
 
 // An upper bound of the highest angular frequency (core/mechanics/element_frequency.hpp).
 double element_bound(const System& system, In q, double t) {
@@ -98,7 +99,7 @@ bool Leapfrog::begin(State& state, double h, StepReport& report) {
   mark_touching(state);
   if (!evaluate(state.q, state.v, state.t, report)) return false;
   const std::size_t n = at(system().size());
-  state.history = {{"half_velocity", Vector(n, 0.0)}, {"internal_acceleration", a_int_}, {"energy", Vector(4, 0.0)}};
+  state.history = {{"half_velocity", Vector(n, 0.0)}, {"internal_acceleration", a_int_}, {"energy", Vector(5, 0.0)}};
   return true;
 }
 
@@ -196,7 +197,8 @@ bool Leapfrog::find_half_rotations(In p, double h, Out w) {
 }
 
 double Leapfrog::rate_at_rest(int row, In q, double t) const {
-  return system().row_block(row).traits().moving ? system().row_rate(row, q, zero_, t) : 0.0;
+  const bool moves = row < system().bilateral() ? system().driven() : system().row_block(row).traits().moving;
+  return moves ? system().row_rate(row, q, zero_, t) : 0.0;
 }
 
 // The velocity that impulses give, in the metric of the mass.
@@ -238,7 +240,7 @@ bool Leapfrog::split(In change, In q, In w, double t, double h) {
 }
 
 bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, double h, In forces, double row_work,
-                     StepReport& report) {
+                     double driven, StepReport& report) {
   const In q = end.q, a = end.acceleration;
   const double floor = rest * scales().mass * scales().speed * scales().speed;
   end.history[energy].values = start.history[energy].values;
@@ -246,6 +248,8 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
   if (system().constant_mass() && system().has_forces(force_internal)) {
     const auto [size, work] = mass_.products(w, a_int_, start.history[internal].values);
     const double largest_quotient = omega_h_limit() * omega_h_limit() * (1 + rounding);
+    double& met = end.history[energy].values[4];
+    if (size > floor) met = std::max(met, -h * work / (largest_quotient * size));
     if (size > floor && -h * work > largest_quotient * size) {
       fail(report, FailureReason::unstable_step);
       // halves would let the motion grow again where the step grows back
@@ -257,21 +261,23 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
   if (!guard().on()) return true;
   const double now = stored(a, h), before = stored(a_start, h);
   const double terms = 2 * std::sqrt(mass_.product(a, a) * scales().mass);
-  if (!guard().explains(start, q, v, h, forces, row_work, terms, now - before)) {
+  if (!guard().explains(start, q, v, h, forces, row_work, terms, now - before - driven)) {
     guard().blame(report, -1, start, q, v, start.t + h);
     return false;
   }
+  // a stable motion with the quotient x of the largest lets T + V vary by 1/(1 - x)
+  const double variation = 1 / std::max(least_distance, 1 - end.history[energy].values[4]);
   // growth of T + V so far, its lowest value, the largest energies without it, and what loads and rows have exchanged,
   // which is more than the energies of a body that sticks
   const EnergyPoint &first = *guard().step_end(), &last = *guard().motion_end();
   Vector& record = end.history[energy].values;
   const double given = 0.5 * h * (first.powers.given() + last.powers.given());
-  record[0] += sum(last.energies) - sum(first.energies) - given - row_work;
-  record[3] += std::abs(given) + std::abs(row_work);
+  record[0] += sum(last.energies) - sum(first.energies) - given - row_work - driven;
+  record[3] += std::abs(given) + std::abs(row_work) + std::abs(driven);
   record[1] = std::min(record[1], record[0]);
   const double grown = record[0] - record[1];
   record[2] = std::max(record[2], guard().size(last.energies) - grown);
-  const bool has_grown = grown > largest_growth * std::max({record[2], record[3], floor});
+  const bool has_grown = grown > largest_growth * variation * std::max({record[2], record[3], floor});
   if (last.energies.kinetic + now < -turned_back * guard().energies() || has_grown) {
     fail(report, FailureReason::unstable_step);
     if (has_grown) report.retry = false;  // earlier steps are wrong, which halves do not mend

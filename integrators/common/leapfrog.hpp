@@ -18,7 +18,8 @@
 // whatever the model, and the step is refused. The energy that the
 // step conserves is T + V - h^2/8 a . M a = (v_{n-1/2} . M v_{n+1/2})/2 + V; EnergyGuard judges its growth. A step
 // whose damping turns the motion round shows as a negative first term. That energy does not grow in an unstable motion
-// either; so a step is also refused where T + V has grown by three times the energies that the run can explain.
+// either; so a step is also refused where T + V has grown by three times the energies that the run can explain, over
+// 1 - x with the largest quotient x so far, over that of the bound: so far T + V varies in a stable motion.
 //
 // Limits: no component without mass; forces are explicit, so the step is bounded (integrators/common/stable_step.hpp).
 #pragma once
@@ -88,9 +89,9 @@ class Leapfrog : public Integrator {
   double size_of(In impulses);
   /// Judges the motion of a step to `end`, but with the velocity v, with v_{n+1/2} = w and the accelerations at its
   /// ends: Rayleigh's quotient and energy. `forces`: multipliers of the motion; row_work: of impulses that belong to
-  /// it.
+  /// it, without `driven`, what obstacles and joints that move give by them.
   bool judge(const State& start, In a_start, State& end, In v, In w, double h, In forces, double row_work,
-             StepReport& report);
+             double driven, StepReport& report);
   double stored(In acceleration, double h) const { return -h * h / 8 * mass_.product(acceleration, acceleration); }
   /// Flags of contacts from the impulses r_ of the listed rows: 1 of closed normal rows, SlipState of tangential ones.
   void mark_closed(std::vector<std::uint8_t>& closed) const;

@@ -81,11 +81,16 @@ std::vector<LocatedImpacts::Kind> LocatedImpacts::kinds(const System& system, bo
       for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot)
         if (const int node = topology.node(item, slot); node >= 0) flags[at(node)] = 1;
   };
+  // generalised coordinates are no element, whatever their number
+  const auto scalar = [&](const Topology& topology) {
+    return std::ranges::all_of(topology.nodes,
+                               [&](int node) { return node < 0 || system.dofs().kind(node) == NodeKind::scalar; });
+  };
   bool flexible = false;
   const bool elastic = system.has_forces(force_internal) || system.has_forces(force_damping);
   for (const auto& block : system.elements()) {
     const BlockTraits& traits = block->traits();
-    if (traits.has_mass && traits.has_stiffness && block->topology().slots.size() > 1) {
+    if (traits.has_mass && traits.has_stiffness && block->topology().slots.size() > 1 && !scalar(block->topology())) {
       flexible = true;
       mark(block->topology(), of_elements);
     }

@@ -196,7 +196,7 @@ bool CdLagrange::advance(const StepScales& scales, const State& start, State& en
   end.active = end.closed = closed_;
   measure_gaps(end.q, t, closed_, report);
   const Vector& v_before = impact ? v_before_ : end.v;
-  if (!judge(start, start.acceleration, end, v_before, w_, h, forces_, 0, report)) return false;
+  if (!judge(start, start.acceleration, end, v_before, w_, h, forces_, 0, 0, report)) return false;
   std::swap(end.history[internal].values, a_int_);
   guard().close(impact, forces_, jumps_, v_before);
 

@@ -63,7 +63,8 @@ std::vector<Integrator::Objection> PaoliSchatzman::objections(const State& start
 bool PaoliSchatzman::initialise(State& state, double h, StepReport& report) {
   if (!begin(state, h, report)) return false;
   state.history.push_back({"smooth_acceleration", a_});
-  state.history.push_back({"row_work", {0.0}});
+  state.history.push_back({"row_work", {0.0, 0.0}});
+  state.history.push_back({"reactions", Vector(at(system().rows()), 0.0)});
   state.acceleration = a_;
   combine(1.0, state.v, 0.5 * h, a_, w_);
   if (!hold_first_half_step(state, h, report)) return false;
@@ -145,6 +146,17 @@ bool PaoliSchatzman::find_impulses(const StepScales& scales, const State& start,
   return fail(report, FailureReason::no_convergence, 0);
 }
 
+// What moving obstacles and driven joints give beyond the power of the reactions, of which the guard takes the mean of
+// both ends of the step: by the impulses at t_n and by the change of the reactions there.
+double PaoliSchatzman::driven_work(const State& start, double h) {
+  double work = 0;
+  for (int row = 0; row < system().rows(); ++row) {
+    const double impulse = jumps_[at(row)] + h * (forces_[at(row)] - start.history[reactions].values[at(row)]);
+    if (impulse != 0) work -= impulse * rate_at_rest(row, start.q, start.t);
+  }
+  return work;
+}
+
 bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
   const double h = scales.h, t = scales.t;
   const int n_b = system().bilateral();
@@ -181,11 +193,9 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   combine(1.0, v_start_, -1.0, start.v, other_);
   mass_.times(other_, d_);
   const double work = 0.5 * (dot(d_, start.v) + dot(d_, v_start_));
-  double given = work;  // without what moving obstacles give
-  for (std::size_t i = 0; i < list_.size(); ++i) {
-    c_[i] = jumps_[at(list_[i])];
-    given += r_[i] * rate_at_rest(list_[i], end.q, t);
-  }
+  const double driven = driven_work(start, h), given = work - driven;
+  end.history[reactions].values = forces_;
+  for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = jumps_[at(list_[i])];
   // and the change of the reactions that act throughout a step
   impulses_.add_velocity(-1.0, c_, other_);
   mass_.times(other_, other_);
@@ -196,9 +206,13 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
     system().gaps(end.q, t, unilateral_rows, gaps_);
     for (std::size_t i = at(n_b); i < gaps_.size(); ++i) report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
   }
-  if (!judge(start, a_start_, end, end.v, w_, h, forces_, work, report)) return false;
+  if (!judge(start, a_start_, end, end.v, w_, h, forces_, given, driven, report)) return false;
   guard().close(false, forces_, {});
-  const double all = end.history[row_work].values[0] = start.history[row_work].values[0] + given;
+  // an impact takes several steps, the first of which takes more than the others give back
+  const Vector& before = start.history[row_work].values;
+  const double all = before[0] + given, of_impact = impact ? before[1] + given : 0;
+  if (impact) guard().count_row_gain(std::max(0.0, of_impact) - std::max(0.0, before[1]));
+  end.history[row_work].values = {all, of_impact};
   if (guard().on() && all > most_given * guard().energies()) {
     guard().blame(report, -1, start, end.q, end.v, t);
     return false;

@@ -29,10 +29,13 @@ class PaoliSchatzman final : public Leapfrog {
   bool initialise(State& state, double h, StepReport& report) override;
 
  private:
-  static constexpr std::size_t smooth = 3, row_work = 4;  // places in State::history: M^-1 f_n, work of impulses so far
+  // places in State::history: M^-1 f_n; work of impulses without what moving obstacles give, so far and in the impact
+  // that lasts; reactions
+  static constexpr std::size_t smooth = 3, row_work = 4, reactions = 5;
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   double restitution(int row) const;
   void measure(const State& start, double h, double t, In w);
+  double driven_work(const State& start, double h);
   bool find_impulses(const StepScales& scales, const State& start, StepReport& report);
 
   Vector restitutions_;  // the different ones

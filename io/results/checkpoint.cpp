@@ -209,7 +209,7 @@ void check_sizes(const State& state, const System& system, const State& start) {
   for (const Vector* x : {&state.v, &state.acceleration}) fits = fits && x->size() == n;
   for (const Vector* x : {&state.lambda, &state.nu, &state.impulse}) fits = fits && x->size() == rows;
   // explicit methods keep sums of energies beside arrays of equations and rows
-  constexpr std::size_t sums = 4;
+  constexpr std::size_t sums = 5;
   for (const State::History& h : state.history) {
     const std::size_t size = h.values.size();
     fits = fits && (size == n || size == rows || (size > 0 && size <= sums));
