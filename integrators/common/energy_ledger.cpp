@@ -48,8 +48,10 @@ void EnergyLedger::after_step(const StepView& view) {
   In forces;  // multipliers of the last motion
   bool powers_known = true;
   In v_n = view.state.v;  // with which rows with friction begin
-  if (!view.integrator.stages().empty()) v_n = view.integrator.stages().front().v_0;
-  for (Stage stage : view.integrator.stages()) {
+  const std::span<const Stage> stages = view.integrator.stages();
+  if (!stages.empty()) v_n = stages.front().v_0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    Stage stage = stages[i];
     // the end of the step lies on the grid of time, to the last bit
     if (stage.t_1 == view.report.t + view.report.h) stage.t_1 = view.state.t;
     const Energies before = energy_;
@@ -68,6 +70,9 @@ void EnergyLedger::after_step(const StepView& view) {
         now.powers = stage.end != nullptr ? stage.end->powers
                                           : meter_->powers(stage.q_1, stage.v_1, stage.t_1, stage.multipliers);
         add_motion(stage, before, now);
+        // friction dissipates with the velocity at the end of the step, not with that before its jump
+        if (i + 1 < stages.size() && stages[i + 1].kind == Stage::Kind::jump && !stages[i + 1].located)
+          stage.v_1 = stages[i + 1].v_1;
         if (const double work = friction_of(system, stage); work != 0) {
           friction_.add(work);
           numerical_.add(-work);

@@ -118,6 +118,9 @@ std::vector<LocatedImpacts::Kind> LocatedImpacts::kinds(const System& system, bo
     const bool beside = is_bound || (elastic && topology.slots.size() > 1);
     if (beside && flexible && !elements) continue;
     kinds[i] = beside ? Kind::bound : Kind::free;
+    // contacts that search their partners have more of them than are counted one by one
+    const bool searches = topology.slots.size() > 1 && std::ranges::all_of(topology.nodes, [](int n) { return n < 0; });
+    if (searches) in_pairs = most_in_pairs + 1;
     for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot) {
       const int node = topology.node(item, slot);
       if (node < 0) continue;

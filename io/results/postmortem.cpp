@@ -50,6 +50,7 @@ PostMortem::PostMortem(const fs::path& results, RunParts parts, bool restart)
     : folder_(results / "postmortem"), parts_(std::move(parts)), restart_(restart) {}
 
 void PostMortem::start(const StepView& view) {
+  t_start_ = view.state.t;
   std::error_code error;
   if (restart_) return;
   fs::remove_all(folder_, error);
@@ -326,6 +327,10 @@ void PostMortem::find_hints(const StepView& view) {
       hints_.emplace_back(
           "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "
           "which not even the direction in which they would go is known");
+    else if (!friction && view.state.t == t_start_ && !restart_ && trials_.size() > 1)
+      hints_.emplace_back(
+          "not even the smallest increment of the loads has an equilibrium near the start: give places nearer to "
+          "equilibrium; a dynamic run with dampers shows where the model comes to rest");
     else if (!friction && view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
       hints_.emplace_back(fmt::format(
           "the loads may have reached a limit point, beyond which there is no equilibrium nearby (snap-through, "

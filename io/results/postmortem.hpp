@@ -57,6 +57,7 @@ class PostMortem final : public Observer {
   RunParts parts_;
   bool restart_;
   Penetration at_start_;
+  double t_start_ = 0;
   std::vector<StepReport> trials_;  // attempts of the present nominal step
   std::vector<std::string> hints_;
 };

@@ -83,3 +83,39 @@ TEST_CASE("ledger: methods at position level throw a ball from a moving obstacle
       }
     }
 }
+
+// x'' = -4 (x - 1): the largest stable step is 1, and T + V of the highest motion varies by 1/(1 - h^2).
+TEST_CASE("explicit methods run with steps right below the stable one") {
+  for (const char* method : {"cd_lagrange", "paoli_schatzman", "carpenter"})
+    for (const double h : {0.8, 0.9, 0.99, 0.9999}) {
+      CAPTURE(method);
+      CAPTURE(h);
+      Case c = Case::from_text(fmt::format(
+          R"({{"format": 1, "ground": [{{"name": "o", "at": [0, 0, 0]}}],
+          "bodies": [{{"name": "a", "type": "point_mass", "mass": 2, "position": [1, 0, 0], "velocity": [0.01, 0, 0]}}],
+          "springs": [{{"name": "s", "of": ["ground.o", "a"], "stiffness": 8, "natural_length": 1}}],
+          "integrator": {{"type": "{}", "step": {}, "duration": 400}}}})",
+          method, h));
+      CHECK(c.run() == RunStatus::completed);
+    }
+}
+
+// A rough bearing whose stop is hit: friction of the same step as an impact dissipates, too.
+TEST_CASE("ledger: friction of a joint that hits its stop is what its rates and impulses tell, in every method") {
+  double first = 0;
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(method);
+    const Account a = run(fmt::format(
+        R"({{"format": 1, "gravity": [0, 0, -9.81],
+        "bodies": [{{"name": "a", "type": "rigid", "mass": 2, "inertia": [0.1, 0.1, 0.1], "position": [0.5, 0, 0],
+                     "points": [{{"name": "p", "at": [-0.5, 0, 0]}}]}}],
+        "joints": [{{"name": "j", "type": "revolute", "of": ["ground", "a.p"], "axis": [0, 1, 0],
+                     "stops": {{"upper": 0.7, "restitution": 0.6}}, "friction": {{"coefficient": 0.3, "radius": 0.05}}}}],
+        "integrator": {{"type": "{}", "step": 1e-4, "duration": 0.6}}}})",
+        method));
+    CHECK(a.balance.friction < -0.1);
+    if (first == 0) first = a.balance.friction;
+    CHECK(a.balance.friction == doctest::Approx(first).epsilon(0.01));
+    CHECK(std::abs(a.balance.closure) < 1e-9 * a.balance.scale);
+  }
+}

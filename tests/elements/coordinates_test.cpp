@@ -278,6 +278,24 @@ TEST_CASE("coordinates: an oscillator of van der Pol hits a wall with the period
   CHECK(rates.back() == doctest::Approx(-7.636309).epsilon(1e-3));
 }
 
+// With a potential or the same force: bodies of coordinates are no elements, whose impacts stay at the end of the step.
+TEST_CASE("coordinates: a mass that falls on its gap has its impacts at their instants") {
+  for (const char* force : {R"("potential": "2*9.81*z")", R"("forces": ["-2*9.81", "0"])"}) {
+    CAPTURE(force);
+    ModelRun run = ModelRun::of_text(
+        std::string(R"({"format": 1, "bodies": [{"name": "q", "type": "coordinates", "masses": ["2", "2"],
+          "coordinates": [{"name": "z", "position": 1}, {"name": "x", "velocity": 1}],
+          "gaps": [{"name": "f", "formula": "z", "restitution": 1}], )") +
+        force + R"(}], "integrator": {"type": "nsga_decoupled", "step": 0.01, "duration": 20}})");
+    REQUIRE(run.run() == RunStatus::completed);
+    const Vector &q = run.state().q, &v = run.state().v;
+    CHECK(0.5 * v[0] * v[0] + 9.81 * q[0] == doctest::Approx(9.81).epsilon(1e-11));
+    // parabolas between bounces every 2 sqrt(2/9.81) s
+    const double half = std::sqrt(2 / 9.81), since = std::remainder(20.0, 2 * half);
+    CHECK(q[0] == doctest::Approx(1 - 0.5 * 9.81 * since * since).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("coordinates: the ledger of energy closes with potentials, forces, constraints and impacts") {
   ModelRun run = ModelRun::of_text(model(R"json({"name": "p", "type": "coordinates",
                 "coordinates": [{"name": "x", "position": 1}, {"name": "y"}, {"name": "s", "velocity": 1}],
