@@ -113,6 +113,8 @@ class MixedNewton {
   bool respond(MixedProblem& problem, const ProblemScales& scales, In f, Out dx);
 
   const MixedSetup& setup() const { return setup_; }
+  /// The last solve went on with S + sigma M, because S was singular.
+  bool transient() const { return transient_; }
   In multipliers() const { return s_; }  ///< rows() entries, physical; zero where open
   std::span<const int> active_rows() const { return friction_ ? friction_->active_rows() : set_.active_rows(); }
   /// Per conditional row: 1 if the row is active; of tangential rows the SlipState.

@@ -16,6 +16,8 @@ constexpr std::size_t path_increment = 0, path_numbers = 1;
 
 constexpr int mixed_iterations = 20;                   // of an attempt with mixed tangents
 constexpr double smallest_shift_of_stiffness = 1e-12;  // sigma times mass over the stiffness
+constexpr double fitting_gap = 1e-6;                   // of the length: gaps of joints, penetrations
+constexpr double largest_rise = 1e-3;                  // of the energies that an increment changes
 constexpr double smallest_shift_of_loads = 1e-4;       // sigma times mass and length over the loads
 
 NewtonOptions newton_options(const StaticOptions& options) {
@@ -122,11 +124,45 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
     forget_failure(report);
     if (!attempt(false, factor, scales, start, report)) return false;
   }
+  if (options_.control == PathControl::load && newton_.transient() && rises(start, factor)) {
+    mark_failed(report, -1, FailureReason::unexplained_energy);
+    return false;
+  }
   report_gaps(newton_, report);
   end.q = q_;
   copy(newton_.multipliers(), end.lambda);
   end.active = end.closed = newton_.flags();
   return true;
+}
+
+// A body that nothing but contacts holds gets its equilibrium from a motion in a pseudo-time, which may lead past the
+// one at hand to another with more energy; but no equilibrium takes more energy than its loads give. Loads on
+// rotations, drivers and a start that does not fit its rows give energy of which nothing is known here.
+bool StaticEquilibrium::rises(const State& start, double factor) {
+  const System& s = system();
+  const auto moving = [](const auto& block) { return block->traits().moving; };
+  if (s.driven() || std::ranges::any_of(s.constraints(), moving)) return false;
+  const bool loads = s.has_forces(force_external);
+  if (loads && !s.dofs().rotating_frames().empty()) return false;
+  Vector gaps(at(s.rows()), 0.0);
+  s.gaps(start.q, start.t, bilateral_rows | unilateral_rows, gaps);
+  const double fits = fitting_gap * scales().length;
+  for (int row = 0; row < s.rows(); ++row)
+    if (row < s.bilateral() ? std::abs(gaps[at(row)]) > fits : gaps[at(row)] < -fits) return false;
+  const Energies before = s.energies(start.q, rest_, t_), after = s.energies(q_, rest_, t_);
+  double work = factor * (before.potential - after.potential), size = before.elastic + after.elastic + std::abs(work);
+  double given = 0;
+  for (const In q : {In(start.q), In(q_)}) {
+    if (!loads) break;
+    s.forces(q, rest_, t_, force_external, f_);
+    for (const DofMap::Translation& c : s.dofs().translations())
+      given += 0.5 * factor * f_[at(c.equation)] * (q_[at(c.entry)] - start.q[at(c.entry)]);
+  }
+  work += given;
+  size += std::abs(given);
+  // places are known to the tolerance of the rows
+  s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
+  return after.elastic - before.elastic - work > largest_rise * size + fits * factor * force_norm(loads_);
 }
 
 bool StaticEquilibrium::attempt(bool mixed, double factor, const ProblemScales& scales, const State& start,

@@ -87,6 +87,7 @@ class StaticEquilibrium final : public Integrator {
   };
 
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
+  bool rises(const State& start, double factor);
   bool attempt(bool mixed, double factor, const ProblemScales& scales, const State& start, StepReport& report);
   ProblemScales problem_scales(const State& start) const;
 

@@ -259,7 +259,14 @@ void PostMortem::find_hints(const StepView& view) {
                            !view.integrator.solvers()[at(last.failed)]->setup().rows.has(RowKind::unilateral);
   const Penetration now = deepest(view.state);
   const bool penetrates = now.gap < -1e-6 * model.scales.length, at_start = view.state.step == 0;
-  if (reason == FailureReason::unexplained_energy && !(penetrates && at_start)) {
+  if (reason == FailureReason::unexplained_energy && !view.integrator.info().dynamic)
+    hints_.emplace_back(
+        "the equilibria that were found take more energy than the loads give: Newton's method has passed the one at "
+        "hand, "
+        "where nothing but contacts holds a body: use smaller increments, hold the body by a soft spring, or let a "
+        "dynamic "
+        "run with dampers come to rest");
+  else if (reason == FailureReason::unexplained_energy && !(penetrates && at_start)) {
     const bool ends = last.failed_item.find("too few elements") != std::string::npos;
     hints_.emplace_back(fmt::format(
         "at every step size that was tried the motion gains energy that no force gives{}: {}",

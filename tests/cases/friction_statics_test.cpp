@@ -218,3 +218,28 @@ TEST_CASE(
     CHECK((c.position("rod") - x).norm() < (start < 0.2 ? 1e-9 : 1e-5));
   }
 }
+
+// Nothing but the floor holds the block. Its first increment went over to a block that stands on an edge.
+TEST_CASE("static: an elastic block that stands on a rough floor under its weight does not turn over") {
+  for (const char* law : {"saint_venant_kirchhoff", "linear_elastic"}) {
+    CAPTURE(law);
+    Case c = Case::from_text(fmt::format(
+        R"({{"format": 1, "gravity": [0, 0, -9.81],
+        "materials": [{{"name": "m", "type": "{}", "young": 1e7, "poisson": 0.3, "density": 1000}}],
+        "bodies": [{{"name": "b", "type": "solid", "material": "m", "locking": "none", "position": [0, 0, 0.2],
+                     "mesh": {{"type": "box", "size": [1, 0.5, 0.4], "divisions": [2, 2, 2]}}}}],
+        "contacts": [{{"name": "c", "on": "b.bottom", "friction": 0.4,
+                       "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+        "integrator": {{"type": "static", "duration": 1, "ramp": 1, "step": 0.1}}}})",
+        law));
+    const double before = c.system().energies(c.state().q, c.state().v, 0).potential;
+    REQUIRE(c.run() == RunStatus::completed);
+    const Energies after = c.system().energies(c.state().q, c.state().v, 1);
+    // half of the work of the weight is elastic
+    CHECK(after.potential < before);
+    CHECK(before - after.potential == doctest::Approx(2 * after.elastic).epsilon(0.01));
+    double normal = 0;
+    for (const int row : c.rows("c")) normal += c.force(row);
+    CHECK(normal == doctest::Approx(200 * 9.81).epsilon(1e-9));
+  }
+}
