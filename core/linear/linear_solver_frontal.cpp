@@ -10,8 +10,8 @@
 //   [ U        R ]    own rows: U with the factors of L below its diagonal, and the columns R = L^-1 A of the rest
 //   [ L^T      C ]    the columns of L in the rest, transposed; C = A - L R goes to the parent of the front
 //
-// Pivots come from the own rows of a front, the diagonal as long as its entry is no tenth of the largest. A pivot that
-// is too small, or that has grown too much, leaves the matrix to the general method.
+// Pivots come from the own rows of a front: the diagonal entry unless it is below a tenth of the largest. Where a pivot
+// is too small, or has grown too much, the general method takes the matrix.
 #include <amd.h>
 
 #include <algorithm>

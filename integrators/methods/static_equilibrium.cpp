@@ -136,14 +136,13 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
 }
 
 // A body that nothing but contacts holds gets its equilibrium from a motion in a pseudo-time, which may lead past the
-// one at hand to another with more energy; but no equilibrium takes more energy than its loads give. Loads on
-// rotations, drivers and a start that does not fit its rows give energy of which nothing is known here.
+// one at hand to another; but no equilibrium takes more energy than its loads give and friction leaves. Torques,
+// drivers and a start that does not fit its rows give energy of which nothing is known here.
 bool StaticEquilibrium::rises(const State& start, double factor) {
   const System& s = system();
   const auto moving = [](const auto& block) { return block->traits().moving; };
   if (s.driven() || std::ranges::any_of(s.constraints(), moving)) return false;
   const bool loads = s.has_forces(force_external);
-  if (loads && !s.dofs().rotating_frames().empty()) return false;
   Vector gaps(at(s.rows()), 0.0);
   s.gaps(start.q, start.t, bilateral_rows | unilateral_rows, gaps);
   const double fits = fitting_gap * scales().length;
@@ -155,11 +154,30 @@ bool StaticEquilibrium::rises(const State& start, double factor) {
   for (const In q : {In(start.q), In(q_)}) {
     if (!loads) break;
     s.forces(q, rest_, t_, force_external, f_);
+    for (const DofMap::Frame& frame : s.dofs().rotating_frames())
+      for (int i = 0; i < 3; ++i)
+        if (f_[at(frame.equation + i)] != 0) return false;
     for (const DofMap::Translation& c : s.dofs().translations())
       given += 0.5 * factor * f_[at(c.equation)] * (q_[at(c.entry)] - start.q[at(c.entry)]);
   }
   work += given;
   size += std::abs(given);
+  // friction takes at least its limit, with the smaller of both normal forces, times the slip; where a contact touches
+  // without force, and force and slip grow in proportion, a half of that with the force at the end
+  for (int row = s.bilateral(); row + 1 < s.rows(); ++row) {
+    if (s.row_kind(row) != RowKind::unilateral || s.row_kind(row + 1) != RowKind::tangential) continue;
+    const double force_0 = start.lambda[at(row)], force_1 = newton_.multipliers()[at(row)];
+    const double normal = force_0 > 0 ? std::min(force_0, force_1) : gaps[at(row)] <= fits ? 0.25 * force_1 : 0;
+    if (!(normal > 0)) continue;
+    double square = 0;
+    for (int k = row + 1; k < std::min(row + 3, s.rows()) && s.row_kind(k) == RowKind::tangential; ++k) {
+      const double slip = s.row_gap(k, q_, t_, &step_);
+      square += slip * slip;
+    }
+    const double taken = s.contact_parameters(row + 1).friction * normal * std::sqrt(square);
+    work -= taken;
+    size += taken;
+  }
   // places are known to the tolerance of the rows
   s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
   return after.elastic - before.elastic - work > largest_rise * size + fits * factor * force_norm(loads_);
