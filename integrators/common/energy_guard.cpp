@@ -152,9 +152,12 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   begun_ = true;
   now_ = after;
   drivers_unknown_ = false;
+  const double size_before = std::max(scale_, work_);
   scale_ = std::max(scale_, size(now_.energies));
   work_ += trial_work_;
   recent_ = fading * recent_ + trial_work_;
+  // what was large beside the energies of the first steps may be small beside those to come
+  if (size_before > 0) growth_ *= size_before / std::max(scale_, work_);
   growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / std::max({scale_, work_, energies_}));
   q_ = end.q;
   v_ = end.v;
@@ -172,7 +175,9 @@ void EnergyGuard::note_impacts(const State& start, const State& end) {
   begun_ = true;
   with_impacts_ += sum(after) - sum(before) - work_of_loads(start, end);
   lowest_with_impacts_ = std::min(lowest_with_impacts_, with_impacts_);
+  const double size_before = scale_;
   scale_ = std::max({scale_, size(before), size(after)});
+  if (size_before > 0) growth_ *= size_before / scale_;
   if (scale_ > 0) growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / scale_);
 }
 

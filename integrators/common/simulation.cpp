@@ -211,7 +211,7 @@ void Simulation::record(const StepReport& report) {
   statistics_.velocity_residual = std::max(statistics_.velocity_residual, report.velocity_residual);
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
   statistics_.impacts += report.impacts;
-  statistics_.growth = std::max(statistics_.growth, report.growth);
+  statistics_.growth = report.growth;
   statistics_.slip += report.slip;
   statistics_.slip_mismatch += report.slip_mismatch;
   statistics_.friction_fallbacks += report.friction_fallbacks > 0 ? 1 : 0;
