@@ -417,6 +417,12 @@ void BeamBlock::output(std::string_view field, Range range, const ElementInput& 
         x += damping_ * strain_rate(Kinematics::of<1>(ends(in, e)), e, in.v + 12 * (e - range.first));
       x = (section(e).stiffness * x).eval();
     }
+    // about the axis of the model, from those at the mass centre
+    const Vec3& c = section(e).center;
+    if (strains)
+      x.head<3>() += c.cross(Vec3(x.tail<3>()));
+    else
+      x.tail<3>() += c.cross(Vec3(x.head<3>()));
     for (int i = 0; i < count; ++i) *values++ = x[first + i];
   }
 }

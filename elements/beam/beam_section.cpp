@@ -52,16 +52,16 @@ BeamSection homogeneous_section(const SectionGeometry& s, double young, double p
   return section;
 }
 
-BeamSection general_section(const Mat6& stiffness, const Mat6& mass, Vec3& center) {
+BeamSection general_section(const Mat6& stiffness, const Mat6& mass) {
   BeamSection section;
   section.line_density = mass.topLeftCorner<3, 3>().trace() / 3;
   const Mat3 moment = mass.bottomLeftCorner<3, 3>();
-  center = section.line_density > 0 ? Vec3(so3::vee(moment) / section.line_density) : Vec3(Vec3::Zero());
-  const Mat3 hat = so3::hat(center);
+  if (section.line_density > 0) section.center = so3::vee(moment) / section.line_density;
+  const Mat3 hat = so3::hat(section.center);
   section.inertia = mass.bottomRightCorner<3, 3>() + section.line_density * hat * hat;
 
   // Strains at the reference axis follow from strains at the line of mass centres: eps = Ad(C) eps_C, C = (1, c).
-  const Mat6 Ad = se3::adjoint(se3::Frame<double>{Mat3::Identity(), center});
+  const Mat6 Ad = se3::adjoint(se3::Frame<double>{Mat3::Identity(), section.center});
   section.stiffness = Ad.transpose() * stiffness * Ad;
   return section;
 }

@@ -37,14 +37,14 @@ struct BeamSection {
   Mat6 stiffness = Mat6::Zero();  ///< symmetric, relative to the line of mass centres
   double line_density = 0;        ///< mass per length
   Mat3 inertia = Mat3::Zero();    ///< rotary inertia per length about the mass centre, section axes
+  Vec3 center = Vec3::Zero();     ///< of mass, from the axis to which strains and forces of the output refer
 };
 
 BeamSection homogeneous_section(const SectionGeometry& s, double young, double poisson, double density);
 
 /// Section from stiffness and mass matrices about a reference axis. The result refers to the line of mass centres.
-/// mass = [m 1, -m hat(c); m hat(c), J], where c is the position of the mass centre in the section. Returns c in
-/// `center`.
+/// mass = [m 1, -m hat(c); m hat(c), J], where c is the position of the mass centre in the section.
 /// Precondition: mass has this form.
-BeamSection general_section(const Mat6& stiffness, const Mat6& mass, Vec3& center);
+BeamSection general_section(const Mat6& stiffness, const Mat6& mass);
 
 }  // namespace carom

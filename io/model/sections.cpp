@@ -170,12 +170,11 @@ std::string beam_section_error(const json& section) {
          in_quotes(section["name"].get<std::string>()) + " of type \"area\"";
 }
 
-BeamSection read_beam_section(const json& section, const json& material, Vec3& center) {
-  center.setZero();
+BeamSection read_beam_section(const json& section, const json& material) {
   const std::string type = section["type"].get<std::string>();
   if (type == "general") {
     const Mat6 K = matrix6(section["stiffness"]), M = matrix6(section["mass"]);
-    return general_section(0.5 * (K + K.transpose()), 0.5 * (M + M.transpose()), center);
+    return general_section(0.5 * (K + K.transpose()), 0.5 * (M + M.transpose()));
   }
   const auto young = material["young"].get<double>(), poisson = material["poisson"].get<double>();
   SectionGeometry g = type == "rectangle" ? rectangle_section(value(section, "width"), value(section, "height"))

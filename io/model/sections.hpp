@@ -21,9 +21,8 @@ double section_area(const nlohmann::json& section);
 bool needs_material(const nlohmann::json& section);
 /// The reason why a beam cannot have this section; empty if it can.
 std::string beam_section_error(const nlohmann::json& section);
-/// The section of a beam. material: read only if the section needs a material. center: mass centre from the section's
-/// axis.
-BeamSection read_beam_section(const nlohmann::json& section, const nlohmann::json& material, Vec3& center);
+/// The section of a beam. material: read only if the section needs a material.
+BeamSection read_beam_section(const nlohmann::json& section, const nlohmann::json& material);
 
 /// The outline of a section: closed curves of points (0, y, z), counter-clockwise seen from the tip of x. For a tube
 /// the second curve is the inner wall.

@@ -153,9 +153,9 @@ void build_one(BuildContext& context, const BodySource& source) {
     context.error(source.pointer + where, message);
     return;
   }
-  Vec3 center;
   const BeamSection properties =
-      read_beam_section(section, body.contains("material") ? context.material(text(body["material"])) : json(), center);
+      read_beam_section(section, body.contains("material") ? context.material(text(body["material"])) : json());
+  const Vec3& center = properties.center;
   const bool corners =
       std::any_of(shape.pieces.begin(), shape.pieces.end(), [](const BeamShape::Piece& piece) { return piece.corner; });
   if (corners && center != Vec3::Zero()) {
