@@ -212,7 +212,7 @@ struct Frontal::Merged {
         zeros[at(k)] = filled;
         next[at(last[at(son)])] = first[at(k)];
         first[at(k)] = first[at(son)];
-        for (int grandson = forest.son[at(son)], after; grandson >= 0; grandson = after) {
+        for (int grandson = forest.son[at(son)], after = -1; grandson >= 0; grandson = after) {
           after = forest.brother[at(grandson)];
           forest.adopt(grandson, k);
         }
