@@ -245,9 +245,11 @@ void LinearSolver::restore(const NamedArrays& record, const std::string& prefix,
 
 namespace detail {
 
-bool PivotScale::compute(const SparsePattern& pattern, std::span<const double> values) {
+bool PivotScale::compute(const SparsePattern& pattern, std::span<const double> values, FactorFacts& facts) {
   column.assign(at(pattern.cols), 0.0);
   row.resize(at(pattern.rows));
+  facts.reciprocal_condition = 0;
+  int& bad_row = facts.suspicious_row;
   bad_row = -1;
   const int* const start = pattern.row_start.data();
   const int* const index = pattern.column.data();

@@ -159,8 +159,8 @@ class Factorisation {
 // |pivot| column[j] / row[i].
 struct PivotScale {
   std::vector<double> column, row;  // one over the largest entry; largest entry of the scaled row
-  int bad_row = -1;                 // first row with a non-finite value, else a row without any value, else -1
-  bool compute(const SparsePattern& pattern, std::span<const double> values);  // false: bad_row found
+  // Resets the facts. False: they name the first row with a value that is not finite, else a row without any value.
+  bool compute(const SparsePattern& pattern, std::span<const double> values, FactorFacts& facts);
 };
 
 using SharedPattern = std::shared_ptr<const SparsePattern>;

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <utility>
 
 #include "core/base/index.hpp"
@@ -49,12 +50,7 @@ class Frontal final : public Factorisation {
   Frontal(SharedPattern pattern, std::span<const int> mirror);
 
   Outcome factorise(std::span<const double> values, LinearCounters& counters) override {
-    facts_.reciprocal_condition = 0;
-    facts_.suspicious_row = -1;
-    if (!scale_.compute(*pattern_, values)) {
-      facts_.suspicious_row = scale_.bad_row;
-      return Outcome::singular;
-    }
+    if (!scale_.compute(*pattern_, values, facts_)) return Outcome::singular;
     ++counters.factorisations;
     std::fill(factors_.begin(), factors_.end(), 0.0);
     double smallest = 1;
@@ -138,7 +134,8 @@ void Frontal::order_groups() {
     start.push_back(static_cast<int>(neighbour.size()));
   }
   group_order_.resize(at(groups));
-  amd_order(groups, start.data(), neighbour.data(), group_order_.data(), nullptr, nullptr);
+  if (amd_order(groups, start.data(), neighbour.data(), group_order_.data(), nullptr, nullptr) == AMD_OUT_OF_MEMORY)
+    throw std::bad_alloc();
 }
 
 // A forest as lists of sons.

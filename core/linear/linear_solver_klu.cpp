@@ -39,12 +39,7 @@ class Klu final : public Factorisation {
   }
 
   Outcome factorise(std::span<const double> values, LinearCounters& counters) override {
-    facts_.reciprocal_condition = 0;
-    facts_.suspicious_row = -1;
-    if (!scale_.compute(*pattern_, values)) {
-      facts_.suspicious_row = scale_.bad_row;
-      return Outcome::singular;
-    }
+    if (!scale_.compute(*pattern_, values, facts_)) return Outcome::singular;
     auto* const x = const_cast<double*>(values.data());  // KLU does not write to it
 
     // Reuse the pivots if they still serve.

@@ -62,12 +62,7 @@ class Umfpack final : public Factorisation {
   Umfpack& operator=(const Umfpack&) = delete;
 
   Outcome factorise(std::span<const double> values, LinearCounters& counters) override {
-    facts_.reciprocal_condition = 0;
-    facts_.suspicious_row = -1;
-    if (!scale_.compute(*pattern_, values)) {
-      facts_.suspicious_row = scale_.bad_row;
-      return Outcome::singular;
-    }
+    if (!scale_.compute(*pattern_, values, facts_)) return Outcome::singular;
     ++counters.factorisations;
     umfpack_di_free_numeric(&numeric_);
     double info[UMFPACK_INFO];
