@@ -22,25 +22,6 @@ constexpr double spreading_compliance = 1e-7;  // of the mean diagonal of W
 
 }  // namespace
 
-bool ConeProblem::Factors::factorise(In A, int rows, const SparsePattern* pattern) {
-  is_sparse_ = pattern != nullptr;
-  if (!is_sparse_) return dense_.factorise(A, rows) > 0;
-  if (pattern->row_start != analysed_.row_start || pattern->column != analysed_.column) {
-    analysed_ = *pattern;
-    sparse_.set_method(LinearMethod::frontal);
-    sparse_.analyse(analysed_, {});
-  }
-  sparse_.renew();
-  return sparse_.factorise(A) == FactorStatus::ok;
-}
-
-void ConeProblem::Factors::solve(Out b) {
-  if (is_sparse_)
-    sparse_.solve(b);
-  else
-    dense_.solve(b);
-}
-
 bool ConeProblem::newton(In W, In q, double tolerance, bool search, int iterations, Out s, double gain) {
   double before = std::numeric_limits<double>::infinity();
   J_.resize(W.size());

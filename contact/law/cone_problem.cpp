@@ -53,4 +53,23 @@ void ConeProblem::set(int rows, std::span<const Disc> discs, const SparsePattern
     x->resize(n);
 }
 
+bool ConeProblem::Factors::factorise(In A, int rows, const SparsePattern* pattern) {
+  is_sparse_ = pattern != nullptr;
+  if (!is_sparse_) return dense_.factorise(A, rows) > 0;
+  if (pattern->row_start != analysed_.row_start || pattern->column != analysed_.column) {
+    analysed_ = *pattern;
+    sparse_.set_method(LinearMethod::frontal);
+    sparse_.analyse(analysed_, {});
+  }
+  sparse_.renew();
+  return sparse_.factorise(A) == FactorStatus::ok;
+}
+
+void ConeProblem::Factors::solve(Out b) {
+  if (is_sparse_)
+    sparse_.solve(b);
+  else
+    dense_.solve(b);
+}
+
 }  // namespace carom

@@ -160,7 +160,7 @@ class ConeProblem {
     std::array<double, 3> x, y;
   };
 
-  class Factors {
+  class Factors {  // of a dense or sparse matrix
    public:
     void reserve(int rows) { dense_.reserve(rows); }
     /// False if the matrix is singular. `pattern`: null if the matrix is dense.
