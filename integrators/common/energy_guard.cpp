@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
-#include "core/mechanics/saddle_point.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -18,15 +17,12 @@ constexpr double step_budget = 1;      // the same after corrections and jumps, 
 constexpr double fading = 0.98;        // of recent work, per step
 constexpr double slow = 1e-6;          // kinetic energy of the model's mass and speed: less is rest
 constexpr double rounding = 1e-9;      // of forces times length
-constexpr double fits = 1e-6;          // of the length: gaps of joints, penetrations
 constexpr double missed = 10;          // tolerances: what contradictory rows of contacts may miss
 
 }  // namespace
 
 EnergyGuard::EnergyGuard(const System& system, const Scales& scales, bool on, double constraint_tolerance)
     : system_(&system), scales_(scales), on_(on), meter_(system) {
-  moves_ =
-      system.driven() || std::ranges::any_of(system.constraints(), [](const auto& b) { return b->traits().moving; });
   if (system.rows() == 0 || constraint_tolerance <= rounding) return;
   coarse_ = constraint_tolerance;
   f_.resize(at(system.size()));
@@ -45,7 +41,7 @@ void EnergyGuard::begin(const State& start) {
   const double change = std::abs(sum(now_.energies) - sum(before.energies));
   // a restart of the same model goes on with the same bits
   if (restored_ && change <= 1e-9 * std::max(scale_, size(before.energies))) now_ = before;
-  drivers_unknown_ = moves_ && !restored_ && max_abs(In(start.lambda).first(at(system_->bilateral()))) == 0;
+  drivers_unknown_ = meter_.driven() && !restored_ && max_abs(In(start.lambda).first(at(system_->bilateral()))) == 0;
   if (!known_) {
     potential_0_ = now_.energies.potential;
     scale_ = work_ = recent_ = unexplained_ = lowest_ = with_impacts_ = lowest_with_impacts_ = growth_ = 0;
@@ -104,18 +100,6 @@ void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before, do
   law_ = std::max(0.0, law);
 }
 
-// The first step lifts bodies out of obstacles that they penetrate at the start, and closes joints.
-bool EnergyGuard::misfits(const State& start) const {
-  Vector gaps(at(system_->rows()), 0.0);
-  system_->gaps(start.q, start.t, bilateral_rows | unilateral_rows, gaps);
-  const Vector weights = row_weights(*system_, scales_.length);  // over these, rows are lengths
-  for (int row = 0; row < system_->rows(); ++row) {
-    const double gap = gaps[at(row)] / weights[at(row)];
-    if (row < system_->bilateral() ? std::abs(gap) > fits * scales_.length : gap < -fits * scales_.length) return true;
-  }
-  return false;
-}
-
 bool EnergyGuard::accept(const State& start, const State& end) {
   if (!on_) return true;
   const EnergyPoint after = moved_ ? meter_.measure(end.q, end.v, end.t, multipliers_) : motion_;
@@ -140,7 +124,8 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   const double before_this = unexplained_;
   const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) + stored_ - work);
   const double before = std::max({energies_, work_ + trial_work_});
-  const bool lifted = !begun_ && misfits(start);
+  // the first step lifts bodies out of obstacles that they penetrate at the start, and closes joints
+  const bool lifted = !begun_ && meter_.misfits(start.q, start.t, scales_.length);
   if (!lifted && !(unexplained - lowest_ <= step_budget * before)) {
     share_ = (unexplained - lowest_) / before;
     return false;
@@ -166,33 +151,20 @@ bool EnergyGuard::accept(const State& start, const State& end) {
 }
 
 void EnergyGuard::note_impacts(const State& start, const State& end) {
-  if (moves_) return;
+  if (meter_.driven()) return;
   const Energies before = system_->energies(start.q, start.v, start.t), after = system_->energies(end.q, end.v, end.t);
   if (!begun_) {
     potential_0_ = before.potential;
     scale_ = with_impacts_ = lowest_with_impacts_ = growth_ = 0;
   }
   begun_ = true;
-  with_impacts_ += sum(after) - sum(before) - work_of_loads(start, end);
+  // all equations of a linear system are translations; powers at both ends would not do, since velocities jump
+  with_impacts_ += sum(after) - sum(before) - meter_.work_of_loads(start.q, start.v, start.t, end.q, end.v, end.t);
   lowest_with_impacts_ = std::min(lowest_with_impacts_, with_impacts_);
   const double size_before = scale_;
   scale_ = std::max({scale_, size(before), size(after)});
   if (size_before > 0) growth_ *= size_before / scale_;
   if (scale_ > 0) growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / scale_);
-}
-
-// On the way between the states of a linear system, whose equations are all translations. Powers at both ends would not
-// do: velocities jump in between.
-double EnergyGuard::work_of_loads(const State& start, const State& end) {
-  if (!system_->has_forces(force_external)) return 0;
-  f_.resize(at(system_->size()));
-  double work = 0;
-  for (const State* state : {&start, &end}) {
-    system_->forces(state->q, state->v, state->t, force_external, f_);
-    for (const DofMap::Translation& c : system_->dofs().translations())
-      work += 0.5 * f_[at(c.equation)] * (end.q[at(c.entry)] - start.q[at(c.entry)]);
-  }
-  return work;
 }
 
 void EnergyGuard::save(NamedArrays& record) const {

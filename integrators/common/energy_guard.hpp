@@ -76,14 +76,11 @@ class EnergyGuard {
   void restore(const NamedArrays& record);
 
  private:
-  bool misfits(const State& start) const;
-  double work_of_loads(const State& start, const State& end);
   double floor(In q, In v, double t, double terms);
 
   const System* system_;
   Scales scales_;
-  double coarse_ = 0;   // tolerance of the constraints, if it is above rounding
-  bool moves_ = false;  // joints or obstacles
+  double coarse_ = 0;  // tolerance of the constraints, if it is above rounding
   bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
   EnergyMeter meter_;
   Vector q_, v_;  // of now_

@@ -1,11 +1,23 @@
 #include "integrators/common/energy_meter.hpp"
 
+#include <algorithm>
+
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/saddle_point.hpp"
 
 namespace carom {
 
+namespace {
+constexpr double fits = 1e-6;  // of the length: gaps of joints, penetrations
+}  // namespace
+
 EnergyMeter::EnergyMeter(const System& system)
-    : system_(&system), f_(at(system.size()), 0.0), rates_(at(system.rows()), 0.0), zero_(f_) {}
+    : system_(&system),
+      driven_(system.driven() ||
+              std::ranges::any_of(system.constraints(), [](const auto& block) { return block->traits().moving; })),
+      f_(at(system.size()), 0.0),
+      rates_(at(system.rows()), 0.0),
+      zero_(f_) {}
 
 Powers EnergyMeter::powers(In q, In v, double t, In multipliers) {
   Powers p;
@@ -33,6 +45,30 @@ double EnergyMeter::drivers(In q, double t, In multipliers) {
     if (multipliers[at(row)] != 0 && system_->row_block(row).traits().moving)
       power -= multipliers[at(row)] * rate_at_rest(row, q, t);
   return power;
+}
+
+double EnergyMeter::work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1) {
+  if (!system_->has_forces(force_external)) return 0;
+  double work = 0;
+  const auto add = [&](In q, In v, double t) {
+    system_->forces(q, v, t, force_external, f_);
+    for (const DofMap::Translation& c : system_->dofs().translations())
+      work += 0.5 * f_[at(c.equation)] * (q_1[at(c.entry)] - q_0[at(c.entry)]);
+  };
+  add(q_0, v_0, t_0);
+  add(q_1, v_1, t_1);
+  return work;
+}
+
+bool EnergyMeter::misfits(In q, double t, double length) const {
+  Vector gaps(at(system_->rows()), 0.0);
+  system_->gaps(q, t, bilateral_rows | unilateral_rows, gaps);
+  const Vector weights = row_weights(*system_, length);  // over these, rows are lengths
+  for (int row = 0; row < system_->rows(); ++row) {
+    const double gap = gaps[at(row)] / weights[at(row)];
+    if (row < system_->bilateral() ? std::abs(gap) > fits * length : gap < -fits * length) return true;
+  }
+  return false;
 }
 
 In EnergyMeter::rates_at_rest(In q, double t) {

@@ -31,6 +31,12 @@ class EnergyMeter {
   EnergyPoint measure(In q, In v, double t, In multipliers) {
     return {system_->energies(q, v, t), powers(q, v, t, multipliers)};
   }
+  /// Drivers or obstacles that move may work.
+  bool driven() const { return driven_; }
+  /// Work of loads between two configurations, by their mean and the translations.
+  double work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1);
+  /// The state penetrates an obstacle or does not fit a joint, by more than 1e-6 of the length.
+  bool misfits(In q, double t, double length) const;
   /// Rates of bilateral rows at rest, g_t: what drivers prescribe. rows() entries.
   In rates_at_rest(In q, double t);
   /// The same of one row.
@@ -38,6 +44,7 @@ class EnergyMeter {
 
  private:
   const System* system_;
+  bool driven_;
   Vector f_, rates_, zero_;
 };
 

@@ -16,7 +16,7 @@ constexpr std::size_t path_increment = 0, path_numbers = 1;
 
 constexpr int mixed_iterations = 20;                   // of an attempt with mixed tangents
 constexpr double smallest_shift_of_stiffness = 1e-12;  // sigma times mass over the stiffness
-constexpr double fitting_gap = 1e-6;                   // of the length: gaps of joints, penetrations
+constexpr double place_rounding = 1e-6;                // of the length: places that are alike
 constexpr double largest_rise = 1e-3;                  // of the energies that an increment changes
 constexpr double smallest_shift_of_loads = 1e-4;       // sigma times mass and length over the loads
 
@@ -74,6 +74,7 @@ StaticEquilibrium::StaticEquilibrium(const System& system, const StaticOptions& 
       options_(options),
       stiffness_(stiffness_of(system, options.scales)),
       mixed_tangent_(has_mixed_tangent(system)),
+      meter_(system),
       newton_(system, newton_options(options), setup_of(system, options.control == PathControl::arc_length),
               options.scales, 0, nullptr) {
   for (Vector* x : {&rest_, &d_, &d_mixed_, &f_, &loads_, &reaction_}) x->assign(at(system.size()), 0.0);
@@ -140,47 +141,47 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
 // drivers and a start that does not fit its rows give energy of which nothing is known here.
 bool StaticEquilibrium::rises(const State& start, double factor) {
   const System& s = system();
-  const auto moving = [](const auto& block) { return block->traits().moving; };
-  if (s.driven() || std::ranges::any_of(s.constraints(), moving)) return false;
-  const bool loads = s.has_forces(force_external);
-  Vector gaps(at(s.rows()), 0.0);
-  s.gaps(start.q, start.t, bilateral_rows | unilateral_rows, gaps);
-  const double fits = fitting_gap * scales().length;
-  for (int row = 0; row < s.rows(); ++row)
-    if (row < s.bilateral() ? std::abs(gaps[at(row)]) > fits : gaps[at(row)] < -fits) return false;
+  if (meter_.driven() || torques(start.q) || torques(q_) || meter_.misfits(start.q, start.t, scales().length))
+    return false;
   const Energies before = s.energies(start.q, rest_, t_), after = s.energies(q_, rest_, t_);
-  double work = factor * (before.potential - after.potential), size = before.elastic + after.elastic + std::abs(work);
-  double given = 0;
-  for (const In q : {In(start.q), In(q_)}) {
-    if (!loads) break;
-    s.forces(q, rest_, t_, force_external, f_);
-    for (const DofMap::Frame& frame : s.dofs().rotating_frames())
-      for (int i = 0; i < 3; ++i)
-        if (f_[at(frame.equation + i)] != 0) return false;
-    for (const DofMap::Translation& c : s.dofs().translations())
-      given += 0.5 * factor * f_[at(c.equation)] * (q_[at(c.entry)] - start.q[at(c.entry)]);
-  }
-  work += given;
-  size += std::abs(given);
-  // friction takes at least its limit, with the smaller of both normal forces, times the slip; where a contact touches
-  // without force, and force and slip grow in proportion, a half of that with the force at the end
+  const double weight = factor * (before.potential - after.potential),
+               loads = factor * meter_.work_of_loads(start.q, rest_, t_, q_, rest_, t_), slip = slip_work(start),
+               size = before.elastic + after.elastic + std::abs(weight) + std::abs(loads) + slip;
+  // places are known to the tolerance of the rows
+  s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
+  const double floor = place_rounding * scales().length * factor * force_norm(loads_);
+  return after.elastic - before.elastic + slip - weight - loads > largest_rise * size + floor;
+}
+
+// Loads have moments about nodes.
+bool StaticEquilibrium::torques(In q) {
+  if (!system().has_forces(force_external)) return false;
+  system().forces(q, rest_, t_, force_external, f_);
+  return std::ranges::any_of(system().dofs().rotating_frames(), [&](const DofMap::Frame& frame) {
+    return f_[at(frame.equation)] != 0 || f_[at(frame.equation + 1)] != 0 || f_[at(frame.equation + 2)] != 0;
+  });
+}
+
+// What friction takes at least in an increment: its limit with the smaller of both normal forces times the slip. Where
+// a contact touches without force, force and slip may grow in proportion, and a half of the limit at the end is taken:
+// here a quarter counts.
+double StaticEquilibrium::slip_work(const State& start) const {
+  const System& s = system();
+  double work = 0;
   for (int row = s.bilateral(); row + 1 < s.rows(); ++row) {
     if (s.row_kind(row) != RowKind::unilateral || s.row_kind(row + 1) != RowKind::tangential) continue;
     const double force_0 = start.lambda[at(row)], force_1 = newton_.multipliers()[at(row)];
-    const double normal = force_0 > 0 ? std::min(force_0, force_1) : gaps[at(row)] <= fits ? 0.25 * force_1 : 0;
+    const bool touched = s.row_gap(row, start.q, start.t, &step_) <= place_rounding * scales().length;
+    const double normal = force_0 > 0 ? std::min(force_0, force_1) : touched ? 0.25 * force_1 : 0;
     if (!(normal > 0)) continue;
     double square = 0;
     for (int k = row + 1; k < std::min(row + 3, s.rows()) && s.row_kind(k) == RowKind::tangential; ++k) {
       const double slip = s.row_gap(k, q_, t_, &step_);
       square += slip * slip;
     }
-    const double taken = s.contact_parameters(row + 1).friction * normal * std::sqrt(square);
-    work -= taken;
-    size += taken;
+    work += s.contact_parameters(row + 1).friction * normal * std::sqrt(square);
   }
-  // places are known to the tolerance of the rows
-  s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
-  return after.elastic - before.elastic - work > largest_rise * size + fits * factor * force_norm(loads_);
+  return work;
 }
 
 bool StaticEquilibrium::attempt(bool mixed, double factor, const ProblemScales& scales, const State& start,

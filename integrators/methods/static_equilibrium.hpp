@@ -37,6 +37,7 @@
 // PathControl::load. Forces that depend on velocities are those at rest.
 #pragma once
 
+#include "integrators/common/energy_meter.hpp"
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/mixed_newton.hpp"
 
@@ -88,12 +89,15 @@ class StaticEquilibrium final : public Integrator {
 
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   bool rises(const State& start, double factor);
+  bool torques(In q);
+  double slip_work(const State& start) const;
   bool attempt(bool mixed, double factor, const ProblemScales& scales, const State& start, StepReport& report);
   ProblemScales problem_scales(const State& start) const;
 
   StaticOptions options_;
   double stiffness_;
   bool mixed_tangent_;  // some block has one
+  EnergyMeter meter_;
   MixedNewton newton_;
   MixedNewton* solvers_[1] = {&newton_};
   Equilibrium equilibrium_{*this};
