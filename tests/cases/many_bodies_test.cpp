@@ -1,5 +1,6 @@
 // Many rigid bodies in contact: islands, near pairs, weight and distances.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -299,5 +300,23 @@ TEST_CASE("many bodies: the floor carries the weight of boxes that lie flat, wha
       CHECK(c.force(row) == doctest::Approx(c.gap(row) < 0.05 ? 9.81 / 4 : 0.0).epsilon(1e-6));
     }
     CHECK(force == doctest::Approx(9.81 * count).epsilon(1e-9));
+  }
+}
+
+// Contacts between more than 20 spheres search their partners, who cannot be counted one by one.
+TEST_CASE("many bodies: contacts that search their partners are left to the published law") {
+  for (const int count : {3, 25}) {
+    std::string bodies, names;
+    for (int i = 0; i < count; ++i) {
+      bodies += fmt::format(R"({}{{"name": "s{}", "type": "rigid", "mass": 1, "position": [{}, 0, 0],
+                                "shape": {{"type": "sphere", "radius": 0.1}}}})",
+                            i > 0 ? ", " : "", i, 0.3 * i);
+      names += fmt::format(R"({}"s{}")", i > 0 ? ", " : "", i);
+    }
+    Case c = Case::from_text(fmt::format(
+        R"({{"format": 1, "bodies": [{}], "contacts": [{{"name": "c", "between": [{}], "restitution": 1}}],
+            "integrator": {{"type": "nsga_decoupled", "step": 1e-2, "duration": 1}}}})",
+        bodies, names));
+    CHECK((c.integrator().info().name.find("located") != std::string::npos) == (count == 3));
   }
 }

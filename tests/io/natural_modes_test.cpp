@@ -423,3 +423,21 @@ TEST_CASE("natural modes: a clamped plate of solids vibrates as Kirchhoff's plat
   }
   CHECK(fine[1] == doctest::Approx(fine[2]).epsilon(1e-8));
 }
+
+// All forces are rounding of places: they are in balance.
+TEST_CASE("natural modes: an unloaded beam in any direction is in equilibrium") {
+  for (const char* elements : {"6", "120"}) {
+    CAPTURE(elements);
+    const NaturalModes modes =
+        modes_of(std::string(R"("materials": [{"name": "m", "type": "linear_elastic", "young": 2e11, "poisson": 0.3,
+                                      "density": 7800}],
+        "sections": [{"name": "s", "type": "rectangle", "width": 0.04, "height": 0.05}],
+        "bodies": [{"name": "a", "type": "beam", "material": "m", "section": "s", "from": [0.1, 0.2, 0.3],
+                    "to": [1.1, 0.7, 0.9], "fixed": [{"on": "start"}], "elements": )") +
+                     elements + "}]",
+                 2);
+    CHECK(modes.imbalance < 1e-3);
+    REQUIRE(modes.left_out.empty());
+    CHECK(modes.modes[0].omega_squared > 0);
+  }
+}

@@ -183,3 +183,22 @@ TEST_CASE("prepared run: a column that no probe has is an error of the document,
     CHECK(document.issues()[0].pointer == "/expect/0/probe");
   }
 }
+
+// 0.1 + 0.2 - 0.3 = 5.6e-17.
+TEST_CASE("prepared run: the distance of a point from its obstacle is the length scale, unless it is rounding") {
+  const auto length = [](const std::string& z) {
+    const PreparedRun run = prepare_run(parse_model(
+        R"({"format": 1, "gravity": [0, 0, -9.81],
+        "bodies": [{"name": "b", "type": "point_mass", "mass": 1, "position": [0, 0, )" +
+            z + R"(], "velocity": [0, 0, -1]}],
+        "contacts": [{"name": "c", "on": "b", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+        "integrator": {"type": "paoli_schatzman", "step": 1e-3, "duration": 1}})",
+        "m.json"));
+    REQUIRE_MESSAGE(run.ok(), run.issues.report());
+    return run.model->scales.length;
+  };
+  CHECK(length("0.5") == 0.5);
+  CHECK(length("1e-6") == 1e-6);
+  CHECK(length(R"("=0.1+0.2-0.3")") == 1);
+  CHECK(length("1e-12") == 1);
+}

@@ -124,3 +124,40 @@ TEST_CASE("remarks: an unstable equilibrium without any load is told, at the end
   CHECK(std::ranges::any_of(
       warnings, [](const std::string& w) { return w.find("the equilibrium at the start is unstable") == 0; }));
 }
+
+TEST_CASE("remarks: what the method makes of a joint that does not fit, and of a penetration, at the start") {
+  const auto told = [](const std::string& method, const char* words) {
+    const ModelRun run = ModelRun::of_text(R"({"format": 1,
+      "bodies": [{"name": "a", "type": "point_mass", "mass": 1},
+                 {"name": "b", "type": "point_mass", "mass": 3, "position": [1, 0, 0]}],
+      "joints": [{"name": "j", "type": "distance", "of": ["a", "b"], "length": 1.2}],
+      "contacts": [{"name": "c", "on": "a", "obstacle": {"type": "plane", "normal": [0, 0, 1], "point": [0, 0, 0.1]}}],
+      "integrator": {"type": ")" + method + R"(", "step": 1e-2, "duration": 1}})",
+                                           {});
+    const auto& warnings = run.model->warnings;
+    return std::ranges::any_of(warnings, [words](const std::string& w) { return w.find(words) != std::string::npos; });
+  };
+  for (const char* method : {"nsga_decoupled", "paoli_schatzman"}) {
+    CHECK(told(method, "largest gap 0.2 (j length); the first step closes it"));
+    CHECK(told(method, "penetration of 0.1; the first step corrects it"));
+  }
+  for (const char* method : {"moreau_jean", "cd_lagrange"}) {
+    CHECK(told(method, "which the method, at velocity level, keeps"));
+    CHECK(told(method, "does not move bodies apart"));
+    CHECK(!told(method, "the first step closes it"));
+  }
+}
+
+TEST_CASE("remarks: joint angles may miss turns where a body turns by more than half a turn in a step") {
+  const auto told = [](const char* model, double rotation) {
+    const ModelRun run = ModelRun::of_file(model);
+    RunStatistics statistics;
+    statistics.largest_rotation = rotation;
+    const std::vector<std::string> remarks = step_remarks(*run.model, run.integrator->info(), statistics);
+    return std::ranges::any_of(remarks,
+                               [](const std::string& r) { return r.find("whole turns") != std::string::npos; });
+  };
+  CHECK(told("slider_crank", 3.1));
+  CHECK(!told("slider_crank", 2));
+  CHECK(!told("brick", 10));
+}
