@@ -87,6 +87,7 @@ class System {
   /// The mass matrix is the lumped one everywhere, whatever the elements' keys say. Precondition: finalize() has not
   /// been called yet.
   void use_lumped_mass() { lumped_ = true; }
+  bool lumped_mass() const { return lumped_; }
   /// Registers a formula for undefined_formula(). with_rate: a block also uses the formula's rate. name: for messages.
   void watch(TimeFunction formula, bool with_rate, std::string name);
   /// Precondition: finalize() has not been called yet, because finalize() sizes the buffers by the number of threads.

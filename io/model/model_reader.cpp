@@ -50,7 +50,7 @@ json value_of_override(const std::string& text, std::string& message) {
 }
 
 bool is_index(const std::string& segment) {
-  return !segment.empty() && segment.size() < 10 &&
+  return !segment.empty() && segment.size() < 10 && (segment == "0" || segment[0] != '0') &&
          std::all_of(segment.begin(), segment.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 

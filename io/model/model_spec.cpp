@@ -411,6 +411,11 @@ Node whole_model() {
 
 }  // namespace
 
+Key mass_matrix(const std::string& consistent, const std::string& lumped) {
+  return preset("mass", choice({{"consistent", consistent}, {"lumped", lumped}}), "consistent",
+                "the mass matrix; `cd_lagrange`, `paoli_schatzman` and the explicit `carpenter` always take `lumped`");
+}
+
 Key body_name() { return required("name", name().like("arm"), "name of the body"); }
 
 const std::vector<Word>& translation_words() {

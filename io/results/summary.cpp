@@ -20,7 +20,7 @@ using nlohmann::json;
 namespace {
 
 // slip that is judged, over the length scale; what positions and velocities may tell differently, over the slip
-constexpr double least_slip = 1e-6, largest_mismatch = 0.1;
+constexpr double least_slip = 1e-6, largest_mismatch = 0.03;
 constexpr double half_turn = 3;  // nearly
 
 std::string duration_words(double seconds) {
@@ -304,8 +304,11 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
   if (s.slip > least_slip * model.scales.length && s.slip_mismatch > largest_mismatch * s.slip)
     remarks.push_back(
         fmt::format("contacts or joints slip by {:.2g} in all, but their positions and their velocities tell slips "
-                    "that differ by {:.2g}: friction is not resolved; use a smaller step",
-                    s.slip, s.slip_mismatch));
+                    "that differ by {:.2g}: friction is not resolved; use a smaller step{}",
+                    s.slip, s.slip_mismatch,
+                    model.system.has_forces(force_internal)
+                        ? ", or a smaller rho_infinity or damping against vibrations that friction drives"
+                        : ""));
   if (s.frictionless_steps > 0)
     remarks.push_back(
         fmt::format("in {} of the shortest steps no reactions fulfilled Coulomb's law, and contacts moved without "

@@ -43,6 +43,7 @@ class ModelInspection {
     inventory_.dynamic = !is_static();
     inventory_.natural = natural_modes(system_, state_.q, state_.t, modes_, model_.scales.length);
     remark_massless();
+    remark_lumped();
     remark_falling();
     return std::move(inventory_);
   }
@@ -306,6 +307,18 @@ class ModelInspection {
       inventory_.remarks.push_back("nothing determines the acceleration of " +
                                    system_.equation_name(massless[at(loose.front())]) +
                                    ": it has no mass and no joint holds it; a run cannot start");
+  }
+
+  // Bodies whose consistent mass matrix the method replaces.
+  void remark_lumped() {
+    if (!system_.lumped_mass()) return;
+    std::string names;
+    for (const json& body : root_["bodies"])
+      if (body.contains("mass") && body["mass"] == "consistent")
+        names += (names.empty() ? "" : ", ") + text(body["name"]);
+    if (!names.empty())
+      inventory_.remarks.push_back("the mass of " + names + " is lumped at the nodes, because " +
+                                   text(root_["integrator"]["type"]) + " needs a diagonal mass matrix");
   }
 
   // Bodies on which gravity acts and which nothing connects to the ground.

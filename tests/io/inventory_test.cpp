@@ -324,3 +324,23 @@ TEST_CASE("stock: bodies that fall for ever, and components that nothing acceler
   const Inventory loose = inventory_of(rod, R"("springs": [{"name": "s", "of": ["rod", "tip"], "stiffness": 1}])");
   CHECK(mentions(loose.remarks, "nothing determines the acceleration of tip x"));
 }
+
+TEST_CASE("stock: a consistent mass matrix that an explicit method lumps is remarked upon") {
+  const auto remarks = [](const std::string& mass, const std::string& type) {
+    const ModelDocument document = parse_model(
+        R"({"format": 1, )" +
+            steel_bar(R"(, "bodies": [{"name": "bar", "type": "bar", "material": "m", "section": "s", "elements": 2,
+                         "from": [0, 0, 0], "to": [1, 0, 0], "fixed": ["start"])" +
+                      mass + R"(}])") +
+            R"(, "integrator": {"step": 1e-3, "duration": 1, "type": ")" + type + R"("}})",
+        "test.json");
+    ModelIssues issues = document.issues();
+    const auto model = build_model(document, {}, issues);
+    REQUIRE_MESSAGE(issues.empty(), issues.report());
+    return inspect_model(*model, document).remarks;
+  };
+  const std::string told = "the mass of bar is lumped at the nodes, because cd_lagrange needs a diagonal mass matrix";
+  CHECK(mentions(remarks("", "cd_lagrange"), told));
+  CHECK_FALSE(mentions(remarks(R"(, "mass": "lumped")", "cd_lagrange"), "lumped"));
+  CHECK_FALSE(mentions(remarks("", "nsga_decoupled"), "lumped"));
+}

@@ -248,6 +248,10 @@ TEST_CASE("model: errors of --set name it") {
       error_of_set("/bodies/x=1") ==
       "--set /bodies/x=1: error at /bodies/x: expected the number of an entry of /bodies (0), or - for a new one, got "
       "\"x\"");
+  CHECK(error_of_set("/bodies/00=1") ==
+        "--set /bodies/00=1: error at /bodies/00: expected the number of an entry of /bodies (0), or - for a new one, "
+        "got "
+        "\"00\"");
   CHECK(error_of_set("/format/x=1") ==
         "--set /format/x=1: error at /format/x: there is nothing below /format, which is 1");
   CHECK(error_of_set("/title=\xFF").find("a byte that is not UTF-8") != std::string::npos);

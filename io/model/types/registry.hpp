@@ -108,6 +108,8 @@ struct BodyType {
 };
 /// Keys that bodies share.
 spec::Key body_name();
+/// Key "mass": which mass matrix, with a text for each.
+spec::Key mass_matrix(const std::string& consistent, const std::string& lumped);
 const std::vector<spec::Word>& translation_words();
 spec::Node orientation_spec();
 /// Checks a path: the operating system must accept it.

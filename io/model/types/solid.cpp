@@ -73,8 +73,7 @@ Node solid_spec() {
                           "hexahedra that bend: three incompatible modes each, at about three "
                           "times the cost"}}),
                  "none", "what is done about locking; tetrahedra are always plain"),
-          preset("mass", choice({{"consistent", "from the shape functions"}, {"lumped", "its row sums, at the nodes"}}),
-                 "consistent", "the mass matrix"),
+          mass_matrix("from the shape functions", "its row sums, at the nodes"),
           preset("damping", damping, json::object(), "damping of Rayleigh's kind"),
           preset("position", vector3("length"), json::array({0, 0, 0}), "initial place of the mesh's origin"),
           optional("orientation", orientation_spec(), "initial rotation of the mesh about its origin (default: none)"),
