@@ -2,6 +2,11 @@
 
 namespace carom {
 
+double jump_work(const System& system, const Stage& jump, int row) {
+  return 0.5 * jump.multipliers[at(row)] *
+         (system.row_rate(row, jump.q_1, jump.v_0, jump.t_1) + system.row_rate(row, jump.q_1, jump.v_1, jump.t_1));
+}
+
 double row_work(const StepView& view, int row) {
   const System& system = view.system;
   const State& state = view.state;
@@ -10,11 +15,8 @@ double row_work(const StepView& view, int row) {
   In v_0 = view.integrator.stages().front().v_0;
   for (const Stage& stage : view.integrator.stages()) {
     if (stage.kind != Stage::Kind::jump || !stage.located) continue;
-    const double part = stage.multipliers[at(row)];
-    work +=
-        0.5 * part *
-        (system.row_rate(row, stage.q_1, stage.v_0, stage.t_1) + system.row_rate(row, stage.q_1, stage.v_1, stage.t_1));
-    impulse -= part;
+    work += jump_work(system, stage, row);
+    impulse -= stage.multipliers[at(row)];
     v_0 = stage.v_1;
   }
   return work + 0.5 * impulse *

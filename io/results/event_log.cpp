@@ -15,6 +15,8 @@ namespace {
 // columns behind t, step, event and contact
 constexpr int contact_columns = 11, friction_columns = 3, switch_columns = 4;
 
+bool located(const Stage* jump) { return jump != nullptr && jump->kind == Stage::Kind::jump && jump->located; }
+
 std::vector<CsvColumn> columns_of(const Model& model) {
   std::vector<CsvColumn> out;
   const auto add = [&](const char* unit, std::initializer_list<const char*> names) {
@@ -97,7 +99,6 @@ void EventLog::after_step(const StepView& view) {
 }
 
 void EventLog::note(const StepView& view, const Passage& passage, const Stage& stage) {
-  // the work of friction is that of the whole step
   const bool last = &stage == &view.integrator.stages().back();
   for (std::size_t i = 0; i < closed_.size(); ++i) {
     const bool before = closed_[i] != 0, now = stage.closed[i] != 0;
@@ -116,7 +117,7 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
       contact.steps += 1;
       contact.impulse += impulse;
       const bool rubs = friction_ && model_.system.row_block(row).rows() > 1;
-      if (rubs && last) contact.friction_work += slip_of(view, row).work;
+      if (rubs) contact.friction_work += friction_work(view, passage, row, last);
       if (!before) write(view, passage, row, "impact", contact.began, contact, impulse);
       if (before && rubs && closed_[i + 1] != stage.closed[i + 1]) {
         const bool slips = stage.closed[i + 1] == static_cast<std::uint8_t>(SlipState::slip);
@@ -134,13 +135,13 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
 void EventLog::note_joint(const StepView& view, const Passage& passage, std::size_t i, bool last, bool changes,
                           bool slips) {
   const int row = model_.system.bilateral() + static_cast<int>(i);
-  if (last) contacts_[i].friction_work += slip_of(view, row).work;
+  contacts_[i].friction_work += friction_work(view, passage, row, last);
   if (changes) write(view, passage, row, slips ? "slip" : "stick", passage.t, contacts_[i], 0);
 }
 
 double EventLog::impact_time(const System& system, const Passage& passage, int row) {
   const Stage& m = *passage.motion;
-  if (passage.jump != nullptr && passage.jump->located) return passage.t;
+  if (located(passage.jump)) return passage.t;
   const double h = m.duration;
   return m.t_0 + h * last_fall(system.row_gap(row, m.q_0, m.t_0), h * system.row_rate(row, m.q_0, m.v_0, m.t_0),
                                system.row_gap(row, m.q_1, passage.t),
@@ -150,7 +151,7 @@ double EventLog::impact_time(const System& system, const Passage& passage, int r
 double EventLog::release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const {
   const System& system = view.system;
   const Stage& m = *passage.motion;
-  if (passage.jump != nullptr && passage.jump->located) return passage.t;
+  if (located(passage.jump)) return passage.t;
   // a force up to an event; without one the contact has bounced before
   if (m.located && m.multipliers[at(row)] != 0) return passage.t;
   const double h = view.report.h;
@@ -162,14 +163,36 @@ double EventLog::release_time(const StepView& view, const Passage& passage, int 
   return std::max(contact.began, m.t_0 - 0.5 * h_ + 0.5 * (h_ + h) * pull / (pull + push));
 }
 
-EventLog::Slip EventLog::slip_of(const StepView& view, int row) {
+// Of an impact at its instant, and behind the last stage of the rest of the step.
+double EventLog::friction_work(const StepView& view, const Passage& passage, int row, bool last) {
+  double work = located(passage.jump) ? slip_of(view, passage, row).work : 0.0;
+  if (last) work += slip_of(view, {passage.motion, nullptr, passage.t}, row).work;
+  return work;
+}
+
+// Of an impact at its instant, or of the rest of the step.
+EventLog::Slip EventLog::slip_of(const StepView& view, const Passage& passage, int row) {
   Slip slip;
   const System& system = view.system;
   const State& state = view.state;
   const bool joint = system.row_kind(row) == RowKind::joint_friction;
   for (int k = joint ? 0 : 1; k < system.row_block(row).rows(); ++k) {
-    const double rate = system.row_rate(row + k, state.q, state.v, state.t), impulse = state.impulse[at(row + k)];
-    slip.work += row_work(view, row + k);
+    double rate = 0, impulse = 0;
+    if (located(passage.jump)) {
+      const Stage& jump = *passage.jump;
+      rate = system.row_rate(row + k, jump.q_1, jump.v_1, jump.t_1);
+      impulse = jump.multipliers[at(row + k)];
+      slip.work += jump_work(system, jump, row + k);
+    } else {
+      rate = system.row_rate(row + k, state.q, state.v, state.t);
+      impulse = state.impulse[at(row + k)];
+      slip.work += row_work(view, row + k);
+      for (const Stage& stage : view.integrator.stages()) {
+        if (!located(&stage)) continue;
+        impulse -= stage.multipliers[at(row + k)];
+        slip.work -= jump_work(system, stage, row + k);
+      }
+    }
     if (k >= slip_rows && !joint) continue;  // resistance
     slip.velocity = std::hypot(slip.velocity, rate);
     slip.impulse = std::hypot(slip.impulse, impulse);
@@ -193,13 +216,13 @@ void EventLog::write(const StepView& view, const Passage& passage, int row, cons
   const bool gap = system.row_kind(row) == RowKind::unilateral;
   const auto rate = [&](In q_r, In v_r, double t_r) { return gap ? system.row_rate(row, q_r, v_r, t_r) : 0.0; };
   const double before = rate(q, begins ? passage.jump->v_0 : m.v_1, passage.t);
-  const bool at_instant = passage.jump != nullptr && passage.jump->located;
+  const bool at_instant = located(passage.jump);
   file_.cell(at_instant ? before : rate(m.q_0, begins ? passage.jump->v_0 : m.v_0, m.t_0));
   file_.cell(before);
   file_.cell(rate(q, v, passage.t));
   file_.cell(impulse).cell(contact.impulse);
   if (friction_) {
-    const Slip slip = slip_of(view, row);
+    const Slip slip = slip_of(view, passage, row);
     file_.cell(slip.velocity).cell(slip.impulse).cell(contact.friction_work);
   }
   for (int k = 0; switches_ && k < switch_columns; ++k) file_.empty_cell();

@@ -18,7 +18,8 @@
 //   impulse, total_impulse                           of the step; of the contact since its impact
 // Models with friction have two more events, at the end of the step in which a closed contact begins to stick or to
 // slip, and more columns:
-//   slip_velocity, friction_impulse                  sizes at the end of the step and of the step
+//   slip_velocity, friction_impulse                  sizes at the end of the step and of the step, of impacts at their
+//                                                    instants of the jump
 //   friction_work                                    of the contact since its impact, with resistance: negative
 // Models whose constraints switch have the event "switch" of a body, in the column contact, at the time at which the
 // step meets the surface, and more columns, which are empty for contacts as the others are for switches:
@@ -77,7 +78,8 @@ class EventLog final : public Observer {
   double release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const;
   void write(const StepView& view, const Passage& passage, int row, const char* event, double t, const Contact& contact,
              double impulse);
-  static Slip slip_of(const StepView& view, int row);
+  static double friction_work(const StepView& view, const Passage& passage, int row, bool last);
+  static Slip slip_of(const StepView& view, const Passage& passage, int row);
 
   const Model& model_;
   bool friction_, switches_, joints_;

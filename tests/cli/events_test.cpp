@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -475,4 +477,40 @@ TEST_CASE("switches: their events, lines of the ledger, probes of the mode, of n
     CHECK(values[column(probes, "nu")] == doctest::Approx(switches ? (t - 1) * Lam : 0).epsilon(1e-9));
   }
   CHECK(contains(read(directory / "out/vtu/track_000000.vtu"), "mode of mass"));
+}
+
+// A spinning ball of radius 0.1 meets the floor at x' = 0.8, w_y = -5: slip 0.8 + 0.5, and friction stops the slip, so
+// that it takes m/2 2/7 1.3^2.
+TEST_CASE("events: friction of impacts at their instants has the work and the impulse of the impact") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "ball.json") << R"x({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "b", "type": "rigid", "mass": 0.7, "shape": {"type": "sphere", "radius": 0.1},
+                "position": [0, 0, 0.4], "velocity": [0.8, 0, 0], "angular_velocity": [0, -5, 0]}],
+    "contacts": [{"name": "c", "on": "b", "friction": 0.5, "restitution": 0.5,
+                  "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.3}})x";
+  for (const char* impact : {"located", "published"}) {
+    CAPTURE(impact);
+    const Outcome run =
+        run_carom(directory, {"run", "ball.json", "-o", "r", "--set", std::string("/integrator/impact=") + impact});
+    REQUIRE(run.code == 0);
+    std::istringstream in(read(directory / "r/events.csv"));
+    std::string line;
+    std::getline(in, line);
+    const std::vector<std::string> names = cells(line);
+    const auto column = [&](const std::string& name) {
+      return static_cast<std::size_t>(
+          std::ranges::find_if(names, [&](const std::string& n) { return n.starts_with(name); }) - names.begin());
+    };
+    std::vector<std::vector<std::string>> rows;
+    while (std::getline(in, line)) rows.push_back(cells(line));
+    REQUIRE(rows.size() == 2);
+    const auto number = [&](std::size_t row, const char* name) { return std::stod(rows[row][column(name)]); };
+    const double work = -0.5 * 0.7 * 2 / 7 * 1.3 * 1.3;
+    CHECK(number(0, "friction_work") == doctest::Approx(work).epsilon(1e-9));
+    CHECK(number(1, "friction_work") == doctest::Approx(work).epsilon(1e-9));
+    CHECK(number(0, "friction_impulse") == doctest::Approx(0.7 * 2 / 7 * 1.3).epsilon(1e-9));
+    CHECK(number(0, "slip_velocity") < 1e-9);
+    CHECK(number(1, "friction_impulse") == doctest::Approx(0.0));
+  }
 }
