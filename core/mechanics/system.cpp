@@ -5,7 +5,9 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <stdexcept>
+#include <utility>
 
 #include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
@@ -497,6 +499,16 @@ double System::largest_angular_velocity(In v) const {
 
 void System::watch(TimeFunction formula, bool with_rate, std::string name) {
   watched_.push_back({std::move(formula), with_rate, std::move(name)});
+}
+
+void System::watch_angle(std::function<double(const DofMap&, In)> angle, std::string name) {
+  watched_angles_.push_back({std::move(angle), std::move(name)});
+}
+
+std::string System::lost_angle(In q_0, In q_1) const {
+  for (const WatchedAngle& w : watched_angles_)
+    if (std::abs(w.angle(dofs_, q_1) - w.angle(dofs_, q_0)) > 2 * std::numbers::pi) return w.name;
+  return {};
 }
 
 std::string System::undefined_formula(double from, double to) const {

@@ -13,6 +13,7 @@
 // itself uses threads() threads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -90,6 +91,8 @@ class System {
   bool lumped_mass() const { return lumped_; }
   /// Registers a formula for undefined_formula(). with_rate: a block also uses the formula's rate. name: for messages.
   void watch(TimeFunction formula, bool with_rate, std::string name);
+  /// Registers an angle for lost_angle(): a function of the configuration that jumps by 4 pi at the ends of its range.
+  void watch_angle(std::function<double(const DofMap&, In)> angle, std::string name);
   /// Precondition: finalize() has not been called yet, because finalize() sizes the buffers by the number of threads.
   void set_threads(int threads) { threads_ = threads < 1 ? 1 : threads; }
   /// Numbers equations and rows. Must be called once; nothing may be added afterwards. The
@@ -161,6 +164,8 @@ class System {
   /// The name of a watched formula whose value (or rate, if a block uses the rate) is not finite at the end of a step,
   /// or that has a pole within; empty if all are finite.
   std::string undefined_formula(double from, double to) const;
+  /// The name of a watched angle that has jumped between two configurations of a step; empty: none has.
+  std::string lost_angle(In q_0, In q_1) const;
   /// True if formulas of coordinates give forces, masses, constraints or gaps.
   bool has_formulas() const { return has_formulas_; }
   /// The first fault of these formulas at the end of the step from (q_0, v_0, t_0) to (q_1, v_1, t_1), or within.
@@ -294,6 +299,11 @@ class System {
     std::string name;
   };
   std::vector<WatchedFormula> watched_;
+  struct WatchedAngle {
+    std::function<double(const DofMap&, In)> angle;
+    std::string name;
+  };
+  std::vector<WatchedAngle> watched_angles_;
   std::vector<int> equation_nodes_;
   std::vector<std::unique_ptr<ElementBlock>> elements_;
   std::vector<std::unique_ptr<ConstraintBlock>> constraints_;

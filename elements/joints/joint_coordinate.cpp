@@ -136,6 +136,15 @@ void evaluate_coordinate(const JointCoordinate& c, const double* node_a, NodeKin
 
 // ---- rows
 
+CoordinateState coordinate_at(const JointCoordinate& coordinate, const DofMap& dofs, In q, CoordinateOrder order) {
+  const auto node = [&](int n) { return n < 0 ? nullptr : q.data() + dofs.configuration_offset(n); };
+  const auto kind = [&](int n) { return n < 0 ? NodeKind::point : dofs.kind(n); };
+  CoordinateState state;
+  evaluate_coordinate(coordinate, node(coordinate.node_a), kind(coordinate.node_a), node(coordinate.node_b),
+                      kind(coordinate.node_b), order, state);
+  return state;
+}
+
 CoordinateBlock::CoordinateBlock(std::string name, std::vector<CoordinateRow> items, ConstraintTraits traits)
     : ConstraintBlock(std::move(name), topology_of(items), 1, traits), items_(std::move(items)) {}
 

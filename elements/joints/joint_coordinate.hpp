@@ -52,6 +52,9 @@ enum class CoordinateOrder { value, gradient, second };
 void evaluate_coordinate(const JointCoordinate& coordinate, const double* node_a, NodeKind kind_a, const double* node_b,
                          NodeKind kind_b, CoordinateOrder order, CoordinateState& state);
 
+/// The same at a configuration of a system.
+CoordinateState coordinate_at(const JointCoordinate& coordinate, const DofMap& dofs, In q, CoordinateOrder order);
+
 /// A row sign (s(q) - u(t)) of a joint that holds s at u, of a driver that prescribes s = u(t), or of a stop that keeps
 /// s above u (sign 1) or below u (sign -1).
 struct CoordinateRow {

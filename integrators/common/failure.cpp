@@ -52,6 +52,8 @@ const char* text_of(FailureReason reason) {
       return "an element is inverted";
     case FailureReason::missed_contact:
       return "bodies pass through each other within the step";
+    case FailureReason::lost_angle:
+      return "an angle leaves the two turns in which springs, stops and conditions know it";
     case FailureReason::unexplained_energy:
       return "the energy grows without cause";
     case FailureReason::unstable_step:

@@ -24,6 +24,15 @@ constexpr int large_model = 2000, timed_step = 16;
 constexpr double unclear_share = 1e-6;  // of the load of a bearing, changed by a combination of rows without force
 constexpr long clear_steps = 64;        // between two tests of that
 
+// An angle that jumps, should the bodies keep their velocities in the next two steps.
+std::string angle_lost_ahead(const System& system, const State& state, double h) {
+  if (!std::isfinite(norm(state.v))) return {};
+  Vector d(state.v.size()), q(state.q.size());
+  scale_into(2 * h, state.v, d);
+  system.retract(state.q, d, q);
+  return system.lost_angle(state.q, q);
+}
+
 FailureReason reason_of(const FormulaFault& fault) {
   return fault.mass ? FailureReason::indefinite_mass : FailureReason::undefined_formula;
 }
@@ -107,6 +116,10 @@ bool Integrator::guarded(State& state, double h) {
   if (!advance(scales, state, other_, report_)) {
     blame_formula(state, h);
     blame_friction();
+    const bool may_jump =
+        report_.reason == FailureReason::unexplained_energy || report_.reason == FailureReason::no_convergence;
+    if (std::string angle = may_jump ? angle_lost_ahead(*system_, state, h) : std::string(); !angle.empty())
+      return refuse(FailureReason::lost_angle, std::move(angle));
     return false;
   }
   other_.t = state.t + h;
@@ -115,6 +128,8 @@ bool Integrator::guarded(State& state, double h) {
   if (FormulaFault fault = system_->formula_fault(state.q, state.v, state.t, other_.q, other_.v, other_.t);
       !fault.where.empty())
     return refuse(reason_of(fault), std::move(fault.where));
+  if (std::string angle = system_->lost_angle(state.q, other_.q); !angle.empty())
+    return refuse(FailureReason::lost_angle, std::move(angle));
   // beside an explicit step of a large model the look at all elements is long
   const bool look = !info_.explicit_step || system_->size() <= large_model || state.step % timed_step == 0;
   if (std::string element = look ? system_->inverted_element(other_.q, other_.t, info_.forces_at_end) : std::string();

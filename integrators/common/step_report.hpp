@@ -24,6 +24,7 @@ enum class FailureReason {
   indefinite_mass,
   inverted_element,
   missed_contact,
+  lost_angle,
   unexplained_energy,
   unstable_step,
   too_many_subdivisions,

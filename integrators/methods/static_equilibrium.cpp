@@ -327,6 +327,11 @@ EquilibriumReport find_equilibrium(System& system, const StaticOptions& options,
       found = step.failed_item.empty();
       if (!found) mark_failed(step, -1, FailureReason::missed_contact);
     }
+    if (found) {
+      step.failed_item = system.lost_angle(trial.q, next.q);
+      found = step.failed_item.empty();
+      if (!found) mark_failed(step, -1, FailureReason::lost_angle);
+    }
     if (!found) {
       if (size == 1) {
         report.last = step;

@@ -125,16 +125,10 @@ Evaluate joint_friction_work(const JointInfo& joint) {
 Evaluate coordinate_or_rate(const std::shared_ptr<const JointCoordinate>& coordinate, bool rate) {
   if (coordinate == nullptr) return {};
   return [c = *coordinate, rate](const StepView& v, double* values) {
-    const auto node = [&](int n) {
-      return n < 0 ? nullptr : v.state.q.data() + v.system.dofs().configuration_offset(n);
-    };
-    const auto kind = [&](int n) { return n < 0 ? NodeKind::point : v.system.dofs().kind(n); };
-    CoordinateState s;
-    evaluate_coordinate(c, node(c.node_a), kind(c.node_a), node(c.node_b), kind(c.node_b),
-                        rate ? CoordinateOrder::gradient : CoordinateOrder::value, s);
-    *values = s.value;
+    const CoordinateState s =
+        coordinate_at(c, v.system.dofs(), v.state.q, rate ? CoordinateOrder::gradient : CoordinateOrder::value);
+    *values = rate ? 0 : s.value;
     if (!rate) return;
-    *values = 0;
     for (const int side : {0, 1}) {
       const auto velocity = node_velocity(v.system, side == 0 ? c.node_a : c.node_b, v.state.v);
       for (int i = 0; i < 6; ++i) *values += s.G[6 * side + i] * velocity[at(i)];

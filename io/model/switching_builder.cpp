@@ -129,8 +129,11 @@ void SwitchingBuilder::read_group(const json& group, const std::string& pointer,
   const std::vector<std::string> variables = *measures_and_time(group);
   std::vector<JointCoordinate> measures;
   for (std::size_t i = 0; i < group["measures"].size(); ++i)
-    if (const auto found = read_measure(group["measures"][i], pointer + "/measures/" + std::to_string(i), joints))
+    if (const auto found = read_measure(group["measures"][i], pointer + "/measures/" + std::to_string(i), joints)) {
       measures.push_back(*found);
+      if (found->kind == JointCoordinate::Kind::angle)
+        watch_angle(context_.model.system, *found, text(group["measures"][i]["joint"]));
+    }
   const auto parameters = context_.document.parameters();
   const auto formula_of = [&](const json& value, const std::string& at) -> std::optional<JointFormula> {
     try {

@@ -216,6 +216,15 @@ void PostMortem::find_hints(const StepView& view) {
     return;
   }
 
+  if (reason == FailureReason::lost_angle) {
+    hints_.emplace_back(fmt::format(
+        "the angle of {} passes 2 pi or -2 pi at t = {:.9g}, and a state does not tell its turns: let the run "
+        "end before, or count the angle from another place (angle_at_start); a body that turns on has no "
+        "use for springs and stops of its angle",
+        last.failed_item, last.t + last.h));
+    return;
+  }
+
   if (reason == FailureReason::indefinite_mass) {
     hints_.emplace_back(fmt::format(
         "the mass matrix is not positive definite at {} at t = {:.9g}: its formulas need values that masses "

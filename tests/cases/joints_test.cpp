@@ -12,6 +12,7 @@
 #include "integrators/common/energy_ledger.hpp"
 #include "io/results/probes.hpp"
 #include "tests/contract/differences.hpp"
+#include "tests/support/model_run.hpp"
 
 namespace {
 
@@ -340,3 +341,42 @@ TEST_CASE("joints: a rail carries a point mass too") {
 }
 
 }  // namespace
+
+// A state tells an angle within two turns only.
+TEST_CASE("joints: a run ends where springs, stops and conditions lose an angle") {
+  const auto run_of = [](const std::string& rate, const std::string& keys, const std::string& rest,
+                         const std::string& method) {
+    return test::ModelRun::of_text(R"x({"format": 1,
+      "bodies": [{"name": "b", "type": "rigid", "mass": 1, "inertia": [0.2, 0.2, 0.2], "angular_velocity": [0, 0, )x" +
+                                   rate + R"x(]}, {"name": "c", "type": "rigid", "mass": 1, "inertia": [0.2, 0.2, 0.2],
+                  "position": [3, 0, 0]}],
+      "ground": [{"name": "h", "at": [3, 0, 0]}],
+      "joints": [{"name": "j", "type": "revolute", "of": ["ground", "b"], "axis": [0, 0, 1])x" +
+                                   keys + R"x(}, {"name": "k", "type": "revolute", "of": ["ground.h", "c"],
+                  "axis": [0, 0, 1]}])x" +
+                                   rest + R"x(, "integrator": {"type": ")x" + method +
+                                   R"x(", "step": 1e-3, "duration": 1}})x");
+  };
+  const auto check = [&](test::ModelRun run, double t) {
+    CHECK(run.run() == RunStatus::failed);
+    CHECK(text_of(run.report.reason) == std::string(text_of(FailureReason::lost_angle)));
+    CHECK(run.report.failed_item == "j");
+    CHECK(run.state().t == doctest::Approx(t).epsilon(2e-3));
+  };
+  const double turn = 2 * M_PI;
+  for (const char* method : {"nsga_decoupled", "moreau_jean", "event_driven"}) {
+    CAPTURE(method);
+    check(run_of("-20", R"(, "stops": {"upper": 1, "restitution": 0.5})", "", method), turn / 20);
+    // s = s_0 + 30/w sin(w t), w^2 = 15
+    check(run_of("30", R"(, "spring": {"stiffness": 3})", "", method),
+          std::asin(turn * std::sqrt(15) / 30) / std::sqrt(15));
+  }
+  const std::string switching = R"x(, "switching": [{"name": "s", "type": "joints",
+      "measures": [{"type": "joint_angle", "name": "phi", "joint": "j"}, {"type": "joint_angle", "name": "psi", "joint": "k"}],
+      "modes": [{"name": "A", "condition": "7-phi", "constraints": ["psi"]},
+                {"name": "B", "condition": "phi-7", "constraints": ["psi-(phi-7)"]}]}])x";
+  check(run_of("10", "", switching, "nsga_decoupled"), turn / 10);
+  // dampers and drivers need no angle
+  CHECK(run_of("20", R"(, "spring": {"stiffness": 0, "damping": 1e-3})", "", "nsga_decoupled").run() ==
+        RunStatus::completed);
+}

@@ -198,6 +198,9 @@ void add_free(BuildContext& context, const JointSource& joint, const JointCoordi
     (coordinate.kind == JointCoordinate::Kind::angle ? parts.angle_driver : parts.displacement_driver) =
         parts.append(drivers, std::move(row));
   }
+  const bool elastic = j.contains(keys.spring) && j[keys.spring]["stiffness"].get<double>() != 0;
+  if (coordinate.kind == JointCoordinate::Kind::angle && (elastic || j.contains(keys.stops)))
+    watch_angle(context.model.system, coordinate, joint.name);
   if (j.contains(keys.spring)) {
     const json& s = j[keys.spring];
     parts.append(springs, {.name = joint.name,
@@ -385,6 +388,11 @@ JointCoordinate displacement_along(const JointSource& joint, const Vec3& axis) {
   c.offset_b = joint.b.offset;
   c.axis = joint.R_a.transpose() * axis;
   return c;
+}
+
+void watch_angle(System& system, const JointCoordinate& angle, const std::string& name) {
+  system.watch_angle(
+      [angle](const DofMap& dofs, In q) { return coordinate_at(angle, dofs, q, CoordinateOrder::value).value; }, name);
 }
 
 JointCoordinate angle_about(const JointSource& joint, const Vec3& axis, double at_start) {

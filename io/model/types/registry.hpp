@@ -165,6 +165,8 @@ spec::Key axis_key();
 /// The unit vector under a key.
 Vec3 direction(const JointSource& joint, const char* key);
 JointCoordinate displacement_along(const JointSource& joint, const Vec3& axis);
+/// The run ends where the angle leaves the range in which a state determines the angle.
+void watch_angle(System& system, const JointCoordinate& angle, const std::string& name);
 JointCoordinate angle_about(const JointSource& joint, const Vec3& axis, double at_start = 0);
 /// Adds rows that leave only the translation along and the rotation about the axis free.
 void hold_common_axis(const JointSource& joint, const Vec3& axis, JointParts& parts);
