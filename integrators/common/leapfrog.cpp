@@ -7,6 +7,7 @@
 #include "core/base/vector_ops.hpp"
 #include "core/lie/so3.hpp"
 #include "core/mechanics/element_frequency.hpp"
+#include "core/mechanics/saddle_point.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -43,6 +44,7 @@ Leapfrog::Leapfrog(const System& system, MethodInfo info, const LeapfrogOptions&
   for (Vector* x : {&w_, &d_, &a_, &a_int_, &f_, &p_, &p_next_, &zero_, &dv_, &v_before_}) x->assign(n, 0.0);
   for (Vector* x : {&gaps_, &forces_, &jumps_, &biases_}) x->assign(rows, 0.0);
   for (Vector* x : {&c_, &r_, &s_}) x->reserve(rows);
+  weights_ = row_weights(system, options.scales.length);
   list_.reserve(rows);
   stages_.reserve(2);
 }
@@ -313,11 +315,14 @@ void Leapfrog::measure_gaps(In q, double t, const std::vector<std::uint8_t>& clo
   if (system().rows() == 0) return;
   const std::size_t n_b = at(system().bilateral());
   if (n_b > 0) system().gaps(q, t, bilateral_rows, gaps_);
-  report.position_residual = max_abs(In(gaps_).first(n_b));
+  const auto measure = [&](std::size_t row) {
+    report.position_residual = std::max(report.position_residual, std::abs(gaps_[row]) / weights_[row]);
+  };
+  for (std::size_t i = 0; i < n_b; ++i) measure(i);
   for (std::size_t i = n_b; i < gaps_.size(); ++i) {
     if (system().row_kind(static_cast<int>(i)) == RowKind::tangential) continue;
     report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
-    if (closed[i - n_b] != 0) report.position_residual = std::max(report.position_residual, std::abs(gaps_[i]));
+    if (closed[i - n_b] != 0) measure(i);
   }
 }
 

@@ -108,7 +108,7 @@ class Leapfrog : public Integrator {
   LumpedMass mass_;
   RowImpulses impulses_;
   std::vector<int> list_;
-  Vector w_, d_, a_, a_int_, f_, p_, p_next_, gaps_, zero_, c_, r_, s_, biases_, dv_;
+  Vector w_, d_, a_, a_int_, f_, p_, p_next_, gaps_, weights_, zero_, c_, r_, s_, biases_, dv_;
   Vector v_before_, forces_, jumps_;  // of stages: velocity before the impacts; multipliers of motion and jump
   std::vector<Stage> stages_;
 };

@@ -59,6 +59,7 @@ class GeneralizedAlphaMethod final : public Integrator {
   bool switch_modes(const StepScales& scales, const State& start, StepReport& report);
   void measure_switching_rows(In q, double t);
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
+  double largest_row();
   ProblemScales motion_scales(const StepScales& scales) const;
   bool correct_positions(const ProblemScales& scales, StepReport& report);
 

@@ -171,14 +171,16 @@ bool MoreauJean::move(double share, In dv) {
 void MoreauJean::measure_drift(StepReport& report) {
   if (system().rows() == 0) return;
   system().gaps(q_, t_, bilateral_rows | unilateral_rows, gaps_, &step_);
-  const In bilateral = In(gaps_).first(none_.size());
-  report.position_residual = max_abs(bilateral);
+  const auto measure = [&](std::size_t row) {
+    report.position_residual =
+        std::max(report.position_residual, std::abs(gaps_[row]) / newton_.weight(static_cast<int>(row)));
+  };
+  for (std::size_t i = 0; i < none_.size(); ++i) measure(i);
   const bool friction = system().row_kinds().meets(friction_rows);
   for (std::size_t i = none_.size(); i < gaps_.size(); ++i) {
     if (friction && friction_rows.has(system().row_kind(static_cast<int>(i)))) continue;
     report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
-    if (newton_.flags()[i - none_.size()] != 0)
-      report.position_residual = std::max(report.position_residual, std::abs(gaps_[i]));
+    if (newton_.flags()[i - none_.size()] != 0) measure(i);
   }
 }
 

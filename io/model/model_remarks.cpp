@@ -12,6 +12,7 @@
 
 #include "core/base/index.hpp"
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/saddle_point.hpp"
 #include "io/model/build_context.hpp"
 #include "io/model/connectivity.hpp"
 #include "io/model/stability_remark.hpp"
@@ -111,8 +112,10 @@ void penetrations(const Model& model, const MethodInfo& method, Remarks& remarks
 }
 
 void passed_stops(const Model& model, const MethodInfo& method, Remarks& remarks) {
+  const Vector weights = row_weights(model.system, model.scales.length);
   for (const RowGroup& stop : model.stops)
-    if (const double gap = model.system.row_gap(stop.rows[0], model.state.q, model.state.t); gap < -1e-9)
+    if (const double gap = model.system.row_gap(stop.rows[0], model.state.q, model.state.t);
+        gap < -1e-9 * model.scales.length * weights[at(stop.rows[0])])
       remarks.push_back(
           fmt::format("stop {} is passed by {:.6g} at the start; {}", stop.name, -gap, what_follows(method)));
 }
@@ -125,12 +128,15 @@ void open_joints(const Model& model, const MethodInfo& method, Remarks& remarks)
   system.gaps(state.q, state.t, bilateral_rows, g);
   system.rates(state.q, state.v, state.t, bilateral_rows, rate);
   const std::size_t n = at(system.bilateral());
+  const Vector weights = row_weights(system, model.scales.length);
   const auto remark = [&](In values, double scale, const char* format) {
-    const auto worst =
-        std::max_element(values.begin(), values.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
-    if (std::abs(*worst) > 1e-9 * scale)
-      remarks.push_back(fmt::format(fmt::runtime(format), std::abs(*worst),
-                                    system.row_name(static_cast<int>(worst - values.begin()))));
+    std::size_t worst = 0;
+    const auto size = [&](std::size_t i) { return std::abs(values[i]) / weights[i]; };
+    for (std::size_t i = 1; i < values.size(); ++i)
+      if (size(i) > size(worst)) worst = i;
+    if (size(worst) > 1e-9 * scale)
+      remarks.push_back(
+          fmt::format(fmt::runtime(format), std::abs(values[worst]), system.row_name(static_cast<int>(worst))));
   };
   remark(
       In(g).first(n), model.scales.length,
