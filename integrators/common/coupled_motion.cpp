@@ -32,6 +32,11 @@ MixedSetup correction_setup(const char* name, const System& system, NewtonMethod
           .solved_at_rest = true};
 }
 
+MixedSetup in_turn(MixedSetup part, const CoupledSetup& setup) {
+  part.in_turn = !setup.monolithic;
+  return part;
+}
+
 }  // namespace
 
 struct CoupledMotion::Smooth final : MixedProblem {
@@ -163,11 +168,11 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
       scales_(scales),
       setup_(setup),
       alpha_(rho_infinity),
-      smooth_(system, newton, smooth_setup(system, newton.method, setup.smooth_rows), scales, 0,
+      smooth_(system, newton, in_turn(smooth_setup(system, newton.method, setup.smooth_rows), setup), scales, 0,
               setup.monolithic || setup.free_motion ? nullptr : &matrix_),
-      position_(system, newton, correction_setup("position", system, newton.method), scales, 1,
+      position_(system, newton, in_turn(correction_setup("position", system, newton.method), setup), scales, 1,
                 setup.monolithic ? nullptr : &matrix_),
-      velocity_(system, newton, correction_setup("velocity", system, newton.method), scales, 2,
+      velocity_(system, newton, in_turn(correction_setup("velocity", system, newton.method), setup), scales, 2,
                 setup.monolithic ? nullptr : &matrix_),
       motion_(std::make_unique<Smooth>(*this)),
       correction_(std::make_unique<Position>(*this)),

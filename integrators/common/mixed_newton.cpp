@@ -1,5 +1,6 @@
 #include "integrators/common/mixed_newton.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -32,11 +33,15 @@ constexpr double first_share = 1e-4;  // of the tolerance, before the first corr
 // what counts as a light body, mass of a node over the largest; the last correction of its motion, over the length or
 // the speed of the model
 constexpr double light_bodies = 1e-5, light_correction = 1e-7;
+// a rotary inertia over the largest mass times length^2 that counts as light; what the residual may give a light frame
+// without a correction, over the length or the speed of the model: rounding
+constexpr double light_inertia = 1e-4, spin_rounding = 1e-13;
 // a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
 // tolerance it may then stay
 constexpr double stalling = 0.5;
 constexpr int stalled_early = 2, stalled_late = 3;
 constexpr double late_excess = 3;
+constexpr double unloaded_share = 1e-10;  // of the model's force: smaller forces are none
 // after so many corrections, a residual above this share of its terms shows a start that leads nowhere
 constexpr int hopeless_corrections = 3;
 constexpr double hopeless_share = 0.8;
@@ -48,6 +53,7 @@ constexpr double settled_correction = 1e-9, stalled_correction = 1e-4;
 constexpr double most_inconsistency = 10;  // of contacts that stick, over the tolerance of rows
 constexpr std::size_t many_contacts = 64;  // make a pile
 constexpr int patience_with_pile = 16;     // iterations; then new matrices
+constexpr int patience_with_set = 8;       // iterations in which the active set of a pile changes; then its whole law
 
 bool has_light_bodies(const System& system) {
   double smallest = HUGE_VAL, largest = 0;
@@ -57,6 +63,27 @@ bool has_light_bodies(const System& system) {
       largest = std::max(largest, mass);
     }
   return smallest < light_bodies * largest;
+}
+
+// Frames whose residual moments may be lost in the norm of all residuals.
+std::vector<MixedNewton::LightFrame> light_frames(const System& system, double length) {
+  std::vector<MixedNewton::LightFrame> frames;
+  if (system.dofs().frames() == 0) return frames;
+  const std::vector<NodalMass> masses = nodal_masses(system, system.initial_configuration());
+  double largest = 0;
+  for (const NodalMass& node : masses) largest = std::max(largest, node.largest());
+  for (int node = 0; node < system.dofs().nodes(); ++node) {
+    if (system.dofs().frame_index(node) < 0) continue;
+    const Eigen::SelfAdjointEigenSolver<Mat3> principal(masses[at(node)].inertia);
+    const Vec3 J = principal.eigenvalues();
+    Vec3 inverse = Vec3::Zero();
+    for (int i = 0; i < 3; ++i)
+      if (J[i] > StepScales::epsilon * J[2]) inverse[i] = 1 / J[i];
+    if (inverse.maxCoeff() * light_inertia * largest * length * length > 1)
+      frames.push_back({system.dofs().equation(node, 3),
+                        principal.eigenvectors() * inverse.asDiagonal() * principal.eigenvectors().transpose()});
+  }
+  return frames;
 }
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
@@ -97,13 +124,13 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   // where one solve is the solution, the solve has to be exact
   saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, true, setup.curved_rows);
   light_bodies_ = !saddle_.iterative() && !setup.linear && has_light_bodies(system);
+  if (!saddle_.iterative() && !setup.transient) light_frames_ = light_frames(system, scales.length);
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
   if (n_c_ > 0 && setup.rows.meets(friction_rows) && system.row_kinds().meets(friction_rows)) {
-    friction_ = std::make_unique<FrictionSet>(system);
-    if (!weights_.empty()) friction_->measure(In(weights_).subspan(n_b_));
-    if (setup.linear) friction_->solve_exactly();
+    has_friction_ = true;
+    make_law();
   }
   control_ = {options, scales.force, setup.linear || setup.constant_matrix || setup.fixed_places};
 }
@@ -119,6 +146,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   sub(report).stalled = false;
   sub(report).attained = 0;
   if (n_c_ > 0) set_.reset();
+  if (!has_friction_) friction_ = nullptr;
   if (friction_) friction_->begin(start.candidates, start.held, start.frictionless, start.first);
   if (friction_ && !start.guess.empty()) friction_->guess(start.guess.subspan(n_b_), start.guess_scale);
   if (start.candidates != nullptr) set_.restrict_to(*start.candidates);
@@ -130,6 +158,8 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   guess_scale_ = start.guess_scale;
   if (start.offsets != nullptr) set_.offset_by(*start.offsets);
   held_ = start.held;
+  candidates_ = start.candidates;
+  may_take_law_ = start.fixed == nullptr && start.offsets == nullptr;
   most_ = start.max_iterations > 0 ? std::min(start.max_iterations, options_.max_iterations) : options_.max_iterations;
   if (start.multipliers.empty()) {
     set_zero(s_);
@@ -181,6 +211,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   int changes = 0;
   if (n_c_ > 0) {
     const In c = In(c_).subspan(n_b_, n_c_);
+    if (iterations >= patience_with_set && may_take_law_ && last_change_ + 1 >= iterations && pile()) take_law();
     find_limits(problem);
     changes = friction_ ? friction_->update(c, scales.penalty, scales.row_roundoff)
                         : set_.update(c, scales.penalty, scales.row_roundoff, held_);
@@ -230,7 +261,8 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   }
   if (settled && changes == 0 && !limits_move && stalls(sub, scales)) {
     sub.stalled = true;
-    sub.attained = norm_ / terms_;
+    // where nothing is loaded any more, residuals and terms are both rounding
+    sub.attained = norm_ / std::max(terms_, unloaded_share * scales.unit * scales_.force);
     return Test::converged;
   }
 
@@ -274,13 +306,29 @@ void MixedNewton::evaluate(MixedProblem& problem) {
 
 // Forces on a light body may be below the tolerance and the rounding of forces, which are those of all bodies together:
 // a start that neglects them would pass in every step, while a correction finds the motion of all bodies. Where masses
-// are very different, corrections tell whether the motion of the light ones is found.
+// are very different, corrections tell whether the motion of the light ones is found. Likewise for frames of small
+// rotary inertia; those of beams are stiff, so that corrections only go on where their inertia alone would answer the
+// residual with a motion, and where sub-problems move in turn the start alone is judged.
 bool MixedNewton::neglects_light(const SubproblemReport& sub, const ProblemScales& scales) const {
-  if (sub.attempt_iterations() == 0)
-    return norm_ > (light_bodies_ ? 0 : first_share * options_.tolerance * terms_ + floor_);
   const double unit = scales.row_tolerance / options_.constraint_tolerance;  // a length or a speed of the model
-  return light_bodies_ && std::isfinite(correction_) && correction_ * scales_.length > light_correction * unit &&
-         correction_ <= stalling * correction_before_;
+  if (sub.attempt_iterations() == 0)
+    return norm_ > (light_bodies_ ? 0 : first_share * options_.tolerance * terms_ + floor_) ||
+           largest_spin(scales) * scales_.length > spin_rounding * unit;
+  if (!std::isfinite(correction_) || correction_ * scales_.length <= light_correction * unit ||
+      correction_ > stalling * correction_before_)
+    return false;
+  if (light_bodies_ || setup_.in_turn) return light_bodies_;
+  // the next correction, should they go on to shrink as they do
+  const double next = std::isfinite(correction_before_) ? correction_ / correction_before_ * correction_ : correction_;
+  return std::min(next, largest_spin(scales)) * scales_.length > light_correction * unit;
+}
+
+// Of the light frames: the rotation, or its rate, that the residual would give them alone.
+double MixedNewton::largest_spin(const ProblemScales& scales) const {
+  double largest = 0;
+  for (const LightFrame& frame : light_frames_)
+    largest = std::max(largest, (frame.inverse * Eigen::Map<const Vec3>(r_.data() + frame.equation)).norm());
+  return largest * scales_.mass / scales.row_scale;
 }
 
 // Residuals that corrections no longer reduce are rounding, if they are near their tolerance.
@@ -353,15 +401,14 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       if (many && sub.attempt_iterations() == 0) drop_idle_rows(point, scales);
       const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor_);
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
-                              accuracy, friction_.get()) &&
+                              accuracy, friction_) &&
               (!setup_.follows_path || follow(problem, accuracy));
       if (!found && saddle.gave_up()) return false;
       if (!found) reason = reason_of(saddle.failure());
     }
-    if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL || light_bodies_)) {
-      moved_ = system_->speed(dx_, scales_.length) / scales_.length;
-      turned_ = system_->largest_angular_velocity(dx_);
-      correction_before_ = std::exchange(correction_, std::max(moved_, turned_));
+    if (found &&
+        (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL || has_light_parts())) {
+      measure_correction(dx_);
       if (setup_.transient && !transient_ && !constant) found = moved_ < no_direction && turned_ < no_direction;
     }
     if (found) return true;
@@ -385,6 +432,29 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
 bool MixedNewton::pile() const {
   return set_.begins_with_many() && !friction_ && !transient_ && !saddle_.iterative() && active() >= many_contacts &&
          options_.method == NewtonMethod::automatic;
+}
+
+void MixedNewton::measure_correction(In dx) {
+  moved_ = system_->speed(dx, scales_.length) / scales_.length;
+  turned_ = system_->largest_angular_velocity(dx);
+  correction_before_ = std::exchange(correction_, std::max(moved_, turned_));
+}
+
+void MixedNewton::make_law() {
+  law_ = std::make_unique<FrictionSet>(*system_);
+  if (!weights_.empty()) law_->measure(In(weights_).subspan(n_b_));
+  if (setup_.linear) law_->solve_exactly();
+  law_->stop_on(stop_);
+  friction_ = law_.get();
+}
+
+// The active set of a pile without friction is not found by evaluating the augmented multipliers: contacts that depend
+// on each other enter and leave in turn. From now on their law is solved to its end in every iteration.
+void MixedNewton::take_law() {
+  if (law_ == nullptr) make_law();
+  friction_ = law_.get();
+  friction_->begin(candidates_, held_, nullptr, &set_.flags());
+  copy(set_.multipliers(), friction_->multipliers());
 }
 
 // The first set contains whatever may be closed: sweeps tell which contacts carry.

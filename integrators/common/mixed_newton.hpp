@@ -5,13 +5,14 @@
 //
 //   S dx - G_b^T ds_b - F_A^T ds_A = -r,   G_b dx = -c_b,   G_A dx = -c_A
 //
-// (with tangential rows: Coulomb's law of all contacts at hand in the place of G_A dx = -c_A, solved to its end, see
-// FrictionSet) by a SaddlePoint whose matrix is constant, kept or new (NewtonControl), and moves by a share of dx. The
-// share is one, unless the forces were not finite there (it is halved), a limit on motion or rotation is set, or the
-// problem asks for Deuflhard's natural monotonicity test ("Newton Methods for Nonlinear Problems", 2004, section 3.3):
-// the share is halved until the simplified correction, of the same matrix at the new place, shrinks. Where the matrix
-// is singular (rigid motions that only contacts hold, slack bars) the iteration may go on with S + sigma M, sigma
-// falling with the residual: pseudo-transient continuation (Kelley, Keyes 1998).
+// (with tangential rows, and in a pile whose active set still changes after eight iterations: the law of all
+// contacts at hand in the place of G_A dx = -c_A, solved to its end, see FrictionSet) by a SaddlePoint whose matrix is
+// constant, kept or new (NewtonControl), and moves by a share of dx. The share is one, unless the forces were not
+// finite there (it is halved), a limit on motion or rotation is set, or the problem asks for Deuflhard's natural
+// monotonicity test ("Newton Methods for Nonlinear Problems", 2004, section 3.3): the share is halved until the
+// simplified correction, of the same matrix at the new place, shrinks. Where the matrix is singular (rigid motions that
+// only contacts hold, slack bars) the iteration may go on with S + sigma M, sigma falling with the residual:
+// pseudo-transient continuation (Kelley, Keyes 1998).
 //
 // Rows are measured as lengths (row_weights), in matrix and tests. Nothing allocates after the first steps. Floors and
 // tolerances come with ProblemScales (step_scales.hpp).
@@ -54,6 +55,8 @@ struct MixedSetup {
   /// The floor of r is rounding of stiff forces that loads may be far below: it only counts where the last correction
   /// was rounding too.
   bool floor_when_settled = false;
+  /// Other sub-problems move between two corrections of this one, so that corrections shrink slowly.
+  bool in_turn = false;
   /// The factor of a load is an unknown too, and a solve makes at least one correction (MixedProblem::path_load).
   bool follows_path = false;
 };
@@ -65,6 +68,13 @@ class MixedNewton {
   /// this.
   MixedNewton(const System& system, const NewtonOptions& options, const MixedSetup& setup, const Scales& scales,
               int index, Vector* scratch);
+
+  /// A frame of small rotary inertia: its first rotation equation, and the inverse of its inertia (0 for components
+  /// without).
+  struct LightFrame {
+    int equation;
+    Mat3 inverse;
+  };
 
   /// Where a solve begins; spans and pointers must live as long as the solve.
   struct Start {
@@ -94,7 +104,7 @@ class MixedNewton {
   /// Solves fail before their next correction while *flag is not zero; null: never.
   void stop_on(const volatile std::sig_atomic_t* flag) {
     stop_ = flag;
-    if (friction_) friction_->stop_on(flag);
+    if (law_) law_->stop_on(flag);
   }
   /// Iterates to the end; false if that fails, and the report says why.
   bool solve(MixedProblem& problem, const ProblemScales& scales, StepReport& report);
@@ -120,7 +130,7 @@ class MixedNewton {
   /// Per conditional row: 1 if the row is active; of tangential rows the SlipState.
   const std::vector<std::uint8_t>& flags() const { return friction_ ? friction_->flags() : set_.flags(); }
   /// The friction of a sub-problem with tangential rows; null: none.
-  const FrictionSet* friction() const { return friction_.get(); }
+  const FrictionSet* friction() const { return has_friction_ ? friction_ : nullptr; }
   In row_values() const { return c_; }     ///< of the last test
   double terms() const { return terms_; }  ///< of the last test (MixedProblem::residual)
   /// |c| over bilateral and active rows, divided by their weights.
@@ -154,10 +164,15 @@ class MixedNewton {
   std::size_t active() const { return solved_rows().size(); }
   void set_rows(const RowPoint& point, const ProblemScales& scales, bool keep);
   bool pile() const;
+  void make_law();
+  void take_law();
   void drop_idle_rows(const RowPoint& point, const ProblemScales& scales);
   void gather_active();
   void find_limits(MixedProblem& problem);
   void measure_residual(MixedProblem& problem);
+  bool has_light_parts() const { return light_bodies_ || !light_frames_.empty(); }
+  double largest_spin(const ProblemScales& scales) const;
+  void measure_correction(In dx);
   bool neglects_light(const SubproblemReport& sub, const ProblemScales& scales) const;
   bool stalls(const SubproblemReport& sub, const ProblemScales& scales);
   bool find_direction(MixedProblem& problem, const ProblemScales& scales, StepReport& report, bool set_changed);
@@ -180,9 +195,13 @@ class MixedNewton {
   SaddlePoint saddle_;
   std::unique_ptr<SaddlePoint> shifted_;  // with sigma M; analysed when first needed
   ContactSet set_;
-  std::unique_ptr<FrictionSet> friction_;  // in the place of the set
-  std::vector<SparseRow> row_G_, row_F_;   // of the rows of linear systems where F is not G
-  In guess_;                               // Start::guess
+  std::unique_ptr<FrictionSet> law_;
+  FrictionSet* friction_ = nullptr;                        // the law, while the law is in the place of the set
+  bool has_friction_ = false;                              // the law is there always
+  const std::vector<std::uint8_t>* candidates_ = nullptr;  // Start::candidates
+  bool may_take_law_ = false;                              // the start has nothing that a FrictionSet does not know
+  std::vector<SparseRow> row_G_, row_F_;                   // of the rows of linear systems where F is not G
+  In guess_;                                               // Start::guess
   double guess_scale_ = 1;
   const std::vector<std::uint8_t>* held_ = nullptr;
   int most_ = 0;                   // iterations of this solve
@@ -195,6 +214,7 @@ class MixedNewton {
   double rows_before_ = 0;                         // largest_row_ of the test before
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad
   bool light_bodies_ = false;                      // masses of nodes are very different
+  std::vector<LightFrame> light_frames_;           // rotary inertias are very small
 
   Vector weights_;  // of all rows (row_weights); empty: 1
   Vector no_rows_;  // zeros

@@ -79,7 +79,10 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
     }
   }
   if (!found) return parts_[0]->fail(report, FailureReason::singular_matrix);
-  for (MixedNewton* part : parts_) ++part->sub(report).iterations;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    ++parts_[i]->sub(report).iterations;
+    if (parts_[i]->has_light_parts()) parts_[i]->measure_correction(In(dx_).subspan(i * n, n));
+  }
 
   double share = 1;
   move(problem, share);
