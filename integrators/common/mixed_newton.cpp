@@ -36,6 +36,8 @@ constexpr double light_bodies = 1e-5, light_correction = 1e-7;
 // a rotary inertia over the largest mass times length^2 that counts as light; what the residual may give a light frame
 // without a correction, over the length or the speed of the model: rounding
 constexpr double light_inertia = 1e-4, spin_rounding = 1e-13;
+// that spin over the last correction, beyond which it is none that a stiff beam takes, but one that is still missing
+constexpr double stiff_spin = 30;
 // a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
 // tolerance it may then stay
 constexpr double stalling = 0.5;
@@ -319,8 +321,10 @@ bool MixedNewton::neglects_light(const SubproblemReport& sub, const ProblemScale
     return false;
   if (light_bodies_ || setup_.in_turn) return light_bodies_;
   // the next correction, should they go on to shrink as they do
-  const double next = std::isfinite(correction_before_) ? correction_ / correction_before_ * correction_ : correction_;
-  return std::min(next, largest_spin(scales)) * scales_.length > light_correction * unit;
+  const double spin = largest_spin(scales);
+  const bool shrinks = std::isfinite(correction_before_) && spin <= stiff_spin * correction_;
+  const double next = shrinks ? correction_ / correction_before_ * correction_ : spin;
+  return std::min(next, spin) * scales_.length > light_correction * unit;
 }
 
 // Of the light frames: the rotation, or its rate, that the residual would give them alone.

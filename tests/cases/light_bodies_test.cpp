@@ -113,3 +113,34 @@ TEST_CASE("a light pendulum beside a heavy body moves alike in the monolithic me
   };
   CHECK(angle_rate("nsga_monolithic") == doctest::Approx(angle_rate("nsga_decoupled")).epsilon(1e-4));
 }
+
+// Two thin beams, a spherical and a universal joint: the rotary inertia of their nodes is 1e-12 of what a mass in a
+// distance of the length scale, 1.7 km, would have.
+TEST_CASE("thin beams in joints move alike, alone and beside a mass far away") {
+  const auto end = [](const char* method, bool companion) {
+    const std::string text = fmt::format(
+        R"x({{"format": 1, "gravity": [0, 0, -9.81],
+      "materials": [{{"name": "m", "type": "linear_elastic", "young": 2e7, "density": 1000}}],
+      "sections": [{{"name": "s", "type": "circle", "radius": 0.02}}],
+      "bodies": [{{"name": "b0", "type": "beam", "material": "m", "section": "s", "elements": 3, "damping": 0.002,
+                  "from": [0, 0, 1], "to": [0.48, -0.28, 1.1]}},
+                 {{"name": "b1", "type": "beam", "material": "m", "section": "s", "elements": 3, "damping": 0.002,
+                  "from": [0.48, -0.28, 1.1], "to": [-0.05, 0.07, 1.2]}}{}],
+      "ground": [{{"name": "g", "at": [0, 0, 1]}}],
+      "joints": [{{"name": "j0", "type": "spherical", "of": ["ground.g", "b0.start"]}},
+                 {{"name": "j1", "type": "universal", "of": ["b0.end", "b1.start"], "axis": [0.56, 0.35, 0.31],
+                  "second_axis": [0.18, -0.17, -0.13322580645161291]}}],
+      "contacts": [{{"name": "c", "on": "b0.nodes",
+                    "obstacle": {{"type": "plane", "point": [0, 0, 0.315], "normal": [0.33, 0.21, 1]}}}}],
+      "integrator": {{"type": "{}", "step": 1e-3, "duration": 0.6}}}})x",
+        companion ? R"(, {"name": "far", "type": "point_mass", "mass": 1, "position": [1000, 1000, 1000]})" : "",
+        method);
+    ModelRun run = ModelRun::of_text(text);
+    REQUIRE(run.run() == RunStatus::completed);
+    return run.position("b1.end");
+  };
+  for (const char* method : {"nsga_decoupled", "moreau_jean"}) {
+    CAPTURE(method);
+    CHECK((end(method, true) - end(method, false)).norm() < 2e-4);
+  }
+}
