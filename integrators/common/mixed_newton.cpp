@@ -77,7 +77,7 @@ std::vector<MixedNewton::LightFrame> light_frames(const System& system, double l
   for (int node = 0; node < system.dofs().nodes(); ++node) {
     if (system.dofs().frame_index(node) < 0) continue;
     const Eigen::SelfAdjointEigenSolver<Mat3> principal(masses[at(node)].inertia);
-    const Vec3 J = principal.eigenvalues();
+    const Vec3& J = principal.eigenvalues();
     Vec3 inverse = Vec3::Zero();
     for (int i = 0; i < 3; ++i)
       if (J[i] > StepScales::epsilon * J[2]) inverse[i] = 1 / J[i];
