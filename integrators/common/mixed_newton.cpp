@@ -221,7 +221,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   }
   sub.set_changes += changes;
   if (changes > 0) last_change_ = iterations;
-  const bool settled = set_.pending() == 0;
+  const bool settled = friction_ || set_.pending() == 0;
   gather_active();
   if (setup_.solved_at_rest && !starts_moved_ && iterations == 0 && n_b_ == 0 && active() == 0) return Test::converged;
   // a linear problem is solved when its set stays

@@ -85,6 +85,7 @@ void EventLog::after_step(const StepView& view) {
   if (report.closed == 0 && report.releases == 0 && report.impacts == 0 && !joints_) return;
   Passage passage{nullptr, nullptr, view.state.t};
   const std::span<const Stage> stages = view.integrator.stages();
+  for (Contact& contact : contacts_) contact.located_work = 0;
   // impulses may act before the first motion
   for (const Stage& stage : stages)
     if (passage.motion == nullptr && stage.kind == Stage::Kind::motion) passage.motion = &stage;
@@ -113,11 +114,11 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
     const double impulse = passage.jump != nullptr ? stage.multipliers[at(row)] : 0.0;
     Contact& contact = contacts_[i];
     if (now) {
-      if (!before) contact = {impact_time(view.system, passage, row), 0, 0, 0};
+      if (!before) contact = {impact_time(view.system, passage, row), 0, 0, 0, contact.located_work};
       contact.steps += 1;
       contact.impulse += impulse;
       const bool rubs = friction_ && model_.system.row_block(row).rows() > 1;
-      if (rubs) contact.friction_work += friction_work(view, passage, row, last);
+      if (rubs) add_friction_work(view, passage, row, last, contact);
       if (!before) write(view, passage, row, "impact", contact.began, contact, impulse);
       if (before && rubs && closed_[i + 1] != stage.closed[i + 1]) {
         const bool slips = stage.closed[i + 1] == static_cast<std::uint8_t>(SlipState::slip);
@@ -135,7 +136,7 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
 void EventLog::note_joint(const StepView& view, const Passage& passage, std::size_t i, bool last, bool changes,
                           bool slips) {
   const int row = model_.system.bilateral() + static_cast<int>(i);
-  contacts_[i].friction_work += friction_work(view, passage, row, last);
+  add_friction_work(view, passage, row, last, contacts_[i]);
   if (changes) write(view, passage, row, slips ? "slip" : "stick", passage.t, contacts_[i], 0);
 }
 
@@ -163,11 +164,24 @@ double EventLog::release_time(const StepView& view, const Passage& passage, int 
   return std::max(contact.began, m.t_0 - 0.5 * h_ + 0.5 * (h_ + h) * pull / (pull + push));
 }
 
-// Of an impact at its instant, and behind the last stage of the rest of the step.
-double EventLog::friction_work(const StepView& view, const Passage& passage, int row, bool last) {
-  double work = located(passage.jump) ? slip_of(view, passage, row).work : 0.0;
-  if (last) work += slip_of(view, {passage.motion, nullptr, passage.t}, row).work;
-  return work;
+// The rows of a contact or of a joint that have work: those of friction.
+int EventLog::first_slip_row(const System& system, int row) {
+  return system.row_kind(row) == RowKind::joint_friction ? 0 : 1;
+}
+
+// That of an impact at its instant, and behind the last stage what the whole step has beyond.
+void EventLog::add_friction_work(const StepView& view, const Passage& passage, int row, bool last, Contact& contact) {
+  const int first = first_slip_row(view.system, row), rows = view.system.row_block(row).rows();
+  double work = 0;
+  if (located(passage.jump)) {
+    for (int k = first; k < rows; ++k) work += jump_work(view.system, *passage.jump, row + k);
+    contact.located_work += work;
+  }
+  if (last) {
+    work -= contact.located_work;
+    for (int k = first; k < rows; ++k) work += row_work(view, row + k);
+  }
+  contact.friction_work += work;
 }
 
 // Of an impact at its instant, or of the rest of the step.
@@ -175,25 +189,20 @@ EventLog::Slip EventLog::slip_of(const StepView& view, const Passage& passage, i
   Slip slip;
   const System& system = view.system;
   const State& state = view.state;
-  const bool joint = system.row_kind(row) == RowKind::joint_friction;
-  for (int k = joint ? 0 : 1; k < system.row_block(row).rows(); ++k) {
+  const int first = first_slip_row(system, row), rows = system.row_block(row).rows(),
+            end = first == 0 ? rows : std::min(rows, slip_rows);
+  for (int k = first; k < end; ++k) {
     double rate = 0, impulse = 0;
     if (located(passage.jump)) {
       const Stage& jump = *passage.jump;
       rate = system.row_rate(row + k, jump.q_1, jump.v_1, jump.t_1);
       impulse = jump.multipliers[at(row + k)];
-      slip.work += jump_work(system, jump, row + k);
     } else {
       rate = system.row_rate(row + k, state.q, state.v, state.t);
       impulse = state.impulse[at(row + k)];
-      slip.work += row_work(view, row + k);
-      for (const Stage& stage : view.integrator.stages()) {
-        if (!located(&stage)) continue;
-        impulse -= stage.multipliers[at(row + k)];
-        slip.work -= jump_work(system, stage, row + k);
-      }
+      for (const Stage& stage : view.integrator.stages())
+        if (located(&stage)) impulse -= stage.multipliers[at(row + k)];
     }
-    if (k >= slip_rows && !joint) continue;  // resistance
     slip.velocity = std::hypot(slip.velocity, rate);
     slip.impulse = std::hypot(slip.impulse, impulse);
   }

@@ -59,10 +59,11 @@ class EventLog final : public Observer {
     double steps = 0;
     double impulse = 0;
     double friction_work = 0;
+    double located_work = 0;  ///< of it, by impacts at their instants in the present step
   };
   /// Slip velocity, impulse and work of friction in a step.
   struct Slip {
-    double velocity = 0, impulse = 0, work = 0;
+    double velocity = 0, impulse = 0;
   };
 
   /// The motion and, if the velocity jumps after it, the jump by which contacts close or open at t.
@@ -78,7 +79,8 @@ class EventLog final : public Observer {
   double release_time(const StepView& view, const Passage& passage, int row, const Contact& contact) const;
   void write(const StepView& view, const Passage& passage, int row, const char* event, double t, const Contact& contact,
              double impulse);
-  static double friction_work(const StepView& view, const Passage& passage, int row, bool last);
+  static void add_friction_work(const StepView& view, const Passage& passage, int row, bool last, Contact& contact);
+  static int first_slip_row(const System& system, int row);
   static Slip slip_of(const StepView& view, const Passage& passage, int row);
 
   const Model& model_;
