@@ -1,6 +1,5 @@
 #include "integrators/common/mixed_newton.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -8,7 +7,6 @@
 #include <utility>
 
 #include "core/base/vector_ops.hpp"
-#include "core/mechanics/nodal_mass.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -30,14 +28,6 @@ constexpr double stalled_gain = 0.9;
 constexpr double first_floor = 0.05, iterative_floor = 0.01;
 constexpr double fixed_floor = 1e-4;  // of that, for the forces of dampers alone
 constexpr double first_share = 1e-4;  // of the tolerance, before the first correction
-// what counts as a light body, mass of a node over the largest; the last correction of its motion, over the length or
-// the speed of the model
-constexpr double light_bodies = 1e-5, light_correction = 1e-7;
-// a rotary inertia over the largest mass times length^2 that counts as light; what the residual may give a light frame
-// without a correction, over the length or the speed of the model: rounding
-constexpr double light_inertia = 1e-4, spin_rounding = 1e-13;
-// that spin over the last correction, beyond which it is none that a stiff beam takes, but one that is still missing
-constexpr double stiff_spin = 30;
 // a residual that stalls: what must remain of it in a correction, after how many corrections, and how far above its
 // tolerance it may then stay
 constexpr double stalling = 0.5;
@@ -56,37 +46,6 @@ constexpr double most_inconsistency = 10;  // of contacts that stick, over the t
 constexpr std::size_t many_contacts = 64;  // make a pile
 constexpr int patience_with_pile = 16;     // iterations; then new matrices
 constexpr int patience_with_set = 8;       // iterations in which the active set of a pile changes; then its whole law
-
-bool has_light_bodies(const System& system) {
-  double smallest = HUGE_VAL, largest = 0;
-  for (const NodalMass& node : nodal_masses(system, system.initial_configuration()))
-    if (const double mass = node.largest(); mass > 0) {
-      smallest = std::min(smallest, mass);
-      largest = std::max(largest, mass);
-    }
-  return smallest < light_bodies * largest;
-}
-
-// Frames whose residual moments may be lost in the norm of all residuals.
-std::vector<MixedNewton::LightFrame> light_frames(const System& system, double length) {
-  std::vector<MixedNewton::LightFrame> frames;
-  if (system.dofs().frames() == 0) return frames;
-  const std::vector<NodalMass> masses = nodal_masses(system, system.initial_configuration());
-  double largest = 0;
-  for (const NodalMass& node : masses) largest = std::max(largest, node.largest());
-  for (int node = 0; node < system.dofs().nodes(); ++node) {
-    if (system.dofs().frame_index(node) < 0) continue;
-    const Eigen::SelfAdjointEigenSolver<Mat3> principal(masses[at(node)].inertia);
-    const Vec3& J = principal.eigenvalues();
-    Vec3 inverse = Vec3::Zero();
-    for (int i = 0; i < 3; ++i)
-      if (J[i] > StepScales::epsilon * J[2]) inverse[i] = 1 / J[i];
-    if (inverse.maxCoeff() * light_inertia * largest * length * length > 1)
-      frames.push_back({system.dofs().equation(node, 3),
-                        principal.eigenvectors() * inverse.asDiagonal() * principal.eigenvectors().transpose()});
-  }
-  return frames;
-}
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
   switch (failure) {
@@ -125,8 +84,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   set_.resize(system, setup.rows);
   // where one solve is the solution, the solve has to be exact
   saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, true, setup.curved_rows);
-  light_bodies_ = !saddle_.iterative() && !setup.linear && has_light_bodies(system);
-  if (!saddle_.iterative() && !setup.transient) light_frames_ = light_frames(system, scales.length);
+  light_ = LightParts(system, scales.length, !saddle_.iterative() && !setup.linear, !setup.transient);
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
@@ -251,7 +209,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::failed;
   }
   const bool begins_path = setup_.follows_path && iterations == 0;
-  const bool neglects = options_.test == ConvergenceTest::scaled && !saddle_.iterative() && neglects_light(sub, scales);
+  const bool neglects = small && options_.test == ConvergenceTest::scaled && neglects_light(sub, scales);
   bool limits_move = false;
   if (small && settled && !begins_path && !neglects) {
     limits_move = friction_ && iterations > 0 && friction_->limits_move();
@@ -306,33 +264,14 @@ void MixedNewton::evaluate(MixedProblem& problem) {
   measure_residual(problem);
 }
 
-// Forces on a light body may be below the tolerance and the rounding of forces, which are those of all bodies together:
-// a start that neglects them would pass in every step, while a correction finds the motion of all bodies. Where masses
-// are very different, corrections tell whether the motion of the light ones is found. Likewise for frames of small
-// rotary inertia; those of beams are stiff, so that corrections only go on where their inertia alone would answer the
-// residual with a motion, and where sub-problems move in turn the start alone is judged.
 bool MixedNewton::neglects_light(const SubproblemReport& sub, const ProblemScales& scales) const {
-  const double unit = scales.row_tolerance / options_.constraint_tolerance;  // a length or a speed of the model
-  if (sub.attempt_iterations() == 0)
-    return norm_ > (light_bodies_ ? 0 : first_share * options_.tolerance * terms_ + floor_) ||
-           largest_spin(scales) * scales_.length > spin_rounding * unit;
-  if (!std::isfinite(correction_) || correction_ * scales_.length <= light_correction * unit ||
-      correction_ > stalling * correction_before_)
-    return false;
-  if (light_bodies_ || setup_.in_turn) return light_bodies_;
-  // the next correction, should they go on to shrink as they do
-  const double spin = largest_spin(scales);
-  const bool shrinks = std::isfinite(correction_before_) && spin <= stiff_spin * correction_;
-  const double next = shrinks ? correction_ / correction_before_ * correction_ : spin;
-  return std::min(next, spin) * scales_.length > light_correction * unit;
-}
-
-// Of the light frames: the rotation, or its rate, that the residual would give them alone.
-double MixedNewton::largest_spin(const ProblemScales& scales) const {
-  double largest = 0;
-  for (const LightFrame& frame : light_frames_)
-    largest = std::max(largest, (frame.inverse * Eigen::Map<const Vec3>(r_.data() + frame.equation)).norm());
-  return largest * scales_.mass / scales.row_scale;
+  const double unit = scales.row_tolerance / options_.constraint_tolerance,  // a length or a speed of the model
+      share = scales_.length / unit, spin = light_.largest_spin(r_) * scales_.mass / scales.row_scale * share;
+  if (sub.attempt_iterations() > 0)
+    return light_.neglected(share * correction_, share * correction_before_, spin, setup_.in_turn);
+  // conjugate gradients would not improve what they leave
+  const double least = light_.bodies() ? 0 : first_share * options_.tolerance * terms_ + floor_;
+  return (!saddle_.iterative() && norm_ > least) || LightParts::neglected_at_start(spin);
 }
 
 // Residuals that corrections no longer reduce are rounding, if they are near their tolerance.
@@ -410,8 +349,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       if (!found && saddle.gave_up()) return false;
       if (!found) reason = reason_of(saddle.failure());
     }
-    if (found &&
-        (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL || has_light_parts())) {
+    if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL || light_.any())) {
       measure_correction(dx_);
       if (setup_.transient && !transient_ && !constant) found = moved_ < no_direction && turned_ < no_direction;
     }

@@ -27,6 +27,7 @@
 #include "contact/law/contact_set.hpp"
 #include "contact/law/friction_set.hpp"
 #include "core/mechanics/saddle_point.hpp"
+#include "integrators/common/light_parts.hpp"
 #include "integrators/common/mixed_problem.hpp"
 #include "integrators/common/newton.hpp"
 #include "integrators/common/step_report.hpp"
@@ -68,13 +69,6 @@ class MixedNewton {
   /// this.
   MixedNewton(const System& system, const NewtonOptions& options, const MixedSetup& setup, const Scales& scales,
               int index, Vector* scratch);
-
-  /// A frame of small rotary inertia: its first rotation equation, and the inverse of its inertia (0 for components
-  /// without).
-  struct LightFrame {
-    int equation;
-    Mat3 inverse;
-  };
 
   /// Where a solve begins; spans and pointers must live as long as the solve.
   struct Start {
@@ -170,8 +164,6 @@ class MixedNewton {
   void gather_active();
   void find_limits(MixedProblem& problem);
   void measure_residual(MixedProblem& problem);
-  bool has_light_parts() const { return light_bodies_ || !light_frames_.empty(); }
-  double largest_spin(const ProblemScales& scales) const;
   void measure_correction(In dx);
   bool neglects_light(const SubproblemReport& sub, const ProblemScales& scales) const;
   bool stalls(const SubproblemReport& sub, const ProblemScales& scales);
@@ -213,8 +205,7 @@ class MixedNewton {
   double norm_ = 0, terms_ = 0, floor_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
   double rows_before_ = 0;                         // largest_row_ of the test before
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad
-  bool light_bodies_ = false;                      // masses of nodes are very different
-  std::vector<LightFrame> light_frames_;           // rotary inertias are very small
+  LightParts light_;
 
   Vector weights_;  // of all rows (row_weights); empty: 1
   Vector no_rows_;  // zeros

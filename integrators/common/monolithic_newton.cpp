@@ -81,7 +81,7 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
   if (!found) return parts_[0]->fail(report, FailureReason::singular_matrix);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     ++parts_[i]->sub(report).iterations;
-    if (parts_[i]->has_light_parts()) parts_[i]->measure_correction(In(dx_).subspan(i * n, n));
+    if (parts_[i]->light_.any()) parts_[i]->measure_correction(In(dx_).subspan(i * n, n));
   }
 
   double share = 1;

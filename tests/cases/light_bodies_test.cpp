@@ -99,6 +99,33 @@ TEST_CASE("a small body tumbles alike, alone and beside a body far away, at any 
   CHECK((rate("nsga_decoupled", 1e-6, far, 1e-4) - exact).norm() < 1e-6);
 }
 
+// Conjugate gradients solve beside a solid.
+TEST_CASE("a small body tumbles beside a solid as alone") {
+  const auto rate = [](const char* method, bool solid) {
+    ModelRun run = ModelRun::of_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81]{},
+      "bodies": [{{"name": "top", "type": "rigid", "mass": 1e-3, "inertia": [1e-9, 2e-9, 2.5e-9], "position": [5, 0, 0],
+                  "angular_velocity": [0.1, 10, 0.1]}}{}],
+      "integrator": {{"type": "{}", "step": 1e-3, "duration": 0.2}}}})x",
+                                                 solid ? R"(, "materials": [{"name": "m", "type": "linear_elastic",
+        "young": 1e7, "poisson": 0.3, "density": 1000}])"
+                                                       : "",
+                                                 solid ? R"(, {"name": "cube", "type": "solid", "material": "m",
+        "mesh": {"type": "box", "size": [0.5, 0.5, 0.5], "divisions": [4, 4, 4]}})"
+                                                       : "",
+                                                 method));
+    REQUIRE(run.run() == RunStatus::completed);
+    CHECK(run.integrator->solvers()[0]->saddle().iterative() == solid);
+    const int first = run.system().dofs().equation(0, 3);
+    return Vec3(Eigen::Map<const Vec3>(run.state().v.data() + first));
+  };
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "generalized_alpha", "moreau_jean"}) {
+    CAPTURE(method);
+    const Vec3 alone = rate(method, false);
+    CHECK(alone[0] == doctest::Approx(0.02886).epsilon(1e-3));
+    CHECK((rate(method, true) - alone).norm() < 1e-6);
+  }
+}
+
 TEST_CASE("a light pendulum beside a heavy body moves alike in the monolithic method, too") {
   const auto angle_rate = [](const char* method) {
     ModelRun run = ModelRun::of_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
