@@ -132,8 +132,8 @@ class ConstraintBlock {
     return false;
   }
 
-  /// The item, for messages, whose bodies the motion from `start` to `end` leads through each other although the item
-  /// is open at both ends, or the bodies that overlap at the end and have no item; empty if there are none. Called only
+  /// The item, for messages, whose bodies the motion from `start` to `end` leads through each other, or far around each
+  /// other into contact, or the bodies that overlap at the end and have no item; empty if there are none. Called only
   /// if `passable` is true.
   virtual std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
     (void)start, (void)end;

@@ -108,6 +108,11 @@ class ElementBlock {
   virtual void add_tangent(Range range, const ElementInput& in, const ElementTangent& request, double* A) const = 0;
   /// Elastic and potential energy of the range. System computes the kinetic energy 1/2 v . M v.
   virtual Energies energies(Range range, const ElementInput& in) const = 0;
+  /// add_forces and energies in one, for blocks that find both at once.
+  virtual Energies add_forces_with_energies(Range range, const ElementInput& in, unsigned parts, double* f) const {
+    add_forces(range, in, parts, f);
+    return energies(range, in);
+  }
   /// A force that measures the roundoff of internal forces (EA, or stiffness times length_scale); 0 if there is none.
   virtual double roundoff_force(double length_scale) const { return 0.0 * length_scale; }
 

@@ -256,6 +256,8 @@ class System {
 
   // Energies and momenta.
   Energies energies(In q, In v, double t) const;  ///< potential includes gravity, which is zero at the origin
+  /// forces() with the energies at q but for the kinetic one, which is zero here: elements find both at once.
+  Energies forces_with_energies(In q, In v, double t, unsigned parts, Out f) const;
   Momenta momenta(In q, In v) const;
 
  private:
@@ -264,6 +266,7 @@ class System {
   struct ThreadScratch;
   struct Workspace;
 
+  ElementInput input(std::size_t b, Range range, In q, In v, double t, ThreadScratch& scratch) const;
   template <class Kernel>
   void assemble_vector(const Kernel& kernel, Out f) const;
   template <class Visit>
@@ -276,6 +279,8 @@ class System {
   template <class Take>
   void for_weights(In q, const Take& take) const;
   void add_gravity(In q, Out f) const;
+  void add_gravity_force(In q, Out f) const;
+  Energies sum_energies(In q) const;
   void find_weights(In q) const;
   /// a += c gamma for the translations of the items' nodes; scalar coordinates are not affected by gravity.
   void add_gravity_field(const Topology& topology, Range range, double c, double* a) const;

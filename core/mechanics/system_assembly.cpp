@@ -10,35 +10,42 @@
 
 namespace carom {
 
+// kernel(k, b, range, scratch, local): adds chunk k, a range of block b, to zeros; false if the block adds nothing.
 template <class Kernel>
 void System::assemble_vector(const Kernel& kernel, Out f) const {
+  const auto& chunks = work_->vector_chunks;
   // One thread: scatter one chunk after the other. The chunks are the same as for several threads, because a compiler
   // may round the vectorised part of a loop and its remainder differently.
   if (!parallel_) {
     set_zero(f);
     double* local = work_->local_out.data();
-    for (std::size_t b = 0; b < elements_.size(); ++b) {
-      const Topology& topology = elements_[b]->topology();
-      const std::size_t m = at(topology.local_size);
-      const int step = work_->chunk(topology.local_size * topology.local_size);
-      for (int first = 0; first < topology.items; first += step) {
-        const Range range{first, std::min(first + step, topology.items)};
-        const std::size_t count = at(range.size()) * m;
-        std::fill_n(local, count, 0.0);
-        if (!kernel(b, range, work_->thread_scratch[0], local)) break;
-        element_tables_[b]->equations.scatter(at(first) * m, count, local, f.data());
-      }
+    for (std::size_t k = 0; k < chunks.size(); ++k) {
+      const auto& [b, range] = chunks[k];
+      const std::size_t m = at(elements_[b]->topology().local_size), count = at(range.size()) * m;
+      std::fill_n(local, count, 0.0);
+      if (kernel(k, b, range, work_->thread_scratch[0], local))
+        element_tables_[b]->equations.scatter(at(range.first) * m, count, local, f.data());
     }
     return;
   }
-  // Several threads: write all contributions to one array, then sum every equation in the same order as above.
-  work_->for_all_ranges(elements_, threads_, [&](std::size_t b, Range range, ThreadScratch& scratch) {
+  // Several threads: write all contributions to one array, then sum every equation in the same order as above. Every
+  // chunk writes its own part, so the result does not depend on the schedule.
+  for_parts(static_cast<int>(chunks.size()), threads_, [&](int k) {
+    const auto& [b, range] = chunks[at(k)];
     const std::size_t m = at(elements_[b]->topology().local_size);
     double* local = work_->vector_parts.data() + work_->vector_first[b] + at(range.first) * m;
     std::fill_n(local, at(range.size()) * m, 0.0);
-    kernel(b, range, scratch, local);
+    kernel(at(k), b, range, work_->own_scratch(), local);
   });
   work_->vector_gather.sum(work_->vector_parts.data(), f, threads_);
+}
+
+// Velocities only for blocks that depend on them.
+ElementInput System::input(std::size_t b, Range range, In q, In v, double t, ThreadScratch& scratch) const {
+  const ElementBlock& block = *elements_[b];
+  if (!block.traits().velocity_dependent) return {q.data(), nullptr, t};
+  gather(block.topology(), element_tables_[b]->equations, range, v.data(), scratch.v.data());
+  return {q.data(), scratch.v.data(), t};
 }
 
 void System::forces(In q, In v, double t, unsigned parts, Out f) const {
@@ -54,19 +61,32 @@ void System::forces(In q, In v, double t, unsigned parts, Out f) const {
     return;
   }
   assemble_vector(
-      [&](std::size_t b, Range range, ThreadScratch& scratch, double* local) {
+      [&](std::size_t, std::size_t b, Range range, ThreadScratch& scratch, double* local) {
         const ElementBlock& block = *elements_[b];
         if ((block.traits().force_parts & parts) == 0) return false;
-        ElementInput in{q.data(), nullptr, t};
-        if (block.traits().velocity_dependent) {
-          gather(block.topology(), element_tables_[b]->equations, range, v.data(), scratch.v.data());
-          in.v = scratch.v.data();
-        }
-        block.add_forces(range, in, parts, local);
+        block.add_forces(range, input(b, range, q, v, t, scratch), parts, local);
         return true;
       },
       f);
-  if (!gravity) return;
+  if (gravity) add_gravity_force(q, f);
+}
+
+Energies System::forces_with_energies(In q, In v, double t, unsigned parts, Out f) const {
+  assemble_vector(
+      [&](std::size_t k, std::size_t b, Range range, ThreadScratch& scratch, double* local) {
+        const ElementBlock& block = *elements_[b];
+        const ElementInput in = input(b, range, q, v, t, scratch);
+        const bool has_force = (block.traits().force_parts & parts) != 0;
+        work_->energies[k] =
+            has_force ? block.add_forces_with_energies(range, in, parts, local) : block.energies(range, in);
+        return has_force;
+      },
+      f);
+  if (has_gravity_ && (parts & force_gravity) != 0) add_gravity_force(q, f);
+  return sum_energies(q);
+}
+
+void System::add_gravity_force(In q, Out f) const {
   if (constant_mass_)
     axpy(1.0, gravity_force_, f);
   else
@@ -127,7 +147,7 @@ void System::find_weights(In q) const {
 
 void System::mass_times(In q, In a, Out f, MassKind kind) const {
   assemble_vector(
-      [&](std::size_t b, Range range, ThreadScratch& scratch, double* local) {
+      [&](std::size_t, std::size_t b, Range range, ThreadScratch& scratch, double* local) {
         const ElementBlock& block = *elements_[b];
         if (!block.traits().has_mass) return false;
         gather(block.topology(), element_tables_[b]->equations, range, a.data(), scratch.a.data());

@@ -26,6 +26,11 @@ Energies System::energies(In q, In v, double t) const {
     block.add_mass_times(range, in, scratch.v.data(), mass_kind(), scratch.a.data());
     part.kinetic += 0.5 * dot(In(scratch.v).first(count), In(scratch.a).first(count));
   });
+  return sum_energies(q);
+}
+
+// Those of all chunks and of weights.
+Energies System::sum_energies(In q) const {
   Energies sum;
   for (const Energies& part : work_->energies) {
     sum.kinetic += part.kinetic;

@@ -88,7 +88,7 @@ void System::Workspace::build(const std::vector<std::unique_ptr<ElementBlock>>& 
   const std::size_t capacity = std::max<std::size_t>(buffer, largest_element * largest_element);
   vector_chunks.clear();
   for (std::size_t b = 0; b < elements.size(); ++b) {
-    const int items = elements[b]->topology().items, step = chunk(elements[b]->topology().local_size);
+    const int items = elements[b]->topology().items, step = vector_chunk(elements[b]->topology().local_size);
     for (int first = 0; first < items; first += step)
       vector_chunks.push_back({b, {first, std::min(first + step, items)}});
   }

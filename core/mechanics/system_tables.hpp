@@ -102,15 +102,13 @@ struct System::Workspace {
     const int items = std::max(1, buffer / std::max(1, entries_per_item));
     return items < 4 ? items : items / 4 * 4;
   }
+  // of few items: what the elements write is scattered while the nearest cache still has it
+  int vector_chunk(int local_size) const { return chunk(16 * local_size); }
   int constraint_chunk(int local_size) const { return std::max(1, buffer / std::max(1, local_size)); }
 
   void build(const std::vector<std::unique_ptr<ElementBlock>>& elements,
              const std::vector<std::unique_ptr<ElementTables>>& tables, int equations, int threads,
              std::size_t largest_rows, std::size_t largest_local);
-
-  /// Calls work(block, range, scratch) for chunks of all element blocks, in parallel.
-  template <class Work>
-  void for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads, const Work& work);
 
   /// Of the thread that calls.
   ThreadScratch& own_scratch() { return thread_scratch[static_cast<std::size_t>(thread_number())]; }
@@ -167,20 +165,6 @@ void System::ElementTables::add_matrix(const Topology& topology, const SparsePat
           if (equation[c] >= 0) *to++ += A[c];
       }
     }
-}
-
-template <class Work>
-void System::Workspace::for_all_ranges(const std::vector<std::unique_ptr<ElementBlock>>& elements, int threads,
-                                       const Work& work) {
-  // every chunk writes its own part of the buffers, so the result does not depend on the schedule
-  for (std::size_t b = 0; b < elements.size(); ++b) {
-    const Topology& topology = elements[b]->topology();
-    const int step = chunk(topology.local_size * topology.local_size);
-    const int chunks = (topology.items + step - 1) / step;
-    for_parts(chunks, threads, [&](int c) {
-      work(b, Range{c * step, std::min((c + 1) * step, topology.items)}, own_scratch());
-    });
-  }
 }
 
 }  // namespace carom

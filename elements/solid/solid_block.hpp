@@ -88,17 +88,7 @@ class Block final : public SolidBlock {
   double roundoff_force(double length_scale) const override { return stiffness_scale_ * length_scale; }
 
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override {
-    if ((parts & force_internal) != 0)
-      for_groups(range, [&](const Group& group) {
-        Kernel kernel(constants_);
-        place(kernel, group, in);
-        kernel.template evaluate<false>();
-        for (int l = 0; l < group.count; ++l) {
-          double* out = f + at(group.element[l] - range.first) * local;
-          for (int a = 0; a < nodes; ++a)
-            for (int i = 0; i < 3; ++i) out[3 * a + i] -= kernel.f[a][i][l];
-        }
-      });
+    if ((parts & force_internal) != 0) add_internal_forces(range, in, f);
     if ((parts & force_damping) != 0 && options_.stiffness_damping != 0)
       for_groups(range, [&](const Group& group) {
         Viscous kernel(small_strain_, options_.stiffness_damping);
@@ -114,6 +104,14 @@ class Block final : public SolidBlock {
       for (int e = range.first; e < range.last; ++e)
         add_mass_times(e, -options_.mass_damping, in.v + at(e - range.first) * local, options_.mass,
                        f + at(e - range.first) * local);
+  }
+
+  Energies add_forces_with_energies(Range range, const ElementInput& in, unsigned parts, double* f) const override {
+    if ((parts & force_internal) == 0) return SolidBlock::add_forces_with_energies(range, in, parts, f);
+    Energies sum;
+    sum.elastic = add_internal_forces(range, in, f);
+    if ((parts & ~force_internal) != 0) add_forces(range, in, parts & ~force_internal, f);
+    return sum;
   }
 
   void add_mass_times(Range range, const ElementInput&, const double* a, MassKind kind, double* f) const override {
@@ -206,6 +204,23 @@ class Block final : public SolidBlock {
   }
 
  private:
+  /// Returns the elastic energy.
+  double add_internal_forces(Range range, const ElementInput& in, double* f) const {
+    double energy = 0;
+    for_groups(range, [&](const Group& group) {
+      Kernel kernel(constants_);
+      place(kernel, group, in);
+      kernel.template evaluate<false>();
+      for (int l = 0; l < group.count; ++l) {
+        energy += kernel.energy[l];
+        double* out = f + at(group.element[l] - range.first) * local;
+        for (int a = 0; a < nodes; ++a)
+          for (int i = 0; i < 3; ++i) out[3 * a + i] -= kernel.f[a][i][l];
+      }
+    });
+    return energy;
+  }
+
   template <class K>
   void place(K& kernel, const Group& group, const ElementInput& in) const {
     Lanes X[nodes][3], x[nodes][3];

@@ -235,7 +235,7 @@ class HyperelasticKernel {
           if (first == 0 && predicts_) add_predicted(F, g[p], s[p]);
         lambda[p] = law_.lambda;
         kappa[p] = law_.kappa;
-        if constexpr (Law::has_B) std::copy_n(&law_.B[0][0], 9, &B[p][0][0]);
+        if constexpr (Law::has_B) law_.find_B(B[p]);
       }
     }
 

@@ -6,10 +6,11 @@
 //
 //   lambda h_a h_b^T + kappa h_b h_a^T + (g_a . s_b) 1 + (g_a . g_b) B       h = H g, s = S g
 //
-// set(F, w) prepares everything, multiplied by the weight w of the point; direct(g) gives h and s. Where the
-// law has no meaning for det F <= 0 every result is not a number. A law of total strain may also give its second
-// Piola-Kirchhoff stress, stress(E, S), with the weight of the last set(): statics of slender solids then converges in
-// few iterations (ElementTangent::mixed_q).
+// set(F, w) prepares everything, multiplied by the weight w of the point, inlined so that forces cost nothing that only
+// the stiffness needs; direct(g) gives h and s, find_B(B), of laws with `has_B`, B. Where the law has no meaning for
+// det F <= 0 every result is not a number. A law of total strain may also give its second Piola-Kirchhoff stress,
+// stress(E, S), with the weight of the last set(): statics of slender solids then converges in few iterations
+// (ElementTangent::mixed_q).
 //
 // A law names its `Constants`, whatever they are (Mooney and Rivlin: c_10, c_01 and a bulk modulus), and gives the Lame
 // constants of its small strains, by which damping and roundoff are measured. New laws: a file pair like elastic_laws,
@@ -62,14 +63,13 @@ class SaintVenantKirchhoff {
   explicit SaintVenantKirchhoff(const Lame& c) : c_(c) {}
   static Lame small_strain(const Lame& c) { return c; }
 
-  void set(const Matrix3& F, const Lanes& weight) {
+  [[gnu::always_inline]] void set(const Matrix3& F, const Lanes& weight) {
     lambda = weight * c_.lambda;
     kappa = weight * c_.mu;
     Matrix3 E;
     for (int i = 0; i < 3; ++i)
       for (int j = i; j < 3; ++j) {
         E[i][j] = E[j][i] = 0.5 * (F[0][i] * F[0][j] + F[1][i] * F[1][j] + F[2][i] * F[2][j] - (i == j ? 1.0 : 0.0));
-        B[i][j] = B[j][i] = kappa * dot3(F[i], F[j]);
       }
     const Lanes trace = E[0][0] + E[1][1] + E[2][2];
     Lanes square = lanes(0);
@@ -92,6 +92,10 @@ class SaintVenantKirchhoff {
       s[i] = dot3(S_[i], g);
     }
   }
+  void find_B(Matrix3& B) const {
+    for (int i = 0; i < 3; ++i)
+      for (int j = i; j < 3; ++j) B[i][j] = B[j][i] = kappa * dot3(F_[i], F_[j]);
+  }
 
   void stress(const Matrix3& E, Matrix3& S) const {
     const Lanes pressure = lambda * (E[0][0] + E[1][1] + E[2][2]);
@@ -100,7 +104,7 @@ class SaintVenantKirchhoff {
   }
 
   static constexpr bool has_B = true, defined_inverted = true;
-  Matrix3 P, B;
+  Matrix3 P;
   Lanes energy{}, lambda{}, kappa{};
 
  private:
@@ -115,7 +119,7 @@ class NeoHookean {
   explicit NeoHookean(const Lame& c) : c_(c) {}
   static Lame small_strain(const Lame& c) { return c; }
 
-  void set(const Matrix3& F, const Lanes& weight) {
+  [[gnu::always_inline]] void set(const Matrix3& F, const Lanes& weight) {
     Matrix3 cof;
     const Lanes J = cofactors(F, cof), w = nan_unless(weight, J), inverse = 1.0 / J;
     // ln J from E = (F^T F - 1)/2 too: the parts of the energy that are linear in E then cancel with its rounding
@@ -178,7 +182,7 @@ class SmallStrain {
   explicit SmallStrain(const Lame& c) : c_(c) {}
   static Lame small_strain(const Lame& c) { return c; }
 
-  void set(const Matrix3& F, const Lanes& weight) {
+  [[gnu::always_inline]] void set(const Matrix3& F, const Lanes& weight) {
     Matrix3 cof;
     const Lanes w = nan_unless(weight, cofactors(F, cof));
     lambda = w * c_.lambda;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/saddle_point.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -18,6 +19,7 @@ constexpr double fading = 0.98;        // of recent work, per step
 constexpr double slow = 1e-6;          // kinetic energy of the model's mass and speed: less is rest
 constexpr double rounding = 1e-9;      // of forces times length
 constexpr double missed = 10;          // tolerances: what contradictory rows of contacts may miss
+constexpr double fits = 1e-6;          // of the speed: rates of joints at the start
 
 }  // namespace
 
@@ -34,6 +36,7 @@ double EnergyGuard::size(const Energies& e) const {
 
 void EnergyGuard::begin(const State& start) {
   if (!on_) return;
+  driver_work_.reset();
   // the state that the last step has left; the time loop rounds its time to the grid
   if (known_ && std::abs(t_ - start.t) <= 1e-6 * start.last_h && start.q == q_ && start.v == v_) return;
   const EnergyPoint before = now_;
@@ -67,13 +70,14 @@ double EnergyGuard::floor(In q, In v, double t, double terms) {
 }
 
 bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms,
-                           double stored) {
+                           double stored, const Energies* known) {
   if (!on_) return true;
   stored_ = stored;
-  motion_ = meter_.measure(q, v, start.t + h, multipliers);
+  const double t = start.t + h;
+  motion_ = {known != nullptr ? *known : system_->energies(q, v, t), meter_.powers(q, v, t, multipliers)};
   // methods without multipliers at the start: the drivers' power is that at the end
   if (drivers_unknown_) now_.powers.drivers = motion_.powers.drivers;
-  const double work = 0.5 * h * (now_.powers.given() + motion_.powers.given()) + row_work;
+  const double work = given(motion_.powers, h) + row_work;
   const auto size_of = [](const Powers& p) { return std::abs(p.loads) + std::abs(p.drivers); };
   trial_work_ = 0.5 * h * (size_of(now_.powers) + size_of(motion_.powers)) + std::abs(row_work);
   row_work_ = row_work;
@@ -85,6 +89,17 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   share_ = trial_gain_ / std::max(energies_, recent_ + trial_work_);
   if (!(share_ <= largest_share)) return false;
   return trial_gain_ <= 0 || unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, work_ + trial_work_);
+}
+
+bool EnergyGuard::lifts(const State& start) const {
+  if (begun_) return false;
+  if (meter_.misfits(start.q, start.t, scales_.length)) return true;
+  Vector rates(at(system_->rows()), 0.0);
+  system_->rates(start.q, start.v, start.t, bilateral_rows, rates);
+  const Vector weights = row_weights(*system_, scales_.length);
+  for (std::size_t i = 0; i < at(system_->bilateral()); ++i)
+    if (std::abs(rates[i]) > fits * scales_.speed * weights[i]) return true;
+  return false;
 }
 
 void EnergyGuard::blame(StepReport& report, int index, const State& start, In q, In v, double t) const {
@@ -103,7 +118,7 @@ void EnergyGuard::close(bool moved, In multipliers, In impulses, In v_before, do
 bool EnergyGuard::accept(const State& start, const State& end) {
   if (!on_) return true;
   const EnergyPoint after = moved_ ? meter_.measure(end.q, end.v, end.t, multipliers_) : motion_;
-  double work = 0.5 * end.last_h * (now_.powers.given() + after.powers.given()) + row_work_, impacts = 0;
+  double work = given(after.powers, end.last_h) + row_work_, impacts = 0;
   for (int row = 0; row < system_->rows() && !impulses_.empty(); ++row) {
     const double impulse = impulses_[at(row)];
     if (impulse == 0) continue;
@@ -124,8 +139,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   const double before_this = unexplained_;
   const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) + stored_ - work);
   const double before = std::max({energies_, work_ + trial_work_});
-  // the first step lifts bodies out of obstacles that they penetrate at the start, and closes joints
-  const bool lifted = !begun_ && meter_.misfits(start.q, start.t, scales_.length);
+  const bool lifted = lifts(start);
   if (!lifted && !(unexplained - lowest_ <= step_budget * before)) {
     share_ = (unexplained - lowest_) / before;
     return false;

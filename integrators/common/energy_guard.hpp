@@ -20,6 +20,8 @@
 // largest N is 0.07 S; blow-ups begin at 0.3 S.
 #pragma once
 
+#include <optional>
+
 #include "core/base/named_arrays.hpp"
 #include "core/mechanics/scales.hpp"
 #include "core/mechanics/state.hpp"
@@ -38,12 +40,19 @@ class EnergyGuard {
   void begin(const State& start);
   /// Judges a motion from the start of the step to (q, v) at t_n + h. `multipliers` are forces; `row_work`: what
   /// impulses of rows do, if they belong to this motion; `terms`: the size of the forces. False: the motion is refused.
-  /// `stored`: what the energy that the method conserves grows beyond T + V, exact for some linear motion.
+  /// `stored`: what the energy that the method conserves grows beyond T + V, exact for some linear motion. `known`: the
+  /// energies at (q, v), where the method has found them.
   bool explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms,
-                double stored = 0);
+                double stored = 0, const Energies* known = nullptr);
+  /// The first step from this start lifts bodies out of obstacles that they penetrate, and closes joints: what it gains
+  /// is no reason to refuse it.
+  bool lifts(const State& start) const;
   /// Of methods whose impacts take several steps: what the impulses of the motion judged last have gained, by which
   /// growth() grows in the place of their work in this step, if that is positive.
   void count_row_gain(double gain) { row_gain_ = gain; }
+  /// Before explains(), of methods whose rows have impulses in the place of forces: what drivers and moving obstacles
+  /// do in this step, in the place of h/2 (P_n + P).
+  void count_driver_work(double work) { driver_work_ = work; }
   /// Marks the report of a refused motion from `start` to (q, v) at t: sub-problem `index`, or -1 for the whole step,
   /// and the element that gains most.
   void blame(StepReport& report, int index, const State& start, In q, In v, double t) const;
@@ -77,6 +86,10 @@ class EnergyGuard {
 
  private:
   double floor(In q, In v, double t, double terms);
+  double given(const Powers& end, double h) const {
+    const double drivers = driver_work_ ? *driver_work_ : 0.5 * h * (now_.powers.drivers + end.drivers);
+    return 0.5 * h * (now_.powers.loads + end.loads) + drivers;
+  }
 
   const System* system_;
   Scales scales_;
@@ -93,6 +106,7 @@ class EnergyGuard {
   double with_impacts_ = 0, lowest_with_impacts_ = 0;  // the same with what impacts gain
   double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, row_gain_ = 0, stored_ = 0, law_ = 0, share_ = 0;
   double energies_ = 0, growth_ = 0;
+  std::optional<double> driver_work_;
   In multipliers_, impulses_, v_before_;
 };
 

@@ -36,12 +36,9 @@ FailureReason reason_of(const FormulaFault& fault) {
   return fault.mass ? FailureReason::indefinite_mass : FailureReason::undefined_formula;
 }
 
-// The motion of a linear system is the solution of a linear equation, unless the step is explicit. Energies of a large
-// model cost as much as an explicit step, which has a test of its own without damping (leapfrog.hpp).
+// The motion of a linear system is the solution of a linear equation, unless the step is explicit.
 bool needs_guard(const System& system, const MethodInfo& info) {
-  if (!info.dynamic) return false;
-  if (!info.explicit_step) return info.guards_linear || !system.linear();
-  return system.size() <= large_model || system.has_forces(force_damping) || !system.constant_mass();
+  return info.dynamic && (info.explicit_step || info.guards_linear || !system.linear());
 }
 
 bool same_sizes(const State& a, const State& b) {

@@ -126,7 +126,7 @@ bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) 
 
 bool Leapfrog::evaluate(In q, In v, double t, StepReport& report) {
   if (!mass_.update(q)) return fail(report, FailureReason::indefinite_mass);
-  system().forces(q, v, t, force_internal, a_int_);
+  energies_ = system().forces_with_energies(q, v, t, force_internal, a_int_);
   system().forces(q, v, t, force_all & ~force_internal, f_);
   bool finite = true;
   if (mass_.groups().empty()) {
@@ -260,10 +260,12 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
       return false;
     }
   }
-  if (!guard().on()) return true;
-  const double now = stored(a, h), before = stored(a_start, h);
-  const double terms = 2 * std::sqrt(mass_.product(a, a) * scales().mass);
-  if (!guard().explains(start, q, v, h, forces, row_work, terms, now - before - driven)) {
+  const double square = mass_.product(a, a);  // what the step conserves beside T + V:
+  const double now = -h * h / 8 * square, before = -h * h / 8 * mass_.product(a_start, a_start);
+  const double terms = 2 * std::sqrt(square * scales().mass);
+  energies_.kinetic = 0.5 * mass_.product(v, v);
+  if (!guard().explains(start, q, v, h, forces, row_work, terms, now - before - driven, &energies_)) {
+    if (guard().lifts(start)) return true;
     guard().blame(report, -1, start, q, v, start.t + h);
     return false;
   }

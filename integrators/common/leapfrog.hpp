@@ -59,7 +59,8 @@ class Leapfrog : public Integrator {
   /// Finds the impulses r_ of joints, and of contacts that touch, that hold the first half step with the velocity w_
   /// without them; to state.impulse (doubled), state.acceleration and state.closed, not to w_.
   bool hold_first_half_step(State& state, double h, StepReport& report);
-  /// f_int and the other forces over M at (q, v, t) to a_int_ and a_; without gyroscopic terms of frames.
+  /// f_int and the other forces over M at (q, v, t) to a_int_ and a_; without gyroscopic terms of frames; and
+  /// the energies at q for judge().
   bool evaluate(In q, In v, double t, StepReport& report);
   /// Omega_{n+1/2} of the frames from p = J Omega_n + h/2 tau, whose entries of frames are momenta; other entries of w
   /// do not change. False if the rotation in the step is too large.
@@ -87,12 +88,11 @@ class Leapfrog : public Integrator {
   /// rows; c_ holds, at tangential rows, the slip velocities without impulses. True if there are impacts.
   bool split(In change, In q, In w, double t, double h);
   double size_of(In impulses);
-  /// Judges the motion of a step to `end`, but with the velocity v, with v_{n+1/2} = w and the accelerations at its
-  /// ends: Rayleigh's quotient and energy. `forces`: multipliers of the motion; row_work: of impulses that belong to
-  /// it, without `driven`, what obstacles and joints that move give by them.
+  /// Judges the motion of a step to `end`, where evaluate() was, but with the velocity v, with v_{n+1/2} = w and the
+  /// accelerations at its ends: Rayleigh's quotient and energy. `forces`: multipliers of the motion; row_work: of
+  /// impulses that belong to it, without `driven`, what obstacles and joints that move give by them.
   bool judge(const State& start, In a_start, State& end, In v, In w, double h, In forces, double row_work,
              double driven, StepReport& report);
-  double stored(In acceleration, double h) const { return -h * h / 8 * mass_.product(acceleration, acceleration); }
   /// Flags of contacts from the impulses r_ of the listed rows: 1 of closed normal rows, SlipState of tangential ones.
   void mark_closed(std::vector<std::uint8_t>& closed) const;
   void measure_gaps(In q, double t, const std::vector<std::uint8_t>& closed, StepReport& report);
@@ -111,6 +111,7 @@ class Leapfrog : public Integrator {
   Vector w_, d_, a_, a_int_, f_, p_, p_next_, gaps_, weights_, zero_, c_, r_, s_, biases_, dv_;
   Vector v_before_, forces_, jumps_;  // of stages: velocity before the impacts; multipliers of motion and jump
   std::vector<Stage> stages_;
+  Energies energies_;  // of the last evaluate()
 };
 
 }  // namespace carom

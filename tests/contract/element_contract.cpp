@@ -182,6 +182,15 @@ void check_forces_from_energy(const ElementCase& c) {
 
 void check_force_parts(const ElementCase& c) {
   at_random_states(c, [](Fixture& f, const Motion& s) {
+    // forces with energies are the same
+    const Vector v = f.local(s.v);
+    for (const unsigned parts : {unsigned{force_internal}, force_all & ~force_internal, unsigned{force_all}}) {
+      Vector both(at(f.items()) * f.m(), 0.0);
+      const Energies e = f.block().add_forces_with_energies(f.all(), {s.q.data(), v.data(), s.t}, parts, both.data());
+      CHECK(relative_error(both, f.forces(s.q, s.v, s.t, parts)) < rounding);
+      CHECK(e.elastic == doctest::Approx(f.energies(s.q, s.t).elastic).epsilon(rounding));
+      CHECK(e.potential == doctest::Approx(f.energies(s.q, s.t).potential).epsilon(rounding));
+    }
     Vector sum(at(f.items()) * f.m(), 0.0);
     for (const unsigned part : {force_internal, force_damping, force_gyroscopic, force_external}) {
       const Vector one = f.forces(s.q, s.v, s.t, part);

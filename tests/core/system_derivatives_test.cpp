@@ -203,6 +203,16 @@ TEST_CASE("system: gravity and internal forces are minus the gradients of their 
         derivative_tolerance);
   CHECK(relative_error(sum(zero, -1, internal), energy_gradient([](const Energies& e) { return e.elastic; })) <
         derivative_tolerance);
+  // both at once
+  const Energies apart = s.energies(m.q, m.v, m.t);
+  for (const unsigned parts : {unsigned{force_internal}, unsigned{force_all}, unsigned{force_gravity}}) {
+    Vector f(gravity.size());
+    const Energies e = s.forces_with_energies(m.q, m.v, m.t, parts, f);
+    CHECK(same_bits(f, forces(s, m.q, m.v, m.t, parts)));
+    CHECK(e.elastic == apart.elastic);
+    CHECK(e.potential == apart.potential);
+    CHECK(e.kinetic == 0);
+  }
   // kinetic energy
   const Vector momentum = mass_times(s, m.q, m.v);
   CHECK(s.energies(m.q, m.v, m.t).kinetic == doctest::Approx(0.5 * dot(m.v, momentum)).epsilon(1e-14));

@@ -246,3 +246,14 @@ TEST_CASE("CD-Lagrange: coupled contacts and joints obey the impact law, and the
   CHECK(ledger.balance().largest_closure < 1e-11 * ledger.balance().scale);
   CHECK(ledger.balance().impacts < 0);
 }
+
+TEST_CASE("CD-Lagrange: a driver may start with another rate than its body, and give the work of that") {
+  ModelRun run = ModelRun::of_text(R"({"format": 1,
+    "bodies": [{"name": "a", "type": "rigid", "mass": 1, "inertia": [1, 2, 3]}],
+    "joints": [{"name": "j", "type": "revolute", "of": ["ground", "a"], "axis": [0, 0, 1], "driver": {"angle": "3*t"}}],
+    "integrator": {"type": "cd_lagrange", "step": 1e-3, "duration": 0.1}})");
+  REQUIRE(run.run() == RunStatus::completed);
+  CHECK(run.statistics.subdivided_steps == 0);
+  CHECK(run.state().v[5] == doctest::Approx(3).epsilon(1e-12));
+  CHECK(run.energy() == doctest::Approx(13.5).epsilon(1e-12));
+}
