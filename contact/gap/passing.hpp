@@ -1,4 +1,4 @@
-// Contacts that a step may miss: open at both ends of a straight motion that leads through.
+// Contacts that a step may miss: a straight motion leads through, or to another side of a contact.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,22 @@ namespace carom {
 /// contact follows its surface, below which the chord lies: where an end touches, only deeper ways are motions through
 /// the contact.
 constexpr double shallow_chord = 1e-3, sliding_chord = 0.25, touching_gap = 1e-6;
+/// The largest angle between the directions of a contact at the ends of a motion that closes it: an impact would have
+/// the direction of the end. Shorter motions, over the radius, turn by less.
+constexpr double closing_cosine = 0.985, closing_way = 0.17;
+/// How deep a motion may end, over the radius: the direction turns round at the centre. Methods at velocity level
+/// penetrate at the ends of their steps.
+constexpr double deepest_end = 0.5;
 
-inline bool passes(double gap_0, double gap_1, double smallest, double radius) {
-  const bool touches = std::min(gap_0, gap_1) < touching_gap * radius;
-  return smallest < -(touches ? sliding_chord : shallow_chord) * radius;
+/// gap_0, gap_1: at the ends; smallest: on the way; turn(): the cosine between the directions at the ends.
+template <class Turn>
+bool passes(double gap_0, double gap_1, double smallest, double radius, const Turn& turn) {
+  const double touching = touching_gap * radius;
+  const bool touches = std::min(gap_0, gap_1) < touching;
+  if (smallest < std::min({0.0, gap_0, gap_1}) - (touches ? sliding_chord : shallow_chord) * radius) return true;
+  if (gap_1 < -deepest_end * radius && gap_1 < gap_0) return true;
+  // one that was closed may slide round
+  return gap_1 < touching && turn() < (gap_0 < touching ? 0.0 : closing_cosine);
 }
 
 /// Smallest distance of two points of which one moves from x_0 to x_1 relative to the other, on a straight line.
@@ -25,14 +37,14 @@ inline double closest_approach(const Vec3& x_0, const Vec3& x_1) {
   return (x_0 + share * way).norm();
 }
 
-/// Two spheres with centres x_0 and x_1 apart at the ends, and a sum of the radii. Overlaps at an end are no passage.
+/// Two spheres with the sum of the radii, centres x_0 and x_1 apart at the ends.
 inline bool passes(const Vec3& x_0, const Vec3& x_1, double radii) {
   // the chord of depth d has the length 2 sqrt(2 d - d^2)
   constexpr double shortest_square = 8 * shallow_chord - 4 * shallow_chord * shallow_chord;
   if ((x_1 - x_0).squaredNorm() < shortest_square * radii * radii) return false;
-  const double gap_0 = x_0.norm() - radii, gap_1 = x_1.norm() - radii;
-  if (std::min(gap_0, gap_1) < -touching_gap * radii) return false;
-  return passes(gap_0, gap_1, closest_approach(x_0, x_1) - radii, radii);
+  const double r_0 = x_0.norm(), r_1 = x_1.norm();
+  return passes(r_0 - radii, r_1 - radii, closest_approach(x_0, x_1) - radii, radii,
+                [&] { return x_0.dot(x_1) / (r_0 * r_1); });
 }
 
 }  // namespace carom

@@ -69,9 +69,10 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
     const auto gap = [&](double share) { return obstacle_->distance(x_0 + share * way) - r; };
     // the gap changes by no more than the way: most are too short to lead deep enough
     const double gap_1 = gap(1), length = way.norm();
-    if (gap_1 >= length || (gap_1 < touching_gap * radius && length < 2 * sliding_chord * radius)) continue;
+    const bool short_slide = gap_1 < touching_gap * radius && length < closing_way * radius;
+    if (gap_1 >= length || (short_slide && gap_1 > -deepest_end * radius)) continue;
     const double gap_0 = gap(0);
-    if (gap_0 + gap_1 >= length || std::min(gap_0, gap_1) < -touching_gap * radius) continue;
+    if (gap_0 + gap_1 >= length) continue;
     double low = 0, high = 1;
     for (int k = 0; k < 40; ++k) {
       const double a = low + (high - low) / 3, b = high - (high - low) / 3;
@@ -80,7 +81,8 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
       else
         low = a;
     }
-    if (passes(gap_0, gap_1, gap(low), radius)) return item_name(i);
+    const auto turn = [&] { return obstacle_->evaluate(x_0).gradient.dot(obstacle_->evaluate(x_0 + way).gradient); };
+    if (passes(gap_0, gap_1, gap(low), radius, turn)) return item_name(i);
   }
   return {};
 }

@@ -268,7 +268,9 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   if (!solved) return false;
   // v~ alone has the forces of what contacts compress, without their impulses
   const ImpulseWork work = guard.on() && moved_[2] ? impulse_work() : ImpulseWork{};
-  if (guard.explains(start, q_, v_, h_, smooth_.multipliers(), work.all - work.driven, smooth_.terms(), -work.driven)) {
+  // corrections of the positions are part of this motion
+  if (guard.explains(start, q_, v_, h_, smooth_.multipliers(), work.all - work.driven, smooth_.terms(), -work.driven) ||
+      guard.lifts(start)) {
     guard.close(false, smooth_.multipliers(), {});
     return true;
   }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 
 namespace carom {
 
@@ -51,7 +53,7 @@ const char* text_of(FailureReason reason) {
     case FailureReason::inverted_element:
       return "an element is inverted";
     case FailureReason::missed_contact:
-      return "bodies pass through each other within the step";
+      return "bodies pass through each other, or to another side of each other, within the step";
     case FailureReason::lost_angle:
       return "an angle leaves the two turns in which springs, stops and conditions know it";
     case FailureReason::unexplained_energy:
@@ -91,6 +93,14 @@ void mark_failed(StepReport& report, int subproblem, FailureReason reason) {
   if (subproblem >= 0) report.subproblems[at(subproblem)].converged = false;
   report.failed = subproblem;
   report.reason = reason;
+}
+
+bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1, StepReport& report) {
+  std::string item = system.missed_contact(q_0, t_0, q_1, t_1);
+  if (item.empty()) return false;
+  mark_failed(report, -1, FailureReason::missed_contact);
+  report.failed_item = std::move(item);
+  return true;
 }
 
 void forget_failure(StepReport& report) {

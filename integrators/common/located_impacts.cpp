@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/failure.hpp"
 
 namespace carom {
 
@@ -161,6 +162,8 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
     any = any || striking_[i] != 0;
   }
   if (!any) return true;
+  // the cubics of gaps know no directions that turn
+  if (misses_contact(*system_, start.q, start.t, smooth.q(), scales.t, report)) return false;
   leave_coarse(smooth, report);
   interpolate(smooth);
 

@@ -26,6 +26,9 @@
 // contacts and heaps have many impacts in a step; and, in models with bars, beams or solids, bodies that joints or
 // springs hold, because with small spectral radius elements overshoot behind an impact that the step does not resolve.
 //
+// A step in which the direction of a contact turns too far (missed_contact) is refused, since the cubic of its gap
+// would be far from the gap.
+//
 // Left to the published law: contacts of bodies for which the step is too coarse, c_a G S^-1 G^T < 0.8 G M^-1 G^T with
 // the matrix S of the smooth motion, whose location would let stiff elements chatter; and contacts of the nodes of
 // bars, beams and solids, all of them or, if asked, those without restitution.

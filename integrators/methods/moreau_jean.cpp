@@ -58,6 +58,8 @@ bool MoreauJean::advance(const StepScales& scales, const State& start, State& en
   q_n_ = start.q;
   v_n_ = start.v;
   predict_contacts(scales, start);
+  // impacts have the directions of half a step ahead
+  if (misses_contact(system(), start.q, start.t, q_middle_, start.t + 0.5 * h_, report)) return false;
   system().forces(start.q, start.v, start.t, force_all, f_n_);
   v_ = start.v;
   set_zero(dv_);
@@ -88,15 +90,22 @@ bool MoreauJean::advance(const StepScales& scales, const State& start, State& en
 // The guard sees impulses as forces of one motion: M (v - v_n) . (v_n + v)/2 is the change of the kinetic energy.
 bool MoreauJean::explained(const State& start, StepReport& report) {
   if (!guard().on()) return true;
-  scale_into(1 / h_, newton_.multipliers(), forces_);
-  double work = 0;
+  const In P = newton_.multipliers();
+  scale_into(1 / h_, P, forces_);
+  double work = 0, driven = 0;  // of contacts; what drivers and obstacles that move give
   set_zero(w_);
   for (const int row : newton_.active_rows()) {
-    const double at_rest = system().row_rate(row, q_middle_, w_, t_, &step_),
-                 rate_n = system().row_rate(row, q_middle_, start.v, start.t, &step_),
+    const double rate_n = system().row_rate(row, q_middle_, start.v, start.t, &step_),
                  rate = system().row_rate(row, q_middle_, v_, t_, &step_);
-    work += newton_.multipliers()[at(row)] * (0.5 * (rate_n + rate) - at_rest);
+    work += 0.5 * P[at(row)] * (rate_n + rate);
+    driven -= P[at(row)] * system().row_rate(row, q_middle_, w_, t_, &step_);
   }
+  if (system().driven())
+    for (const double t : {start.t, t_}) {
+      system().rates(q_, w_, t, bilateral_rows, gaps_, &step_);
+      driven -= 0.5 * dot(P.first(none_.size()), In(gaps_).first(none_.size()));
+    }
+  guard().count_driver_work(driven);
   guard().close(false, forces_, {});
   if (guard().explains(start, q_, v_, h_, forces_, work, newton_.terms() / h_)) return true;
   guard().blame(report, 0, start, q_, v_, t_);

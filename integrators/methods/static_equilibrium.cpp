@@ -322,11 +322,7 @@ EquilibriumReport find_equilibrium(System& system, const StaticOptions& options,
       found = step.failed_item.empty();
       if (!found) mark_failed(step, -1, FailureReason::inverted_element);
     }
-    if (found) {
-      step.failed_item = system.missed_contact(trial.q, state.t, next.q, state.t);
-      found = step.failed_item.empty();
-      if (!found) mark_failed(step, -1, FailureReason::missed_contact);
-    }
+    if (found) found = !misses_contact(system, trial.q, state.t, next.q, state.t, step);
     if (found) {
       step.failed_item = system.lost_angle(trial.q, next.q);
       found = step.failed_item.empty();

@@ -278,7 +278,9 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back(fmt::format(
         "at every step size that was tried the motion gains energy that no force gives{}: {}",
         last.failed_item.empty() ? "" : ", most of it in " + last.failed_item,
-        ends ? "use more elements" : "use a smaller step, more elements, or /integrator/rho_infinity below 1"));
+        ends                                  ? "use more elements"
+        : has_key("/integrator/rho_infinity") ? "use a smaller step, more elements, or /integrator/rho_infinity below 1"
+                                              : "use a smaller step or more elements"));
   }
   if (reason == FailureReason::no_friction_solution && view.integrator.info().dynamic)
     hints_.emplace_back(fmt::format(
@@ -300,6 +302,10 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back(
         "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "
         "(neo_hookean)");
+
+  if (reason == FailureReason::missed_contact)
+    hints_.emplace_back(fmt::format("{} moves by a good part of its radius or thickness in a step: use a smaller step",
+                                    last.failed_item));
 
   // the model
   const char* const projected = "start without penetration, or let the model project its start (initial_state/project)";
@@ -380,6 +386,10 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back("no smaller step was tried: /integrator/max_subdivisions allows none");
   else if (trials_.size() > 1 && hints_.empty())
     hints_.emplace_back("halving the step did not help: look at the residuals above, and at the model there");
+}
+
+bool PostMortem::has_key(const char* pointer) const {
+  return json::parse(parts_.model_text).contains(json::json_pointer(pointer));
 }
 
 // By the model; a method may try fewer in an attempt.

@@ -51,6 +51,7 @@ class PostMortem final : public Observer {
   std::string contradicting_rows(const StepView& view) const;
   void find_hints(const StepView& view);
   void write_picture(const StepView& view) const;
+  bool has_key(const char* pointer) const;
   int iterations_allowed() const;
 
   std::filesystem::path folder_;

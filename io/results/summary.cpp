@@ -20,7 +20,7 @@ using nlohmann::json;
 namespace {
 
 // slip that is judged, over the length scale; what positions and velocities may tell differently, over the slip
-constexpr double least_slip = 1e-6, largest_mismatch = 0.03;
+constexpr double least_slip = 1e-4, largest_mismatch = 0.03;
 constexpr double half_turn = 3;  // nearly
 
 std::string duration_words(double seconds) {

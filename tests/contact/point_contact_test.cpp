@@ -128,7 +128,13 @@ TEST_CASE("contact: a motion through a thin obstacle between two open ends is to
   CHECK(missed({ball, nullptr}, {2, 0, 0}, {-2, 0.3, 0}));
   CHECK(!missed({ball, nullptr}, {2, 1.05, 0}, {-2, 1.05, 0}));
   CHECK(missed({ball, nullptr, 0.1}, {2, 1.05, 0}, {-2, 1.05, 0}));
-  CHECK(!missed({ball, nullptr}, {2, 0, 0}, {0.5, 0, 0}));
+  CHECK(!missed({ball, nullptr}, {2, 0, 0}, {0.6, 0, 0}));
+  // too deep for a direction, or to another side: contacts that close turn by ten degrees at most
+  CHECK(missed({ball, nullptr}, {2, 0, 0}, {0.4, 0, 0}));
+  CHECK(missed({ball, nullptr}, {0.4, 0, 0}, {-1.2, 0, 0}));
+  CHECK(!missed({ball, nullptr}, {0.4, 0, 0}, {1.2, 0, 0}));
+  CHECK(!missed({ball, nullptr}, {1.1, 0, 0}, {std::cos(0.16), std::sin(0.16), 0}));
+  CHECK(missed({ball, nullptr}, {1.1, 0, 0}, {std::cos(0.19), std::sin(0.19), 0}));
   const auto disc = make_cylinder(Vec3::Zero(), Vec3::UnitZ(), 1, 0.02, false);
   CHECK(missed({disc, nullptr}, {0.5, 0, 0.3}, {0.4, 0, -0.9}));
   CHECK(!missed({disc, nullptr}, {1.5, 0, 0.3}, {1.5, 0, -0.9}));

@@ -116,8 +116,13 @@ TEST_CASE("spheres: a motion through each other between two open ends is told, a
   CHECK(missed({3, 0.9, 0}, {-3, 0.9, 0}));
   CHECK(!missed({3, 1.1, 0}, {-3, 1.1, 0}));  // past each other
   CHECK(!missed({3, 0, 0}, {1.5, 0, 0}));     // towards each other
-  CHECK(!missed({3, 0, 0}, {0.5, 0, 0}));     // a gap that contact rows see
+  CHECK(!missed({3, 0, 0}, {0.6, 0, 0}));     // a gap that contact rows see
   CHECK(!missed({0.5, 0, 0}, {3, 0, 0}));
+  // too deep for a direction, or to another side: contacts that close turn by ten degrees at most
+  CHECK(missed({3, 0, 0}, {0.4, 0, 0}));
+  CHECK(missed({-0.4, 0, 0}, {3, 0, 0}));
+  CHECK(!missed({1.1, 0, 0}, {std::cos(0.16), std::sin(0.16), 0}));
+  CHECK(missed({1.1, 0, 0}, {std::cos(0.19), std::sin(0.19), 0}));
   // chords of depth 2e-3 and 5e-4 between open ends
   CHECK(missed({0.2, 0.998, 0}, {-0.2, 0.998, 0}));
   CHECK(!missed({0.2, 0.9995, 0}, {-0.2, 0.9995, 0}));

@@ -132,3 +132,41 @@ TEST_CASE("Moreau-Jean: isolated impacts have the decoupled method's limit") {
   CHECK(carom::test::difference(ds, fine) < 1e-2 * size);
   CHECK(carom::test::difference(ds, fine) < 0.5 * carom::test::difference(ds, coarse));
 }
+
+TEST_CASE("Moreau-Jean: drivers and moving obstacles give the work of impacts, which is no growth without cause") {
+  // a cart driven along a rail carries a rod that hits the stop of its hinge
+  const auto cart = [](double speed) {
+    return R"({"format": 1,
+      "bodies": [{"name": "cart", "type": "rigid", "mass": 1, "inertia": [0.1, 0.1, 0.1], "velocity": [)" +
+           std::to_string(speed) + R"(, 0, 0]},
+                 {"name": "rod", "type": "rigid", "mass": 1, "inertia": [0.01, 0.02, 0.02], "position": [0, -0.5, 0],
+                  "velocity": [)" +
+           std::to_string(speed + 1.5) + R"(, 0, 0], "angular_velocity": [0, 0, 3],
+                  "points": [{"name": "p", "at": [0, 0.5, 0]}]}],
+      "joints": [{"name": "rail", "type": "prismatic", "axis": [1, 0, 0], "of": ["ground", "cart"],
+                  "driver": {"displacement": ")" +
+           std::to_string(speed) + R"(*t"}},
+                 {"name": "hinge", "type": "revolute", "axis": [0, 0, 1], "of": ["cart", "rod.p"],
+                  "stops": {"upper": 0.3, "restitution": 0.5}}],
+      "integrator": {"type": "moreau_jean", "step": 1e-3, "duration": 0.3}})";
+  };
+  const std::string floor = R"({"format": 1, "gravity": [0, 0, 0],
+    "bodies": [{"name": "b", "type": "rigid", "mass": 1, "shape": {"type": "box", "size": [0.2, 0.3, 0.1]},
+                "position": [0, 0, 0.4]}],
+    "contacts": [{"name": "c", "on": "b", "restitution": 0.5,
+                  "obstacle": {"type": "plane", "normal": [0, 0, 1], "motion": {"translation": [0, 0, "2*t"]}}}],
+    "integrator": {"type": "moreau_jean", "step": 1e-3, "duration": 1}})";
+  // the rod leaves its stop with half of its rate, the box the floor of 2 m/s with half of the approach
+  for (const double u : {-2.0, 2.0}) {
+    ModelRun run = ModelRun::of_text(cart(u));
+    double growth = 0;
+    REQUIRE(run.run([&](const StepView& view) { growth = view.report.growth; }) == RunStatus::completed);
+    CHECK(run.state().v[11] == doctest::Approx(-1.5).epsilon(2e-3));
+    CHECK(growth < 1e-3);
+  }
+  ModelRun run = ModelRun::of_text(floor);
+  double growth = 0;
+  REQUIRE(run.run([&](const StepView& view) { growth = view.report.growth; }) == RunStatus::completed);
+  CHECK(run.state().v[2] == doctest::Approx(3).epsilon(1e-12));
+  CHECK(growth < 1e-12);
+}
