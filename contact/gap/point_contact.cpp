@@ -224,15 +224,15 @@ TangentBasis PointContactBlock::tangents(const PrescribedMotion::Pose& pose, con
 }
 
 // Slip velocity u = t . w: its gradient G, its time derivative and its derivative.
-void PointContactBlock::evaluate_slip(int i, std::size_t item, const ConstraintInput& in,
+void PointContactBlock::evaluate_slip(int item, std::size_t place, const ConstraintInput& in,
                                       const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
                                       const ConstraintValues& values) const {
   if (values.gradient == nullptr && in.v == nullptr) return;
-  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+  const ContactPoint& c = points_[static_cast<std::size_t>(item)];
   const Vec3& n = d.gradient;
   const double r = p.rotates ? c.radius : 0.0;
   const TangentBasis basis = tangents(pose, n);
-  const std::size_t first = static_cast<std::size_t>(rows()) * item + 1;
+  const std::size_t first = static_cast<std::size_t>(rows()) * place + 1;
   if (values.gradient != nullptr) {
     const Vec3 arm = c.offset - r * (p.R.transpose() * n);
     for (std::size_t k = 0; k < 2; ++k) {
@@ -242,7 +242,7 @@ void PointContactBlock::evaluate_slip(int i, std::size_t item, const ConstraintI
     }
   }
   if (in.v == nullptr) return;
-  const double* v = in.v + 6 * item;
+  const double* v = in.v + 6 * place;
   const Vec3 Omega = p.rotates ? Vec3(v[3], v[4], v[5]) : Vec3(Vec3::Zero());
   const Vec3 from = p.x - pose.origin, surface = pose.Q * pose.surface;
   // of the point, and at the surface; a sphere that does not rotate turns with no node
@@ -275,21 +275,21 @@ void PointContactBlock::evaluate_slip(int i, std::size_t item, const ConstraintI
 }
 
 // Slip displacement of the step, t . e, and its derivative.
-void PointContactBlock::evaluate_displacement(int i, std::size_t row, const ConstraintInput& in,
+void PointContactBlock::evaluate_displacement(int item, std::size_t gap_row, const ConstraintInput& in,
                                               const PrescribedMotion::Pose& pose, const PointState& p,
                                               const Distance& d, const ConstraintValues& values) const {
   if (values.gap == nullptr && values.gap_gradient == nullptr) return;
   if (in.start == nullptr) {
     for (std::size_t k = 1; k <= 2; ++k) {
-      if (values.gap != nullptr) values.gap[row + k] = 0;
-      if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 6 * (row + k), 6, 0.0);
+      if (values.gap != nullptr) values.gap[gap_row + k] = 0;
+      if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 6 * (gap_row + k), 6, 0.0);
     }
     return;
   }
-  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+  const ContactPoint& c = points_[static_cast<std::size_t>(item)];
   const Vec3& n = d.gradient;
   const double r = c.radius;
-  const PointState p_n = point({in.start->q, nullptr, in.start->t, nullptr}, i);
+  const PointState p_n = point({in.start->q, nullptr, in.start->t, nullptr}, item);
   Vec3 e = p.x - p_n.x, psi = Vec3::Zero(), turn = Vec3::Zero();
   if (p.rotates && r > 0) turn = psi = so3::log(Mat3(p.R * p_n.R.transpose()));
   if (motion_ != nullptr) {
@@ -302,13 +302,13 @@ void PointContactBlock::evaluate_displacement(int i, std::size_t row, const Cons
   e -= r * turn.cross(n);
   const TangentBasis basis = tangents(pose, n);
   for (std::size_t k = 0; k < 2; ++k)
-    if (values.gap != nullptr) values.gap[row + 1 + k] = basis.t[k].dot(e);
+    if (values.gap != nullptr) values.gap[gap_row + 1 + k] = basis.t[k].dot(e);
   if (values.gap_gradient == nullptr) return;
   const Eigen::Matrix<double, 3, 6> J = point_jacobian(p, c.offset), N = d.hessian * J;
   Eigen::Matrix<double, 3, 6> E = J - r * so3::hat(turn) * N;
   if (p.rotates && r > 0) E.rightCols<3>() += r * so3::hat(n) * so3::tangent_inverse(Vec3(-psi)) * p.R;
   for (std::size_t k = 0; k < 2; ++k)
-    Eigen::Map<Eigen::Matrix<double, 1, 6>>(values.gap_gradient + 6 * (row + 1 + k)) =
+    Eigen::Map<Eigen::Matrix<double, 1, 6>>(values.gap_gradient + 6 * (gap_row + 1 + k)) =
         (e.transpose() * basis.D[k]) * N + basis.t[k].transpose() * E;
 }
 
@@ -340,19 +340,19 @@ void PointContactBlock::add_friction_gradient(int i, const PrescribedMotion::Pos
 // ---- rows of resistance: r a . w with a = t_1, t_2, n
 
 // Relative angular velocity w = omega_P - omega of the obstacle: gradients, time derivatives and derivatives.
-void PointContactBlock::evaluate_spin(int i, std::size_t item, const ConstraintInput& in,
+void PointContactBlock::evaluate_spin(int item, std::size_t place, const ConstraintInput& in,
                                       const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
                                       const ConstraintValues& values) const {
   if (values.gradient == nullptr && in.v == nullptr) return;
-  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
+  const ContactPoint& c = points_[static_cast<std::size_t>(item)];
   const double r = c.radius;
   const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
-  const std::size_t first = static_cast<std::size_t>(rows()) * item + slip_rows;
+  const std::size_t first = static_cast<std::size_t>(rows()) * place + slip_rows;
   for (std::size_t k = 0; k < 3 && values.gradient != nullptr; ++k)
     Eigen::Map<Eigen::Matrix<double, 6, 1>>(values.gradient + 6 * (first + k)) << Vec3::Zero(),
         r * (p.R.transpose() * axes.a[k]);
   if (in.v == nullptr) return;
-  const double* v = in.v + 6 * item;
+  const double* v = in.v + 6 * place;
   const Vec3 Omega(v[3], v[4], v[5]), w = p.R * Omega - pose.omega;
   const Vec3 w_P = point_velocity(p, c.offset, v) - pose.velocity - pose.omega.cross(Vec3(p.x - pose.origin));
   const Vec3 bend = d.hessian * w_P;
@@ -370,18 +370,18 @@ void PointContactBlock::evaluate_spin(int i, std::size_t item, const ConstraintI
 }
 
 // Relative rotation of the step, and its derivative.
-void PointContactBlock::evaluate_rotation(int i, std::size_t row, const ConstraintInput& in,
+void PointContactBlock::evaluate_rotation(int item, std::size_t gap_row, const ConstraintInput& in,
                                           const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
                                           const ConstraintValues& values) const {
   if (values.gap == nullptr && values.gap_gradient == nullptr) return;
-  const std::size_t first = row + slip_rows;
+  const std::size_t first = gap_row + slip_rows;
   if (in.start == nullptr) {
     if (values.gap != nullptr) std::fill_n(values.gap + first, 3, 0.0);
     if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 6 * first, 18, 0.0);
     return;
   }
-  const ContactPoint& c = points_[static_cast<std::size_t>(i)];
-  const PointState p_n = point({in.start->q, nullptr, in.start->t, nullptr}, i);
+  const ContactPoint& c = points_[static_cast<std::size_t>(item)];
+  const PointState p_n = point({in.start->q, nullptr, in.start->t, nullptr}, item);
   const Vec3 psi = so3::log(Mat3(p.R * p_n.R.transpose()));
   Vec3 turn = psi;
   if (motion_ != nullptr) turn -= so3::log(Mat3(pose.Q * motion_->at(in.start->t).Q.transpose()));

@@ -77,16 +77,17 @@ class PointContactBlock final : public ConstraintBlock {
   // In inertial axes; the gradient is no number where a sphere of this radius touches without a direction.
   Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x, double radius) const;
 
-  // Tangential rows. `local`: number of the item in the output arrays.
+  // Tangential rows. `place`: of the item in the range of an evaluation, `gap_row`: of its gap there.
   TangentBasis tangents(const PrescribedMotion::Pose& pose, const Vec3& n) const;
-  void evaluate_slip(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+  void evaluate_slip(int item, std::size_t place, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
                      const PointState& p, const Distance& d, const ConstraintValues& values) const;
-  void evaluate_displacement(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
-                             const PointState& p, const Distance& d, const ConstraintValues& values) const;
+  void evaluate_displacement(int item, std::size_t gap_row, const ConstraintInput& in,
+                             const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                             const ConstraintValues& values) const;
   // Rows of resistance.
-  void evaluate_spin(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+  void evaluate_spin(int item, std::size_t place, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
                      const PointState& p, const Distance& d, const ConstraintValues& values) const;
-  void evaluate_rotation(int item, std::size_t local, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+  void evaluate_rotation(int item, std::size_t gap_row, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
                          const PointState& p, const Distance& d, const ConstraintValues& values) const;
   void add_resistance(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
                       const double* s, double* f) const;

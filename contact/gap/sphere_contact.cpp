@@ -243,13 +243,13 @@ ConstraintBlock::Turn SphereContactBlock::tangent_turn(int item, const Constrain
 }
 
 // Slip velocity u = t . w: its gradient, its time derivative and its derivative.
-void SphereContactBlock::evaluate_slip(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
+void SphereContactBlock::evaluate_slip(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                                        const ConstraintValues& values) const {
   if (values.gradient == nullptr && in.v == nullptr) return;
-  const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
   const Friction friction(pair, g);
   const TangentBasis& basis = friction.basis;
-  const std::size_t first = static_cast<std::size_t>(rows()) * item + 1;
+  const std::size_t first = static_cast<std::size_t>(rows()) * place + 1;
   for (std::size_t k = 0; k < 2 && values.gradient != nullptr; ++k) {
     double* G = values.gradient + 12 * (first + k);
     std::fill_n(G, 12, 0.0);
@@ -257,7 +257,7 @@ void SphereContactBlock::evaluate_slip(int i, std::size_t item, const Constraint
     add_point_force(g.b, friction.arm_b(pair, g), basis.t[k], G + 6);
   }
   if (in.v == nullptr) return;
-  const double* v = in.v + 12 * item;
+  const double* v = in.v + 12 * place;
   const auto body_spin = [](const PointState& p, const double* vp) {
     return p.rotates ? Vec3(vp[3], vp[4], vp[5]) : Vec3(Vec3::Zero());
   };
@@ -293,18 +293,18 @@ void SphereContactBlock::evaluate_slip(int i, std::size_t item, const Constraint
 }
 
 // Slip displacement of the step, t . e, and its derivative.
-void SphereContactBlock::evaluate_displacement(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
-                                               const ConstraintValues& values) const {
+void SphereContactBlock::evaluate_displacement(int item, std::size_t place, const ConstraintInput& in,
+                                               const Geometry& g, const ConstraintValues& values) const {
   if (values.gap == nullptr && values.gap_gradient == nullptr) return;
-  const std::size_t first = static_cast<std::size_t>(rows()) * item + 1;
+  const std::size_t first = static_cast<std::size_t>(rows()) * place + 1;
   if (in.start == nullptr) {
     if (values.gap != nullptr) std::fill_n(values.gap + first, 2, 0.0);
     if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 12 * first, 24, 0.0);
     return;
   }
-  const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
   const Friction friction(pair, g);
-  const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, i);
+  const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, item);
   const auto rotation = [](const PointState& p, const PointState& p_n) {
     return p.rotates ? Vec3(so3::log(Mat3(p.R * p_n.R.transpose()))) : Vec3(Vec3::Zero());
   };
@@ -328,13 +328,13 @@ void SphereContactBlock::evaluate_displacement(int i, std::size_t item, const Co
 // ---- rows of resistance
 
 // Relative angular velocity L a . (omega_B - omega_A): gradients, time derivatives and derivatives.
-void SphereContactBlock::evaluate_spin(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
+void SphereContactBlock::evaluate_spin(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                                        const ConstraintValues& values) const {
   if (values.gradient == nullptr && in.v == nullptr) return;
-  const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
   const ContactAxes axes(Friction(pair, g).basis, g.n);
   const double L = pair.lever;
-  const std::size_t first = static_cast<std::size_t>(rows()) * item + slip_rows;
+  const std::size_t first = static_cast<std::size_t>(rows()) * place + slip_rows;
   for (std::size_t k = 0; k < 3 && values.gradient != nullptr; ++k) {
     Eigen::Map<Eigen::Matrix<double, 12, 1>> G(values.gradient + 12 * (first + k));
     G.setZero();
@@ -342,7 +342,7 @@ void SphereContactBlock::evaluate_spin(int i, std::size_t item, const Constraint
     if (g.b.rotates) G.segment<3>(9) = L * (g.b.R.transpose() * axes.a[k]);
   }
   if (in.v == nullptr) return;
-  const double* v = in.v + 12 * item;
+  const double* v = in.v + 12 * place;
   const auto body_spin = [](const PointState& p, const double* vp) {
     return p.rotates ? Vec3(vp[3], vp[4], vp[5]) : Vec3(Vec3::Zero());
   };
@@ -363,19 +363,19 @@ void SphereContactBlock::evaluate_spin(int i, std::size_t item, const Constraint
 }
 
 // Relative rotation of the step, L a . (psi_B - psi_A), and its derivative.
-void SphereContactBlock::evaluate_rotation(int i, std::size_t item, const ConstraintInput& in, const Geometry& g,
+void SphereContactBlock::evaluate_rotation(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                                            const ConstraintValues& values) const {
   if (values.gap == nullptr && values.gap_gradient == nullptr) return;
-  const std::size_t first = static_cast<std::size_t>(rows()) * item + slip_rows;
+  const std::size_t first = static_cast<std::size_t>(rows()) * place + slip_rows;
   if (in.start == nullptr) {
     if (values.gap != nullptr) std::fill_n(values.gap + first, 3, 0.0);
     if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 12 * first, 36, 0.0);
     return;
   }
-  const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
+  const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
   const ContactAxes axes(Friction(pair, g).basis, g.n);
   const double L = pair.lever;
-  const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, i);
+  const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, item);
   const auto rotation = [](const PointState& p, const PointState& p_n) {
     return p.rotates ? Vec3(so3::log(Mat3(p.R * p_n.R.transpose()))) : Vec3(Vec3::Zero());
   };

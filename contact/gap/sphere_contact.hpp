@@ -65,15 +65,15 @@ class SphereContactBlock : public ConstraintBlock {
   struct Geometry;
   struct Friction;
   Geometry geometry(const ConstraintInput& in, int item) const;
-  // Tangential rows. `local`: number of the item in the output arrays.
-  void evaluate_slip(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
+  // Tangential rows. `place`: of the item in the range of an evaluation.
+  void evaluate_slip(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                      const ConstraintValues& values) const;
-  void evaluate_displacement(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
+  void evaluate_displacement(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                              const ConstraintValues& values) const;
   // Rows of resistance.
-  void evaluate_spin(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
+  void evaluate_spin(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                      const ConstraintValues& values) const;
-  void evaluate_rotation(int item, std::size_t local, const ConstraintInput& in, const Geometry& g,
+  void evaluate_rotation(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                          const ConstraintValues& values) const;
   bool paired(int item) const { return pairs_[static_cast<std::size_t>(item)].node_a >= 0; }
 
