@@ -11,6 +11,8 @@ namespace carom {
 namespace {
 constexpr int most_iterations = 50;
 constexpr double most_given = 0.5;  // by impulses in a run, of the energies
+constexpr double same_size = 1e-9;  // of steps
+constexpr int steps_of_impact = 3;  // from the last one outside to the one that leaves
 }  // namespace
 
 MethodInfo PaoliSchatzman::method_info(Variant variant) {
@@ -22,7 +24,8 @@ MethodInfo PaoliSchatzman::method_info(Variant variant) {
 }
 
 PaoliSchatzman::PaoliSchatzman(const System& system, Variant variant, const LeapfrogOptions& options)
-    : Leapfrog(system, method_info(variant), options) {
+    : Leapfrog(system, method_info(variant), options),
+      passable_(std::ranges::any_of(system.constraints(), [](const auto& block) { return block->traits().passable; })) {
   const std::size_t n = at(system.size()), rows = at(system.rows());
   for (Vector* x : {&q_, &q_row_, &q_star_}) x->assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&v_start_, &w_free_, &other_}) x->assign(n, 0.0);
@@ -70,6 +73,11 @@ bool PaoliSchatzman::initialise(State& state, double h, StepReport& report) {
   if (!hold_first_half_step(state, h, report)) return false;
   combine(1.0, state.v, -0.5 * h, state.acceleration, state.history[half_velocity].values);
   return true;
+}
+
+bool PaoliSchatzman::penetrates(const State& start) {
+  system().gaps(start.q, start.t, unilateral_rows, gaps_);
+  return std::any_of(gaps_.begin() + system().bilateral(), gaps_.end(), [](double gap) { return gap < 0; });
 }
 
 // Gaps at q_e for the velocity w = v_{n+1/2}, to gap_; the configuration of e = 0 is that of the end, q_.
@@ -161,7 +169,18 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   const double h = scales.h, t = scales.t;
   const int n_b = system().bilateral();
   const Vector& a_n = start.history[smooth].values;
+  // the steps of an impact have one size
+  if (h > start.last_h * (1 + same_size) && strikes(start)) return fail(report, FailureReason::no_convergence, 0);
   combine(1.0, start.history[half_velocity].values, 0.5 * (start.last_h + h), a_n, w_free_);
+  // and the direction of the side that is hit
+  if (passable_) {
+    scale_into(steps_of_impact * h, w_free_, d_);
+    system().retract(start.q, d_, q_row_);
+    if (misses_contact(system(), start.q, start.t, q_row_, start.t + steps_of_impact * h, report)) {
+      if (!penetrates(start)) return false;
+      forget_failure(report);
+    }
+  }
   if (!find_impulses(scales, start, report)) return false;
   end.history[half_velocity].values = w_;
   scale_into(h, w_, d_);

@@ -34,6 +34,10 @@ class PaoliSchatzman final : public Leapfrog {
   static constexpr std::size_t smooth = 3, row_work = 4, reactions = 5;
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   double restitution(int row) const;
+  /// An obstacle or another body, at the start of a step.
+  bool penetrates(const State& start);
+  /// An impact lasts that has begun before this step.
+  static bool strikes(const State& start) { return start.history[row_work].values[1] != 0; }
   void measure(const State& start, double h, double t, In w);
   double driven_work(const State& start, double h);
   bool find_impulses(const StepScales& scales, const State& start, StepReport& report);
@@ -42,6 +46,7 @@ class PaoliSchatzman final : public Leapfrog {
   Vector q_, q_row_, q_star_, v_start_, a_start_, w_free_, other_;
   Vector gap_;  // of the rows at q_e, rows() entries
   std::vector<std::uint8_t> closed_;
+  bool passable_;  // bodies may pass each other or an obstacle within a step
 };
 
 }  // namespace carom

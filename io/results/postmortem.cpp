@@ -320,9 +320,10 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.push_back(std::move(contradicting));
   } else if (last.redundant && !large_step) {
     const std::string closing = closing_rows(view);
-    hints_.emplace_back(closing.empty()
-                            ? "constraints are redundant: see carom check for those that repeat others"
-                            : "joints or drivers leave no way to what closes here, or repeat each other: " + closing);
+    hints_.emplace_back(
+        closing.empty() ? "constraints are redundant: see carom check for those that repeat others, or the joints have "
+                          "come to a dead point, where a step should not end"
+                        : "joints or drivers leave no way to what closes here, or repeat each other: " + closing);
   }
   if (reason == FailureReason::singular_matrix) {
     // at a small step the matrix consists mainly of masses and constraints

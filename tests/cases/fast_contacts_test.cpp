@@ -37,14 +37,16 @@ std::string shot(const std::string& method, const std::string& target, double st
 }  // namespace
 
 TEST_CASE("fast contacts: head-on, every method finds the impact, whatever its place in the step") {
-  for (const char* const method : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean", "cd_lagrange"})
-    for (const char* const target : {"sphere", "cylinder", "pair"})
+  for (const std::string method :
+       {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean", "cd_lagrange", "paoli_schatzman"})
+    for (const std::string target : {"sphere", "cylinder", "pair"})
       for (int k = 0; k < 10; ++k)
         for (const double speed : {8.0, 12.0, 20.0, 55.0}) {
           CAPTURE(method);
           CAPTURE(target);
           CAPTURE(k);
           CAPTURE(speed);
+          if (method == "paoli_schatzman" && target == "pair") continue;  // takes no rigid bodies
           ModelRun run = ModelRun::of_text(shot(method, target, radius + speed * 1e-3 * (2.5 + 0.1 * k), 0, speed));
           REQUIRE(run.run() == RunStatus::completed);
           CHECK(run.state().v[0] == doctest::Approx(e * speed).epsilon(1e-7));
@@ -55,8 +57,8 @@ TEST_CASE("fast contacts: oblique impacts have the direction of the side that is
   // v - (1 + e) (v . n) n
   const double offset = radius / 4, n_y = 0.25, n_x = std::sqrt(1 - n_y * n_y), speed = 8;
   const double v_x = -speed + (1 + e) * speed * n_x * n_x, v_y = (1 + e) * speed * n_x * n_y;
-  for (const char* const method : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean", "cd_lagrange"})
-    for (const char* const target : {"sphere", "pair"})
+  for (const std::string method : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean", "cd_lagrange"})
+    for (const std::string target : {"sphere", "pair"})
       for (int k = 0; k < 10; ++k) {
         CAPTURE(method);
         CAPTURE(target);
@@ -65,6 +67,6 @@ TEST_CASE("fast contacts: oblique impacts have the direction of the side that is
         REQUIRE(run.run() == RunStatus::completed);
         const double error = std::hypot(run.state().v[0] - v_x, run.state().v[1] - v_y) / speed;
         // all but the default are of first order
-        CHECK(error < (std::string(method) == "nsga_decoupled" ? 2e-3 : 0.4));
+        CHECK(error < (method == "nsga_decoupled" ? 2e-3 : 0.4));
       }
 }
