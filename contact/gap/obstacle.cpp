@@ -117,6 +117,7 @@ class Cylinder final : public Obstacle {
   double thickness() const override {
     return inside_ ? std::numeric_limits<double>::infinity() : 2 * std::min(radius_, half_length_);
   }
+  bool edged() const override { return !inside_ && std::isfinite(half_length_); }
 
  private:
   Vec3 center_, axis_, across_;

@@ -32,6 +32,8 @@ class Obstacle {
   /// Smallest thickness of the obstacle, infinity for half spaces and containers. Obstacles of finite thickness are
   /// convex.
   virtual double thickness() const = 0;
+  /// True if the surface has edges, where the gradient turns at once.
+  virtual bool edged() const { return false; }
   /// True if the Hessian vanishes everywhere.
   virtual bool flat() const { return false; }
 };

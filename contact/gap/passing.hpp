@@ -18,15 +18,17 @@ constexpr double closing_cosine = 0.985, closing_way = 0.17;
 /// penetrate at the ends of their steps.
 constexpr double deepest_end = 0.5;
 
-/// gap_0, gap_1: at the ends; smallest: on the way; turn(): the cosine between the directions at the ends.
+/// gap_0, gap_1: at the ends; smallest: on the way; edged: the surface has edges, round which a body may slide; turn():
+/// the cosine between the directions at the ends.
 template <class Turn>
-bool passes(double gap_0, double gap_1, double smallest, double radius, const Turn& turn) {
+bool passes(double gap_0, double gap_1, double smallest, double radius, bool edged, const Turn& turn) {
   const double touching = touching_gap * radius;
   const bool touches = std::min(gap_0, gap_1) < touching;
   if (smallest < std::min({0.0, gap_0, gap_1}) - (touches ? sliding_chord : shallow_chord) * radius) return true;
   if (gap_1 < -deepest_end * radius && gap_1 < gap_0) return true;
-  // one that was closed may slide round
-  return gap_1 < touching && turn() < (gap_0 < touching ? 0.0 : closing_cosine);
+  // one that penetrates at the start may not have had its impact yet, one that touches may slide round
+  const bool closes = gap_0 > touching || (gap_0 < -touching && !edged);
+  return gap_1 < touching && turn() < (closes ? closing_cosine : 0.0);
 }
 
 /// Smallest distance of two points of which one moves from x_0 to x_1 relative to the other, on a straight line.
@@ -43,7 +45,7 @@ inline bool passes(const Vec3& x_0, const Vec3& x_1, double radii) {
   constexpr double shortest_square = 8 * shallow_chord - 4 * shallow_chord * shallow_chord;
   if ((x_1 - x_0).squaredNorm() < shortest_square * radii * radii) return false;
   const double r_0 = x_0.norm(), r_1 = x_1.norm();
-  return passes(r_0 - radii, r_1 - radii, closest_approach(x_0, x_1) - radii, radii,
+  return passes(r_0 - radii, r_1 - radii, closest_approach(x_0, x_1) - radii, radii, false,
                 [&] { return x_0.dot(x_1) / (r_0 * r_1); });
 }
 

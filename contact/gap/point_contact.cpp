@@ -82,7 +82,7 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
         low = a;
     }
     const auto turn = [&] { return obstacle_->evaluate(x_0).gradient.dot(obstacle_->evaluate(x_0 + way).gradient); };
-    if (passes(gap_0, gap_1, gap(low), radius, turn)) return item_name(i);
+    if (passes(gap_0, gap_1, gap(low), radius, obstacle_->edged(), turn)) return item_name(i);
   }
   return {};
 }

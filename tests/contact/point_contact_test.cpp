@@ -135,6 +135,10 @@ TEST_CASE("contact: a motion through a thin obstacle between two open ends is to
   CHECK(!missed({ball, nullptr}, {0.4, 0, 0}, {1.2, 0, 0}));
   CHECK(!missed({ball, nullptr}, {1.1, 0, 0}, {std::cos(0.16), std::sin(0.16), 0}));
   CHECK(missed({ball, nullptr}, {1.1, 0, 0}, {std::cos(0.19), std::sin(0.19), 0}));
+  // from within, where no impact may have been yet; round an edge it may have been
+  CHECK(missed({ball, nullptr}, {0.99, 0, 0}, {0.95 * std::cos(0.3), 0.95 * std::sin(0.3), 0}));
+  const auto drum = make_cylinder(Vec3::Zero(), Vec3::UnitZ(), 1, 2, false);
+  CHECK(!missed({drum, nullptr}, {0.97, 0, 0.99}, {0.99, 0, 0.8}));
   const auto disc = make_cylinder(Vec3::Zero(), Vec3::UnitZ(), 1, 0.02, false);
   CHECK(missed({disc, nullptr}, {0.5, 0, 0.3}, {0.4, 0, -0.9}));
   CHECK(!missed({disc, nullptr}, {1.5, 0, 0.3}, {1.5, 0, -0.9}));

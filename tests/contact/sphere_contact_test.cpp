@@ -123,6 +123,8 @@ TEST_CASE("spheres: a motion through each other between two open ends is told, a
   CHECK(missed({-0.4, 0, 0}, {3, 0, 0}));
   CHECK(!missed({1.1, 0, 0}, {std::cos(0.16), std::sin(0.16), 0}));
   CHECK(missed({1.1, 0, 0}, {std::cos(0.19), std::sin(0.19), 0}));
+  // from within, where no impact may have been yet
+  CHECK(missed({0.99, 0, 0}, {0.95 * std::cos(0.3), 0.95 * std::sin(0.3), 0}));
   // chords of depth 2e-3 and 5e-4 between open ends
   CHECK(missed({0.2, 0.998, 0}, {-0.2, 0.998, 0}));
   CHECK(!missed({0.2, 0.9995, 0}, {-0.2, 0.9995, 0}));
