@@ -14,20 +14,27 @@ constexpr double shallow_chord = 1e-3, sliding_chord = 0.25, touching_gap = 1e-6
 /// The largest angle between the directions of a contact at the ends of a motion that closes it: an impact would have
 /// the direction of the end. Shorter motions, over the radius, turn by less.
 constexpr double closing_cosine = 0.985, closing_way = 0.17;
-/// How deep a motion may end, over the radius: the direction turns round at the centre. Methods at velocity level
-/// penetrate at the ends of their steps.
-constexpr double deepest_end = 0.5;
+/// How deep a motion may end, over the radius, unless it began nearly as deep: the direction turns round at the centre.
+/// Methods at velocity level penetrate at the ends of their steps.
+constexpr double deepest_end = 0.5, deeper = 0.1;
 
-/// gap_0, gap_1: at the ends; smallest: on the way; edged: the surface has edges, round which a body may slide; turn():
-/// the cosine between the directions at the ends.
+/// What the surface and the motion are for passes().
+struct Passage {
+  double radius = 0;
+  bool edged = false;   ///< the surface has edges, round which a body may slide
+  bool impacts = true;  ///< contacts that close have one; without, as in statics, directions may turn
+};
+
+/// gap_0, gap_1: at the ends; smallest: on the way; turn(): the cosine between the directions at the ends.
 template <class Turn>
-bool passes(double gap_0, double gap_1, double smallest, double radius, bool edged, const Turn& turn) {
-  const double touching = touching_gap * radius;
+bool passes(double gap_0, double gap_1, double smallest, const Passage& p, const Turn& turn) {
+  const double touching = touching_gap * p.radius;
   const bool touches = std::min(gap_0, gap_1) < touching;
-  if (smallest < std::min({0.0, gap_0, gap_1}) - (touches ? sliding_chord : shallow_chord) * radius) return true;
-  if (gap_1 < -deepest_end * radius && gap_1 < gap_0) return true;
+  if (smallest < std::min({0.0, gap_0, gap_1}) - (touches ? sliding_chord : shallow_chord) * p.radius) return true;
+  if (!p.impacts) return false;
+  if (gap_1 < -deepest_end * p.radius && gap_1 < gap_0 - deeper * p.radius) return true;
   // one that penetrates at the start may not have had its impact yet, one that touches may slide round
-  const bool closes = gap_0 > touching || (gap_0 < -touching && !edged);
+  const bool closes = gap_0 > touching || (gap_0 < -touching && !p.edged);
   return gap_1 < touching && turn() < (closes ? closing_cosine : 0.0);
 }
 
@@ -40,12 +47,12 @@ inline double closest_approach(const Vec3& x_0, const Vec3& x_1) {
 }
 
 /// Two spheres with the sum of the radii, centres x_0 and x_1 apart at the ends.
-inline bool passes(const Vec3& x_0, const Vec3& x_1, double radii) {
+inline bool passes(const Vec3& x_0, const Vec3& x_1, double radii, bool impacts) {
   // the chord of depth d has the length 2 sqrt(2 d - d^2)
   constexpr double shortest_square = 8 * shallow_chord - 4 * shallow_chord * shallow_chord;
   if ((x_1 - x_0).squaredNorm() < shortest_square * radii * radii) return false;
   const double r_0 = x_0.norm(), r_1 = x_1.norm();
-  return passes(r_0 - radii, r_1 - radii, closest_approach(x_0, x_1) - radii, radii, false,
+  return passes(r_0 - radii, r_1 - radii, closest_approach(x_0, x_1) - radii, {.radius = radii, .impacts = impacts},
                 [&] { return x_0.dot(x_1) / (r_0 * r_1); });
 }
 

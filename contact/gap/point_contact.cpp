@@ -56,7 +56,8 @@ Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const V
 }
 
 // Obstacles of finite thickness are convex, so that the gap along a straight way has one minimum.
-std::string PointContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
+std::string PointContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end,
+                                              bool impacts) const {
   std::optional<PrescribedMotion::Pose> moved_0, moved_1;
   const PrescribedMotion::Pose &pose_0 = pose_at(start.t, moved_0), &pose_1 = pose_at(end.t, moved_1);
   for (int i = 0; i < topology().items; ++i) {
@@ -82,7 +83,7 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
         low = a;
     }
     const auto turn = [&] { return obstacle_->evaluate(x_0).gradient.dot(obstacle_->evaluate(x_0 + way).gradient); };
-    if (passes(gap_0, gap_1, gap(low), radius, obstacle_->edged(), turn)) return item_name(i);
+    if (passes(gap_0, gap_1, gap(low), {radius, obstacle_->edged(), impacts}, turn)) return item_name(i);
   }
   return {};
 }

@@ -56,7 +56,7 @@ class PointContactBlock final : public ConstraintBlock {
   Place place(int item, int row, const ConstraintInput& in) const override;
   Turn tangent_turn(int item, const ConstraintInput& in) const override;
 
-  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const override;
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
 
   /// The first item that touches or penetrates where the obstacle has no direction, such as the centre of a sphere; -1
   /// without any. Rows of such items are no numbers, so that a step that leads there is refused.

@@ -74,7 +74,8 @@ SphereContactBlock::Geometry SphereContactBlock::geometry(const ConstraintInput&
   return g;
 }
 
-std::string SphereContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
+std::string SphereContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end,
+                                               bool impacts) const {
   for (int i = 0; i < topology().items; ++i) {
     if (!paired(i)) continue;
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
@@ -86,7 +87,7 @@ std::string SphereContactBlock::missed_contact(const ConstraintInput& start, con
     const auto span = [&](const ConstraintInput& in) {
       return Vec3(centre(in, 1, pair.offset_b) - centre(in, 0, pair.offset_a));
     };
-    if (passes(span(start), span(end), pair.radius_a + pair.radius_b)) return item_name(i);
+    if (passes(span(start), span(end), pair.radius_a + pair.radius_b, impacts)) return item_name(i);
   }
   return {};
 }

@@ -47,7 +47,7 @@ class SphereContactBlock : public ConstraintBlock {
   Place place(int item, int row, const ConstraintInput& in) const override;
   Turn tangent_turn(int item, const ConstraintInput& in) const override;
 
-  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const override;
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
 
   /// The first pair whose centres are at one place, so that the contact has no direction; -1 without any. Rows of such
   /// pairs are no numbers, so that a step that leads there is refused.

@@ -133,10 +133,10 @@ class ConstraintBlock {
   }
 
   /// The item, for messages, whose bodies the motion from `start` to `end` leads through each other, or far around each
-  /// other into contact, or the bodies that overlap at the end and have no item; empty if there are none. Called only
-  /// if `passable` is true.
-  virtual std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end) const {
-    (void)start, (void)end;
+  /// other into contact, or the bodies that overlap at the end and have no item; empty if there are none. `impacts`:
+  /// contacts that close have one, for which the direction must not turn. Called only if `passable` is true.
+  virtual std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const {
+    (void)start, (void)end, (void)impacts;
     return {};
   }
 

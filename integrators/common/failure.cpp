@@ -96,7 +96,7 @@ void mark_failed(StepReport& report, int subproblem, FailureReason reason) {
 }
 
 bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1, StepReport& report) {
-  std::string item = system.missed_contact(q_0, t_0, q_1, t_1);
+  std::string item = system.missed_contact(q_0, t_0, q_1, t_1, true);
   if (item.empty()) return false;
   mark_failed(report, -1, FailureReason::missed_contact);
   report.failed_item = std::move(item);

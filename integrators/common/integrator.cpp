@@ -131,7 +131,7 @@ bool Integrator::guarded(State& state, double h) {
   if (std::string element = look ? system_->inverted_element(other_.q, other_.t, info_.forces_at_end) : std::string();
       !element.empty())
     return refuse(FailureReason::inverted_element, std::move(element));
-  if (std::string item = system_->missed_contact(state.q, state.t, other_.q, other_.t); !item.empty())
+  if (std::string item = system_->missed_contact(state.q, state.t, other_.q, other_.t, info_.dynamic); !item.empty())
     return refuse(FailureReason::missed_contact, std::move(item));
   return true;
 }

@@ -17,7 +17,8 @@ constexpr int cubic_parts = 16;       // of a cubic in which a fall is looked fo
 constexpr double least_share = 0.05;  // of a bracket by which a trial stays away from its ends
 // a contact that moves apart no faster stays closed: of the speeds of the model, of what rounding of gaps lets arise
 constexpr double resting_rate = 1e-10, resting_factor = 10;
-constexpr double pulling = 1e-9;  // of the force scale: a contact whose force is below minus that has opened
+constexpr double most_turn = 0.3;  // of the speed of the model, in the direction that a closed contact has at the end
+constexpr double pulling = 1e-9;   // of the force scale: a contact whose force is below minus that has opened
 
 // The first point in (0, 1] at which the cubic of the given values and slopes falls below zero; infinity: none.
 double fall(double value_0, double slope_0, double value_1, double slope_1) {
@@ -39,6 +40,20 @@ double fall(double value_0, double slope_0, double value_1, double slope_1) {
     return high;
   }
   return std::numeric_limits<double>::infinity();
+}
+
+// A closed contact along whose direction at the end the velocity of the start is larger than `most`: the direction has
+// turned, as at a sharp rim, where the equations of the closed contact would stop what slides over. -1: none.
+int turned_row(const System& system, const std::vector<std::uint8_t>& closed, const State& from, const State& to,
+               double most) {
+  const StepStart step{from.q.data(), from.v.data(), from.t};
+  for (std::size_t i = 0; i < closed.size(); ++i) {
+    const int row = system.bilateral() + static_cast<int>(i);
+    if (closed[i] != 0 && system.row_kind(row) == RowKind::unilateral && system.row_block(row).traits().passable &&
+        std::abs(system.row_rate(row, to.q, from.v, to.t, &step)) > most)
+      return row;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -131,6 +146,11 @@ bool EventDriven::take_step(const StepScales& scales, const State& start, State&
     to_.t = last ? t_end : t + now_.tau;
     to_.last_h = now_.tau;
     axpy(1.0, to_.impulse, impulses_);
+    if (const int row = turned_row(system(), closed_, from_, to_, most_turn * scales.speed); row >= 0) {
+      mark_failed(report, -1, FailureReason::missed_contact);
+      report.failed_item = system().row_name(row);
+      return false;
+    }
     for (std::size_t i = 0; i < closed_.size(); ++i)
       if (pressing_[i] == 0 && (now_.gap[i] > touching_ || now_.rate[i] > rest_)) closed_[i] = 0;
     to_.active = closed_;

@@ -36,7 +36,7 @@ class MoreauJean final : public Integrator, private MixedProblem {
 
  private:
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
-  void predict_contacts(const StepScales& scales, const State& start);
+  bool predict_contacts(const StepScales& scales, const State& start, StepReport& report);
   void measure_drift(StepReport& report);
   bool explained(const State& start, StepReport& report);
   bool split_velocity();
@@ -51,6 +51,7 @@ class MoreauJean final : public Integrator, private MixedProblem {
   double theta_;
   Vector matrix_;
   MixedNewton newton_;
+  bool obstacles_move_;
   MixedNewton* solvers_[1] = {&newton_};
   SaddlePoint mass_;  // for the velocity before the impacts, where an observer asks for stages
   bool mass_known_ = false;

@@ -322,7 +322,11 @@ EquilibriumReport find_equilibrium(System& system, const StaticOptions& options,
       found = step.failed_item.empty();
       if (!found) mark_failed(step, -1, FailureReason::inverted_element);
     }
-    if (found) found = !misses_contact(system, trial.q, state.t, next.q, state.t, step);
+    if (found) {
+      step.failed_item = system.missed_contact(trial.q, state.t, next.q, state.t, false);
+      found = step.failed_item.empty();
+      if (!found) mark_failed(step, -1, FailureReason::missed_contact);
+    }
     if (found) {
       step.failed_item = system.lost_angle(trial.q, next.q);
       found = step.failed_item.empty();

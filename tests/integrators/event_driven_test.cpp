@@ -194,3 +194,16 @@ TEST_CASE("event driven: balls in a row strike at once, and a box lands on four 
   weight = -f[2];
   CHECK(force == doctest::Approx(weight).epsilon(1e-6));
 }
+
+TEST_CASE("event-driven: what slides over a sharp rim is refused, not stopped") {
+  ModelRun run = ModelRun::of_text(R"({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "b", "type": "point_mass", "mass": 1, "position": [0.4, 0, 0], "velocity": [1, 0, 0]}],
+    "contacts": [{"name": "c", "on": "b", "restitution": 0,
+                  "obstacle": {"type": "cylinder", "center": [0, 0, -0.1], "axis": [0, 0, 1], "radius": 0.5,
+                               "length": 0.2}}],
+    "integrator": {"type": "event_driven", "step": 1e-3, "duration": 0.3}})");
+  CHECK(run.run() == RunStatus::failed);
+  CHECK(run.report.reason == FailureReason::missed_contact);
+  CHECK(run.state().v[0] == doctest::Approx(1));
+  CHECK(run.state().t == doctest::Approx(0.1).epsilon(1e-2));
+}

@@ -170,3 +170,33 @@ TEST_CASE("Moreau-Jean: drivers and moving obstacles give the work of impacts, w
   CHECK(run.state().v[2] == doctest::Approx(3).epsilon(1e-12));
   CHECK(growth < 1e-12);
 }
+
+TEST_CASE("Moreau-Jean and CD-Lagrange: beads on obstacles that move have the motion of those at rest") {
+  // Galilean invariance: in a bowl, and on a sphere
+  const auto bead = [](const std::string& method, const std::string& obstacle, double z, double speed) {
+    const std::string V = std::to_string(speed);
+    return R"({"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{"name": "b", "type": "point_mass", "mass": 1, "position": [0.02, 0, )" +
+           std::to_string(z) + R"(], "velocity": [)" + V + R"(, 0, 0]}],
+      "contacts": [{"name": "c", "on": "b", "restitution": 0, "obstacle": {)" +
+           obstacle + R"(, "motion": {"translation": [")" + V + R"(*t", 0, 0]}}}],
+      "integrator": {"type": ")" +
+           method + R"(", "step": 1e-3, "duration": 0.3}})";
+  };
+  const std::string
+      bowl = R"("type": "cylinder", "center": [0, 0, 0], "axis": [0, 1, 0], "radius": 0.4, "side": "inside")",
+      ball = R"("type": "sphere", "center": [0, 0, 0], "radius": 0.6)";
+  for (const std::string method : {"moreau_jean", "cd_lagrange"})
+    for (const bool inside : {true, false}) {
+      CAPTURE(method);
+      CAPTURE(inside);
+      const double z = inside ? -std::sqrt(0.4 * 0.4 - 0.02 * 0.02) : std::sqrt(0.6 * 0.6 - 0.02 * 0.02);
+      const auto place = [&](double speed) {
+        ModelRun run = ModelRun::of_text(bead(method, inside ? bowl : ball, z, speed));
+        REQUIRE(run.run() == RunStatus::completed);
+        return Vec3(run.state().q[0] - speed * 0.3, run.state().q[1], run.state().q[2]);
+      };
+      const Vec3 at_rest = place(0);
+      for (const double speed : {5.0, 20.0}) CHECK((place(speed) - at_rest).norm() < 2e-3);
+    }
+}
