@@ -70,10 +70,11 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
     const auto gap = [&](double share) { return obstacle_->distance(x_0 + share * way) - r; };
     // the gap changes by no more than the way: most are too short to lead deep enough
     const double gap_1 = gap(1), length = way.norm();
-    const bool short_slide = gap_1 < touching_gap * radius && length < closing_way * radius;
-    if (gap_1 >= length || (short_slide && gap_1 > -deepest_end * radius)) continue;
+    const double touching = touching_gap * radius;
+    const bool short_slide = gap_1 < touching && gap_1 > -deepest_end * radius && length < closing_way * radius;
+    if (gap_1 >= length || (short_slide && !obstacle_->edged())) continue;
     const double gap_0 = gap(0);
-    if (gap_0 + gap_1 >= length) continue;
+    if (gap_0 + gap_1 >= length || (short_slide && gap_0 < touching)) continue;
     double low = 0, high = 1;
     for (int k = 0; k < 40; ++k) {
       const double a = low + (high - low) / 3, b = high - (high - low) / 3;

@@ -147,7 +147,10 @@ void System::finalize() {
         laws_.push_back(block.law(item, row));
       }
     rows_ += block.topology().items * block.rows();
-    if (block.traits().kind == RowKind::bilateral) bilateral_ = rows_;
+    if (block.traits().kind == RowKind::bilateral)
+      bilateral_ = rows_;
+    else
+      obstacles_move_ = obstacles_move_ || block.traits().moving;
   }
 
   find_solid_nodes();

@@ -142,6 +142,8 @@ class System {
   /// True if a block may have one of the force parts.
   bool has_forces(unsigned parts) const { return (force_parts_ & parts) != 0; }
   bool driven() const { return driven_; }                   ///< a bilateral row depends on time
+  bool obstacles_move() const { return obstacles_move_; }   ///< another row depends on time
+  bool passable() const { return passable_; }               ///< ConstraintBlock::missed_contact may find a contact
   bool has_massless_equation() const { return massless_; }  ///< an equation has no mass
   /// Mean diagonal mass of the translational equations with mass; 0 if no equation has mass.
   double mean_nodal_mass() const { return mean_nodal_mass_; }
@@ -266,7 +268,7 @@ class System {
   struct ThreadScratch;
   struct Workspace;
 
-  ElementInput input(std::size_t b, Range range, In q, In v, double t, ThreadScratch& scratch) const;
+  ElementInput element_input(std::size_t b, Range range, In q, In v, double t, ThreadScratch& scratch) const;
   template <class Kernel>
   void assemble_vector(const Kernel& kernel, Out f) const;
   template <class Visit>
@@ -330,7 +332,7 @@ class System {
        constant_mass_ = true, massless_ = false;
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
-  bool driven_ = false, searching_ = false, passable_ = false, has_formulas_ = false;
+  bool driven_ = false, obstacles_move_ = false, searching_ = false, passable_ = false, has_formulas_ = false;
   mutable long left_out_ = 0;
   RowSelection row_kinds_;
   bool parallel_ = false;

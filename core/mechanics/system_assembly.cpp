@@ -41,7 +41,7 @@ void System::assemble_vector(const Kernel& kernel, Out f) const {
 }
 
 // Velocities only for blocks that depend on them.
-ElementInput System::input(std::size_t b, Range range, In q, In v, double t, ThreadScratch& scratch) const {
+ElementInput System::element_input(std::size_t b, Range range, In q, In v, double t, ThreadScratch& scratch) const {
   const ElementBlock& block = *elements_[b];
   if (!block.traits().velocity_dependent) return {q.data(), nullptr, t};
   gather(block.topology(), element_tables_[b]->equations, range, v.data(), scratch.v.data());
@@ -64,7 +64,7 @@ void System::forces(In q, In v, double t, unsigned parts, Out f) const {
       [&](std::size_t, std::size_t b, Range range, ThreadScratch& scratch, double* local) {
         const ElementBlock& block = *elements_[b];
         if ((block.traits().force_parts & parts) == 0) return false;
-        block.add_forces(range, input(b, range, q, v, t, scratch), parts, local);
+        block.add_forces(range, element_input(b, range, q, v, t, scratch), parts, local);
         return true;
       },
       f);
@@ -75,7 +75,7 @@ Energies System::forces_with_energies(In q, In v, double t, unsigned parts, Out 
   assemble_vector(
       [&](std::size_t k, std::size_t b, Range range, ThreadScratch& scratch, double* local) {
         const ElementBlock& block = *elements_[b];
-        const ElementInput in = input(b, range, q, v, t, scratch);
+        const ElementInput in = element_input(b, range, q, v, t, scratch);
         const bool has_force = (block.traits().force_parts & parts) != 0;
         work_->energies[k] =
             has_force ? block.add_forces_with_energies(range, in, parts, local) : block.energies(range, in);

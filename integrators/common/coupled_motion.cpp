@@ -269,8 +269,14 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   // v~ alone has the forces of what contacts compress, without their impulses
   const ImpulseWork work = guard.on() && moved_[2] ? impulse_work() : ImpulseWork{};
   // corrections of the positions are part of this motion
+  const auto lifts = [&] {
+    Vector q(start.q.size()), v(start.v.size());
+    system_->retract(start.q, U_, q);
+    combine(1.0, start.v, 1.0, W_, v);
+    return guard.lifts(start, q, v);
+  };
   if (guard.explains(start, q_, v_, h_, smooth_.multipliers(), work.all - work.driven, smooth_.terms(), -work.driven) ||
-      guard.lifts(start)) {
+      lifts()) {
     guard.close(false, smooth_.multipliers(), {});
     return true;
   }

@@ -91,7 +91,14 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   return trial_gain_ <= 0 || unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, work_ + trial_work_);
 }
 
-bool EnergyGuard::lifts(const State& start) const {
+bool EnergyGuard::lifts(const State& start, In q, In v, double stored) const {
+  if (!misfits(start)) return false;
+  const Energies lifted = system_->energies(q, v, start.t);
+  return trial_gain_ - stored - (sum(lifted) - sum(now_.energies)) <= largest_share * std::max(energies_, size(lifted));
+}
+
+// At the start of a run: places that penetrate obstacles or do not fit joints, or velocities that do not.
+bool EnergyGuard::misfits(const State& start) const {
   if (begun_) return false;
   if (meter_.misfits(start.q, start.t, scales_.length)) return true;
   Vector rates(at(system_->rows()), 0.0);
@@ -139,7 +146,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   const double before_this = unexplained_;
   const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) + stored_ - work);
   const double before = std::max({energies_, work_ + trial_work_});
-  const bool lifted = lifts(start);
+  const bool lifted = misfits(start);
   if (!lifted && !(unexplained - lowest_ <= step_budget * before)) {
     share_ = (unexplained - lowest_) / before;
     return false;

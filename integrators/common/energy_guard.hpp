@@ -44,9 +44,10 @@ class EnergyGuard {
   /// energies at (q, v), where the method has found them.
   bool explains(const State& start, In q, In v, double h, In multipliers, double row_work, double terms,
                 double stored = 0, const Energies* known = nullptr);
-  /// The first step from this start lifts bodies out of obstacles that they penetrate, and closes joints: what it gains
-  /// is no reason to refuse it.
-  bool lifts(const State& start) const;
+  /// The first step lifts bodies out of obstacles that they penetrate at the start, closes joints, or gives bodies the
+  /// velocities of joints: the motion that explains() has refused is explained from (q, v), the start with these
+  /// corrections. `stored`: what they add to the stored energy of explains().
+  bool lifts(const State& start, In q, In v, double stored = 0) const;
   /// Of methods whose impacts take several steps: what the impulses of the motion judged last have gained, by which
   /// growth() grows in the place of their work in this step, if that is positive.
   void count_row_gain(double gain) { row_gain_ = gain; }
@@ -86,6 +87,7 @@ class EnergyGuard {
 
  private:
   double floor(In q, In v, double t, double terms);
+  bool misfits(const State& start) const;
   double given(const Powers& end, double h) const {
     const double drivers = driver_work_ ? *driver_work_ : 0.5 * h * (now_.powers.drivers + end.drivers);
     return 0.5 * h * (now_.powers.loads + end.loads) + drivers;

@@ -13,8 +13,7 @@ constexpr double fits = 1e-6;  // of the length: gaps of joints, penetrations
 
 EnergyMeter::EnergyMeter(const System& system)
     : system_(&system),
-      driven_(system.driven() ||
-              std::ranges::any_of(system.constraints(), [](const auto& block) { return block->traits().moving; })),
+      driven_(system.driven() || system.obstacles_move()),
       f_(at(system.size()), 0.0),
       rates_(at(system.rows()), 0.0),
       zero_(f_) {}

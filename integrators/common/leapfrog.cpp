@@ -265,7 +265,7 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
   const double terms = 2 * std::sqrt(square * scales().mass);
   energies_.kinetic = 0.5 * mass_.product(v, v);
   if (!guard().explains(start, q, v, h, forces, row_work, terms, now - before - driven, &energies_)) {
-    if (guard().lifts(start)) return true;
+    if (guard().lifts(start, start.q, w, -before)) return true;  // impulses are in a_start
     guard().blame(report, -1, start, q, v, start.t + h);
     return false;
   }

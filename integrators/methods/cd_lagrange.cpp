@@ -24,9 +24,7 @@ double CdLagrange::stability_limit(double rho) {
 }
 
 CdLagrange::CdLagrange(const System& system, const CdLagrangeOptions& options)
-    : Leapfrog(system, method_info(), options),
-      rho_(options.rho_bifurcation),
-      obstacles_move_(std::ranges::any_of(system.constraints(), [](const auto& b) { return b->traits().moving; })) {
+    : Leapfrog(system, method_info(), options), rho_(options.rho_bifurcation) {
   alpha_m_ = (2 * rho_ - 1) / (1 + rho_);
   gamma_ = 1.5 - alpha_m_;
   beta_ = (5 - 3 * rho_) / ((1 + rho_) * (1 + rho_) * (2 - rho_));
@@ -77,25 +75,26 @@ void CdLagrange::list_rows(In q, double t, double h, const State& start, const S
   }
   impulses_.set_rows(list_, q, t, &scales.start);
   // obstacles that move meet the places that bodies have at the same time
-  const auto ahead = [&](double time, In w, Vector& place) {
+  In q_ahead = q, q_behind = q;
+  const auto place = [&](double time, In w, Vector& at_time) {
     scale_into(time, w, d_);
-    system().retract(q, d_, place);
+    system().retract(q, d_, at_time);
+    return In(at_time);
   };
-  if (obstacles_move_) {
-    ahead(0.5 * h, w_next_, q_ahead_);
-    ahead(-0.5 * h, w_, q_behind_);
+  if (system().obstacles_move() && !list_.empty() && list_.back() >= n_b) {
+    q_ahead = place(0.5 * h, w_next_, q_ahead_);
+    q_behind = place(-0.5 * h, w_, q_behind_);
   }
-  const In q_plus = obstacles_move_ ? In(q_ahead_) : q, q_minus = obstacles_move_ ? In(q_behind_) : q;
   c_.resize(list_.size());
   r_.resize(list_.size());
   offset_.resize(list_.size());
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const int row = list_[i];
-    offset_[i] = rate_at_rest(row, row < n_b ? q : q_plus, t + 0.5 * h);
+    offset_[i] = rate_at_rest(row, row < n_b ? q : q_ahead, t + 0.5 * h);
     r_[i] = start.impulse[at(row)];
     const double e = row < n_b ? 0 : system().contact_parameters(row).restitution;
     if (e > 0) {
-      const double rate = impulses_.rate(i, w_) + rate_at_rest(row, q_minus, t - 0.5 * h);
+      const double rate = impulses_.rate(i, w_) + rate_at_rest(row, q_behind, t - 0.5 * h);
       offset_[i] += e * (system().row_kind(row) == RowKind::tangential ? rate : std::min(0.0, rate));
     }
     c_[i] = impulses_.rate(i, w_next_) + offset_[i];

@@ -51,7 +51,6 @@ class CdLagrange final : public Leapfrog {
   void filter(const State& start, State& end);
 
   double rho_, alpha_m_, beta_, gamma_;
-  bool obstacles_move_;
   Vector q_, q_ahead_, q_behind_, w_next_, offset_;  // offset_: of the rows' law, g_t and the reflected rate
   std::vector<std::uint8_t> closed_;
 };

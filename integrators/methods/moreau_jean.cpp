@@ -31,8 +31,7 @@ MethodInfo MoreauJean::method_info() {
 MoreauJean::MoreauJean(const System& system, const MoreauJeanOptions& options)
     : Integrator(system, method_info(), options.scales, options.newton),
       theta_(options.theta),
-      newton_(system, options.newton, setup_of(system, options.newton.method), options.scales, 0, &matrix_),
-      obstacles_move_(std::ranges::any_of(system.constraints(), [](const auto& b) { return b->traits().moving; })) {
+      newton_(system, options.newton, setup_of(system, options.newton.method), options.scales, 0, &matrix_) {
   const std::size_t n = at(system.size()), rows = at(system.rows());
   for (Vector* x : {&v_, &d_, &dv_, &f_, &f_n_, &Mx_, &reaction_, &v_free_, &w_}) x->assign(n, 0.0);
   for (Vector* x : {&q_, &q_middle_}) x->assign(at(system.dofs().configuration_size()), 0.0);
@@ -94,7 +93,7 @@ bool MoreauJean::explained(const State& start, StepReport& report) {
   double work = 0, driven = 0;  // of contacts; what drivers and obstacles that move give
   set_zero(w_);
   for (const int row : newton_.active_rows()) {
-    const double rate_n = system().row_rate(row, q_middle_, start.v, obstacles_move_ ? t_ : start.t, &step_),
+    const double rate_n = system().row_rate(row, q_middle_, start.v, system().obstacles_move() ? t_ : start.t, &step_),
                  rate = system().row_rate(row, q_middle_, v_, t_, &step_);
     work += 0.5 * P[at(row)] * (rate_n + rate);
     driven -= P[at(row)] * system().row_rate(row, q_middle_, w_, t_, &step_);
@@ -120,7 +119,7 @@ bool MoreauJean::predict_contacts(const StepScales& scales, const State& start, 
   system().retract(start.q, d_, q_middle_);
   system().gaps(q_middle_, start.t + 0.5 * h_, unilateral_rows, gaps_, &step_);
   if (misses_contact(system(), start.q, start.t, q_middle_, start.t + 0.5 * h_, report)) return false;
-  if (obstacles_move_) {
+  if (system().obstacles_move()) {
     scale_into(h_, start.v, d_);
     system().retract(start.q, d_, q_middle_);
   }
@@ -131,7 +130,8 @@ bool MoreauJean::predict_contacts(const StepScales& scales, const State& start, 
                      : system().row_kind(row) == RowKind::tangential ? candidates_[i - at(system().row_place(row).row)]
                      : gaps_[at(row)] <= closed                      ? 1
                                                                      : 0;
-    if (candidates_[i] != 0) reflected_[at(row)] = reflected_rate(row, obstacles_move_ ? start.q : q_middle_, start);
+    if (candidates_[i] != 0)
+      reflected_[at(row)] = reflected_rate(row, system().obstacles_move() ? start.q : q_middle_, start);
   }
   return true;
 }

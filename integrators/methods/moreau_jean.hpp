@@ -51,7 +51,6 @@ class MoreauJean final : public Integrator, private MixedProblem {
   double theta_;
   Vector matrix_;
   MixedNewton newton_;
-  bool obstacles_move_;
   MixedNewton* solvers_[1] = {&newton_};
   SaddlePoint mass_;  // for the velocity before the impacts, where an observer asks for stages
   bool mass_known_ = false;

@@ -24,8 +24,7 @@ MethodInfo PaoliSchatzman::method_info(Variant variant) {
 }
 
 PaoliSchatzman::PaoliSchatzman(const System& system, Variant variant, const LeapfrogOptions& options)
-    : Leapfrog(system, method_info(variant), options),
-      passable_(std::ranges::any_of(system.constraints(), [](const auto& block) { return block->traits().passable; })) {
+    : Leapfrog(system, method_info(variant), options) {
   const std::size_t n = at(system.size()), rows = at(system.rows());
   for (Vector* x : {&q_, &q_row_, &q_star_}) x->assign(at(system.dofs().configuration_size()), 0.0);
   for (Vector* x : {&v_start_, &w_free_, &other_}) x->assign(n, 0.0);
@@ -173,7 +172,7 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   if (h > start.last_h * (1 + same_size) && strikes(start)) return fail(report, FailureReason::no_convergence, 0);
   combine(1.0, start.history[half_velocity].values, 0.5 * (start.last_h + h), a_n, w_free_);
   // and the direction of the side that is hit
-  if (passable_) {
+  if (system().passable()) {
     scale_into(steps_of_impact * h, w_free_, d_);
     system().retract(start.q, d_, q_row_);
     if (misses_contact(system(), start.q, start.t, q_row_, start.t + steps_of_impact * h, report)) {

@@ -46,7 +46,6 @@ class PaoliSchatzman final : public Leapfrog {
   Vector q_, q_row_, q_star_, v_start_, a_start_, w_free_, other_;
   Vector gap_;  // of the rows at q_e, rows() entries
   std::vector<std::uint8_t> closed_;
-  bool passable_;  // bodies may pass each other or an obstacle within a step
 };
 
 }  // namespace carom

@@ -16,8 +16,8 @@ using carom::test::ModelRun;
 
 constexpr double radius = 0.01, e = 0.3;
 
-// A point runs at 20 m/s, in steps of 1 ms, against a sphere of 2 cm, or against another point with the same sum of the
-// radii; offset: of its way from the centre.
+// A point runs against a sphere or a cylinder of 2 cm, or a sphere against another one with the same sum of the radii,
+// in steps of 1 ms; offset: of its way from the centre.
 std::string shot(const std::string& method, const std::string& target, double start, double offset, double speed) {
   const std::string contact =
       target == "pair" ? fmt::format(R"("between": ["b", "t"])")
@@ -68,5 +68,29 @@ TEST_CASE("fast contacts: oblique impacts have the direction of the side that is
         const double error = std::hypot(run.state().v[0] - v_x, run.state().v[1] - v_y) / speed;
         // all but the default are of first order
         CHECK(error < (method == "nsga_decoupled" ? 2e-3 : 0.4));
+      }
+}
+
+TEST_CASE("fast contacts: what lands just inside the rim of a disc leaves along the axis") {
+  for (const std::string method : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean", "event_driven"})
+    for (const double inside : {2e-4, 1e-3})
+      for (int k = 0; k < 10; ++k) {
+        CAPTURE(method);
+        CAPTURE(inside);
+        CAPTURE(k);
+        // the point meets the upper face at this distance from the rim after k tenths of a step of 1 ms
+        const double fall = (10 + 0.1 * k) * 1e-3;
+        ModelRun run = ModelRun::of_text(fmt::format(
+            R"({{"format": 1, "gravity": [0, 0, 0],
+              "bodies": [{{"name": "b", "type": "point_mass", "mass": 1, "position": [{}, 0, {}],
+                          "velocity": [-5, 0, -1]}}],
+              "contacts": [{{"name": "c", "on": "b", "restitution": 1,
+                            "obstacle": {{"type": "cylinder", "center": [0, 0, -0.05], "axis": [0, 0, 1], "radius": 0.5,
+                                         "length": 0.1}}}}],
+              "integrator": {{"type": "{}", "step": 1e-3, "duration": 0.02}}}})",
+            0.5 - inside + 5 * fall, fall, method));
+        REQUIRE(run.run() == RunStatus::completed);
+        CHECK(run.state().v[0] == doctest::Approx(-5).epsilon(1e-6));
+        CHECK(run.state().v[2] == doctest::Approx(1).epsilon(1e-6));
       }
 }

@@ -229,3 +229,33 @@ TEST_CASE("energy guard: errors of the first steps are measured by the energies 
   CHECK(largest > 0.01);
   CHECK(run.statistics.growth < 1e-3);
 }
+
+TEST_CASE("energy guard: the first step lifts a body out of an obstacle, and gains nothing else") {
+  System system;
+  const double place[3] = {0, 0, -0.1};
+  const int node = system.add_node(NodeKind::point, place, "stone");
+  system.add(std::make_unique<PointMassBlock>("mass", std::vector<PointMass>{{node, 2.0}}));
+  system.add(std::make_unique<PointContactBlock>("floor", std::vector<ContactPoint>{{.name = "stone", .node = node}},
+                                                 make_plane(Vec3::Zero(), Vec3::UnitZ()), nullptr, false));
+  system.set_gravity(Vec3(0, 0, -9.81));
+  system.finalize();
+  State state;
+  state.q = system.initial_configuration();
+  state.v = {0.1, 0, 0};
+  state.last_h = h;
+  EnergyGuard guard(system, {}, true);
+  guard.begin(state);
+  const Vector on_the_floor = {0, 0, 0};
+  // with the weight times 0.1 alone, or with twenty times as much
+  CHECK_FALSE(guard.explains(state, on_the_floor, state.v, h, {}, 0, 1));
+  CHECK(guard.lifts(state, on_the_floor, state.v));
+  CHECK_FALSE(guard.explains(state, on_the_floor, Vector{0.1, 0, 6}, h, {}, 0, 1));
+  CHECK_FALSE(guard.lifts(state, on_the_floor, state.v));
+  // nor is another start lifted
+  State above = state;
+  above.q[2] = 0;
+  EnergyGuard other(system, {}, true);
+  other.begin(above);
+  CHECK_FALSE(other.explains(above, Vector{0, 0, 0.1}, above.v, h, {}, 0, 1));
+  CHECK_FALSE(other.lifts(above, Vector{0, 0, 0.1}, above.v));
+}
