@@ -1,11 +1,7 @@
-// Four doubles side by side: kernels of solids evaluate four elements at once, dense kernels of the linear solvers four
-// entries of a row.
+// Four doubles side by side: kernels of the linear solvers and of long vectors evaluate four entries of a row at once.
 //
-// Every operation acts on each lane alone, so an element's result has the same bits in whichever lane and beside
-// whichever companions it is evaluated. Without AVX the compiler uses two halves; the code is the same.
+// Without AVX the compiler uses two halves; the code is the same.
 #pragma once
-
-#include <cmath>
 
 // g++ warns that 32-byte vector arguments need AVX for a stable binary interface; all functions here are inlined
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -24,11 +20,6 @@ inline Lanes lanes(double x) { return Lanes{} + x; }
   return *reinterpret_cast<const LooseLanes*>(p);
 }
 
-inline Lanes log(const Lanes& x) { return Lanes{std::log(x[0]), std::log(x[1]), std::log(x[2]), std::log(x[3])}; }
-inline Lanes log1p(const Lanes& x) {
-  return Lanes{std::log1p(x[0]), std::log1p(x[1]), std::log1p(x[2]), std::log1p(x[3])};
-}
-inline Lanes sqrt(const Lanes& x) { return Lanes{std::sqrt(x[0]), std::sqrt(x[1]), std::sqrt(x[2]), std::sqrt(x[3])}; }
 // by value: a reference to loose lanes would be read as if they were aligned
 [[gnu::always_inline]] inline Lanes abs(Lanes x) { return x < 0.0 ? -x : x; }
 [[gnu::always_inline]] inline Lanes max(Lanes x, Lanes y) { return x > y ? x : y; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/base/types.hpp"
 
@@ -40,5 +41,7 @@ double dot(In x, In y);
 double norm(In x);     ///< Euclidean
 double max_abs(In x);  ///< 0 for an empty vector, NaN if an entry is NaN
 bool all_finite(In x);
+/// A hash of the bits: tells with certainty for all practical purposes whether two vectors are the same.
+std::uint64_t fingerprint(In x, int threads);
 
 }  // namespace carom

@@ -20,6 +20,7 @@ class BoundNodes {
     }
   }
   int offset(int item, int slot) const { return offsets_[index(item, slot)]; }
+  const std::vector<int>& offsets() const { return offsets_; }
   NodeKind kind(int item, int slot) const { return kinds_[index(item, slot)]; }
   const double* configuration(const double* q, int item, int slot) const {
     const int o = offset(item, slot);

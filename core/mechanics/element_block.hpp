@@ -154,6 +154,8 @@ class ElementBlock {
     return nodes_.configuration(in.q, element, slot);
   }
   int configuration_offset(int element, int slot) const { return nodes_.offset(element, slot); }
+  /// Of all slots, element after element; ground: -1.
+  const int* configuration_offsets() const { return nodes_.offsets().data(); }
   /// Kind of the node in a slot; undefined for ground.
   NodeKind node_kind(int element, int slot) const { return nodes_.kind(element, slot); }
 

@@ -1,11 +1,11 @@
 #include "core/mechanics/lumped_mass.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <stdexcept>
 
 #include "core/base/parallel.hpp"
+#include "core/base/simd4.hpp"
 #include "core/base/vector_ops.hpp"
 
 namespace carom {
@@ -51,6 +51,8 @@ void multiply_entries(In m, In x, Out y, int threads) {
     for (std::size_t i = first; i < last; ++i) y[i] = m[i] * x[i];
   });
 }
+
+double difference(const LumpedMass::Factors& of, std::size_t i) { return of.z.empty() ? of.y[i] : of.y[i] - of.z[i]; }
 
 }  // namespace
 
@@ -134,6 +136,10 @@ void LumpedMass::assemble(In q) {
           group.M(place_[at(e)], place_[at(equations[j])]) += M[i * m + j];
     }
   });
+  if (groups_.empty()) return;
+  lone_ = mass_;
+  for (const Group& group : groups_)
+    for (const int e : group.equations) lone_[at(e)] = 0;
 }
 
 bool LumpedMass::factorise() {
@@ -192,51 +198,44 @@ void LumpedMass::solve(In x, Out y) const {
   }
 }
 
-double LumpedMass::product(In x, In y) const {
-  double sum = reduce_vector(
-      mass_.size(), system_->threads(), 0.0,
-      [&](std::size_t first, std::size_t last) {
-        double part = 0;
-        for (std::size_t i = first; i < last; ++i)
-          if (group_of_[i] < 0) part += mass_[i] * (x[i] * y[i]);
-        return part;
-      },
-      std::plus<>());
-  for (const Group& group : groups_)
-    for (std::size_t i = 0; i < group.equations.size(); ++i)
-      for (std::size_t j = 0; j < group.equations.size(); ++j)
-        sum += group.M(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) * x[at(group.equations[i])] *
-               y[at(group.equations[j])];
-  return sum;
-}
-
-std::array<double, 2> LumpedMass::products(In x, In y, In z) const {
-  using Sums = std::array<double, 2>;
+template <std::size_t n>
+std::array<double, n> LumpedMass::products(const std::array<Factors, n>& of) const {
+  using Sums = std::array<double, n>;
+  const In masses = groups_.empty() ? mass_ : lone_;
   Sums sums = reduce_vector(
-      mass_.size(), system_->threads(), Sums{},
+      masses.size(), system_->threads(), Sums{},
       [&](std::size_t first, std::size_t last) {
-        // a sum with 4 parts of its own is 4 times as fast
-        double xx[4] = {}, xd[4] = {};
-        const bool apart = groups_.empty();
-        for (std::size_t i = first; i < last; ++i) {
-          const double p = apart || group_of_[i] < 0 ? mass_[i] * x[i] : 0.0;
-          xx[i % 4] += p * x[i];
-          xd[i % 4] += p * (y[i] - z[i]);
+        Lanes part[n] = {};
+        std::size_t i = first;
+        for (; i + lane_count <= last; i += lane_count) {
+          const Lanes m = lanes_at(masses.data() + i);
+          for (std::size_t k = 0; k < n; ++k) {
+            Lanes y = lanes_at(of[k].y.data() + i);
+            if (!of[k].z.empty()) y -= lanes_at(of[k].z.data() + i);
+            part[k] += m * lanes_at(of[k].x.data() + i) * y;
+          }
         }
-        return Sums{(xx[0] + xx[1]) + (xx[2] + xx[3]), (xd[0] + xd[1]) + (xd[2] + xd[3])};
+        Sums parts;
+        for (std::size_t k = 0; k < n; ++k) parts[k] = sum(part[k]);
+        for (; i < last; ++i)
+          for (std::size_t k = 0; k < n; ++k) parts[k] += masses[i] * of[k].x[i] * difference(of[k], i);
+        return parts;
       },
-      [](const Sums& a, const Sums& b) {
-        return Sums{a[0] + b[0], a[1] + b[1]};
+      [](Sums a, const Sums& b) {
+        for (std::size_t k = 0; k < n; ++k) a[k] += b[k];
+        return a;
       });
   for (const Group& group : groups_)
     for (std::size_t i = 0; i < group.equations.size(); ++i)
       for (std::size_t j = 0; j < group.equations.size(); ++j) {
         const double M = group.M(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
-        const std::size_t e = at(group.equations[i]), f = at(group.equations[j]);
-        sums[0] += M * x[e] * x[f];
-        sums[1] += M * x[e] * (y[f] - z[f]);
+        for (std::size_t k = 0; k < n; ++k)
+          sums[k] += M * of[k].x[at(group.equations[i])] * difference(of[k], at(group.equations[j]));
       }
   return sums;
 }
+
+template std::array<double, 1> LumpedMass::products(const std::array<Factors, 1>& of) const;
+template std::array<double, 5> LumpedMass::products(const std::array<Factors, 5>& of) const;
 
 }  // namespace carom

@@ -29,9 +29,14 @@ class LumpedMass {
   void times(In x, Out y) const;
   void solve(In x, Out y) const;
   /// x . M y
-  double product(In x, In y) const;
-  /// x . M x and x . M (y - z)
-  std::array<double, 2> products(In x, In y, In z) const;
+  double product(In x, In y) const { return products<1>({Factors{x, y}})[0]; }
+  /// x . M (y - z); an empty z is zero.
+  struct Factors {
+    In x, y, z{};
+  };
+  /// Several products in one pass over the long vectors of solids; defined for n = 1 and n = 5.
+  template <std::size_t n>
+  std::array<double, n> products(const std::array<Factors, n>& of) const;
   /// Inverse mass of an equation that is a group of its own; 0 for equations of larger groups.
   double inverse(int equation) const { return inverse_[at(equation)]; }
   In masses() const { return mass_; }       ///< per equation: the diagonal of M
@@ -57,6 +62,7 @@ class LumpedMass {
 
   const System* system_;
   Vector mass_, inverse_;
+  Vector lone_;  // mass_ without groups of several equations; empty if there are none
   std::vector<Group> groups_;
   std::vector<int> group_of_, place_;  // per equation: its group, its place there
   std::vector<int> frame_group_;

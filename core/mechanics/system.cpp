@@ -38,6 +38,9 @@ LocalEquations local_equations(const Topology& topology, const DofMap& dofs) {
   return equations;
 }
 
+// NaN if one of them is NaN
+double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
+
 // Bodies in a packing have about as many neighbours; more pairs are candidates of which most stay apart.
 constexpr double most_pairs_per_node = 4;
 
@@ -183,6 +186,7 @@ void System::finalize() {
   for (const auto& block : elements_) {
     auto tables = std::make_unique<ElementTables>();
     tables->equations = local_equations(block->topology(), dofs_);
+    tables->equations.find_triples(block->topology().local_size);
     tables->frames = frame_columns(block->topology(), dofs_);
     tables->contributes_matrix =
         block->traits().has_mass || block->traits().has_stiffness || block->traits().velocity_dependent;
@@ -439,6 +443,12 @@ std::string System::equation_name(int equation) const {
 // ---- kinematics
 
 void System::retract(In q, In d, Out q_out) const {
+  if (dofs_.translations_alone()) {
+    for_vector(q.size(), threads_, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) q_out[i] = q[i] + d[i];
+    });
+    return;
+  }
   const std::span<const DofMap::Translation> translations = dofs_.translations();
   const bool all = translations.size() == q.size();  // entries of q are free translations
   if (!all && q.data() != q_out.data()) copy(q, q_out);
@@ -477,8 +487,6 @@ void System::tangent_operators(In d, In u, TangentOperators& T) const {
 }
 
 double System::speed(In v, double length) const {
-  // NaN if an entry is NaN, without frames
-  const auto larger = [](double a, double b) { return b > a || std::isnan(b) ? b : a; };
   return reduce_vector(
       v.size(), threads_, 0.0,
       [&](std::size_t first, std::size_t last) {
@@ -558,12 +566,13 @@ double System::largest_position(In q) const {
   return reduce_vector(
       translations.size(), threads_, 0.0,
       [&](std::size_t first, std::size_t last) {
+        if (dofs_.translations_alone()) return max_abs(q.subspan(first, last - first));
         double largest = 0;
         for (const DofMap::Translation& c : translations.subspan(first, last - first))
           largest = std::max(largest, std::abs(q[at(c.entry)]));
         return largest;
       },
-      [](double a, double b) { return std::max(a, b); });
+      larger);
 }
 
 double System::force_norm(In f, double length) const {

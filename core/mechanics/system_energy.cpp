@@ -1,6 +1,7 @@
 // System: energies and momenta.
 
 #include <algorithm>
+#include <functional>
 
 #include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
@@ -42,7 +43,12 @@ Energies System::sum_energies(In q) const {
     set_zero(weights_);
     find_weights(q);
   }
-  sum.potential -= dot(weights_, q);
+  sum.potential -= reduce_vector(
+      q.size(), threads_, 0.0,
+      [&](std::size_t first, std::size_t last) {
+        return dot(In(weights_).subspan(first, last - first), q.subspan(first, last - first));
+      },
+      std::plus<>());
   return sum;
 }
 

@@ -23,6 +23,16 @@ std::vector<FrameColumn> frame_columns(const Topology& topology, const DofMap& d
 struct LocalEquations {
   std::vector<int> of;
   bool complete = true;  // every component has an equation, so gather and scatter need no test
+  // Where all components come in threes with equations one after the other, as those of solids: the first of each.
+  std::vector<int> triples;
+
+  void find_triples(int local_size) {
+    if (!complete || local_size % 3 != 0) return;
+    for (std::size_t i = 0; i < of.size(); i += 3)
+      if (of[i + 1] != of[i] + 1 || of[i + 2] != of[i] + 2) return;
+    triples.resize(of.size() / 3);
+    for (std::size_t i = 0; i < triples.size(); ++i) triples[i] = of[3 * i];
+  }
 
   void gather(std::size_t first, std::size_t count, const double* global, double* local) const {
     const int* e = of.data() + first;
@@ -33,6 +43,11 @@ struct LocalEquations {
     }
   }
   void scatter(std::size_t first, std::size_t count, const double* local, double* global) const {
+    if (!triples.empty()) {
+      for (const int* e = triples.data() + first / 3; count > 0; count -= 3, local += 3, ++e)
+        for (int c = 0; c < 3; ++c) global[*e + c] += local[c];
+      return;
+    }
     const int* e = of.data() + first;
     if (complete) {
       for (std::size_t i = 0; i < count; ++i) global[e[i]] += local[i];

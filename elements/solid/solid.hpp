@@ -6,7 +6,7 @@
 // Laws (elements/solid/solid_law.hpp): Saint Venant-Kirchhoff ("geometrically nonlinear, linear material", the cube of
 // [DS20] 4.4), compressible neo-Hookean, corotational linear. Damping of Rayleigh's kind: alpha M v and the viscous
 // stress S = beta C : E' (E' rate of Green-Lagrange strain, C elasticity tensor). At the undeformed configuration the
-// viscous force is beta K v; unlike beta K v it vanishes in rigid motions. Elements are evaluated four at a time.
+// viscous force is beta K v; unlike beta K v it vanishes in rigid motions. Elements are evaluated in groups.
 // Output at the nodes: Cauchy stress xx, yy, zz, xy, yz, xz (corotational law: its stress rotated with the element) and
 // von Mises stress, extrapolated linearly from the Gauss points.
 // Limits: a plain hexahedron is too stiff in bending, by the factor 1 + (G/E)(a/h)^2 for nu = 0 with one element of

@@ -1,14 +1,16 @@
-// The block of solid elements of any law: meets ElementBlock by groups of four elements, which a kernel of the law
+// The block of solid elements of any law: meets ElementBlock by groups of elements, which a kernel of the law
 // evaluates. Only the files of laws include this header.
 //
 // A kernel is a class template Kernel<Shape, incompatible modes> with `Constants`, small_strain(constants), place(),
-// evaluate(), stresses() and the results energy, f and K; see solid_kernel.hpp. A law whose energy depends on F alone
+// evaluate(), stresses() and the results energy, f and K, and place_parallel() if parallelepipeds are simpler for the
+// kernel; see solid_kernel.hpp. A law whose energy depends on F alone
 // takes HyperelasticKernel and writes a class as those of solid_law.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,9 +18,10 @@
 #include <vector>
 
 #include "core/base/index.hpp"
+#include "core/base/simd4.hpp"
 #include "elements/solid/solid.hpp"
 #include "elements/solid/solid_damping.hpp"
-#include "elements/solid/solid_kernel.hpp"
+#include "elements/solid/solid_groups.hpp"
 
 namespace carom::solid {
 
@@ -44,20 +47,14 @@ BlockTraits traits_of(double density, const SolidOptions& options, bool may_inve
   return t;
 }
 
-// Elements [first, last) in groups of lanes; the last group repeats its last element.
-struct Group {
-  int element[lane_count];
-  int count;
-};
 template <class Visit>
 void for_groups(Range range, const Visit& visit) {
-  for (int first = range.first; first < range.last; first += lane_count) {
-    Group group{};
-    group.count = std::min(lane_count, range.last - first);
-    for (int l = 0; l < lane_count; ++l) group.element[l] = std::min(first + l, range.last - 1);
-    visit(group);
-  }
+  for_groups(range.first, range.last, visit);
 }
+
+/// Forces by other vectors, by shape and options; null if there are none.
+template <class Constants>
+using OtherForces = double (*)(const Constants&, const PlacedMesh&, int first, int last, double* f);
 
 template <class Shape, class Kernel>
 class Block final : public SolidBlock {
@@ -66,15 +63,23 @@ class Block final : public SolidBlock {
   using Viscous = ViscousKernel<Shape, Kernel::incompatible_modes>;
   static constexpr int nodes = Shape::nodes, local = 3 * nodes, mass_pairs = nodes * (nodes + 1) / 2;
 
-  Block(std::string name, SolidMesh mesh, const Constants& constants, double density, const SolidOptions& options)
+  Block(std::string name, SolidMesh mesh, const Constants& constants, double density, const SolidOptions& options,
+        OtherForces<Constants> other_forces)
       : SolidBlock(std::move(name), topology_of(mesh),
                    traits_of(density, options, Kernel::defined_inverted, Kernel::mixed_tangent)),
         constants_(constants),
         small_strain_(Kernel::small_strain(constants)),
         options_(options),
-        names_(std::move(mesh.names)) {
-    reference_.reserve(mesh.reference.size() * 3);
-    for (const Vec3& X : mesh.reference) reference_.insert(reference_.end(), X.data(), X.data() + 3);
+        names_(std::move(mesh.names)),
+        forces_(other_forces != nullptr ? other_forces : solid::add_internal_forces<Kernel>) {
+    in_blocks(local, reference_, [&](int e, int j) { return mesh.reference[at(e * nodes + j / 3)][j % 3]; });
+    if constexpr (nodes == 8)
+      if (all_parallel(mesh.reference))
+        in_blocks(9, jacobians_, [&](int e, int j) {
+          const Vec3* X = mesh.reference.data() + at(e * nodes);
+          const int i = j / 3, axis = j % 3;
+          return 0.5 * (X[hexahedron_edges.plus[axis][0]][i] - X[hexahedron_edges.minus[axis][0]][i]);
+        });
     compute_masses(density);
     for (const double V : volumes_)
       stiffness_scale_ = std::max(stiffness_scale_, (small_strain_.lambda + 2 * small_strain_.mu) * std::cbrt(V));
@@ -94,11 +99,7 @@ class Block final : public SolidBlock {
         Viscous kernel(small_strain_, options_.stiffness_damping);
         place(kernel, group, range, in);
         kernel.evaluate();
-        for (int l = 0; l < group.count; ++l) {
-          double* out = f + at(group.element[l] - range.first) * local;
-          for (int a = 0; a < nodes; ++a)
-            for (int i = 0; i < 3; ++i) out[3 * a + i] -= kernel.f[a][i][l];
-        }
+        subtract_forces<nodes>(group, range.first, kernel.f, f);
       });
     if ((parts & force_damping) != 0 && options_.mass_damping != 0)
       for (int e = range.first; e < range.last; ++e)
@@ -173,9 +174,10 @@ class Block final : public SolidBlock {
 
   Energies energies(Range range, const ElementInput& in) const override {
     Energies sum;
+    const PlacedMesh mesh = placed(in);
     for_groups(range, [&](const Group& group) {
       Kernel kernel(constants_);
-      place(kernel, group, in);
+      place_for_forces(kernel, mesh, group);
       kernel.template evaluate<false>();
       for (int l = 0; l < group.count; ++l) sum.elastic += kernel.energy[l];
     });
@@ -206,35 +208,16 @@ class Block final : public SolidBlock {
  private:
   /// Returns the elastic energy.
   double add_internal_forces(Range range, const ElementInput& in, double* f) const {
-    double energy = 0;
-    for_groups(range, [&](const Group& group) {
-      Kernel kernel(constants_);
-      place(kernel, group, in);
-      kernel.template evaluate<false>();
-      for (int l = 0; l < group.count; ++l) {
-        energy += kernel.energy[l];
-        double* out = f + at(group.element[l] - range.first) * local;
-        for (int a = 0; a < nodes; ++a)
-          for (int i = 0; i < 3; ++i) out[3 * a + i] -= kernel.f[a][i][l];
-      }
-    });
-    return energy;
+    return forces_(constants_, placed(in), range.first, range.last, f);
+  }
+
+  PlacedMesh placed(const ElementInput& in) const {
+    return {reference_.data(), jacobians_.empty() ? nullptr : jacobians_.data(), in.q, configuration_offsets()};
   }
 
   template <class K>
   void place(K& kernel, const Group& group, const ElementInput& in) const {
-    Lanes X[nodes][3], x[nodes][3];
-    for (int l = 0; l < lane_count; ++l) {
-      const double* reference = reference_.data() + at(group.element[l]) * local;
-      for (int a = 0; a < nodes; ++a) {
-        const double* position = in.q + configuration_offset(group.element[l], a);
-        for (int i = 0; i < 3; ++i) {
-          X[a][i][l] = reference[3 * a + i];
-          x[a][i][l] = position[i];
-        }
-      }
-    }
-    kernel.place(X, x);
+    solid::place(kernel, placed(in), group);
   }
 
   /// With velocities.
@@ -269,6 +252,32 @@ class Block final : public SolidBlock {
 
   static constexpr int mass_pair(int a, int b) { return a * nodes - a * (a - 1) / 2 + b - a; }
 
+  /// Fills blocks with value(element, component); the last block is filled up with copies of the last element.
+  template <class Value>
+  void in_blocks(int size, std::vector<double>& values, const Value& value) const {
+    const int items = topology().items, blocks = (items + elements_per_block - 1) / elements_per_block;
+    values.resize(at(blocks) * at(elements_per_block * size));
+    for (int e = 0; e < blocks * elements_per_block; ++e)
+      for (int j = 0; j < size; ++j) values[reference_place(e, j, size)] = value(std::min(e, items - 1), j);
+  }
+
+  /// Whether the four edges of every direction are equal, to rounding of their ends.
+  static bool all_parallel(const std::vector<Vec3>& reference) {
+    double place = 0;
+    for (const Vec3& X : reference) place = std::max(place, X.cwiseAbs().maxCoeff());
+    const double rounding = 4 * std::numeric_limits<double>::epsilon() * place;
+    for (std::size_t first = 0; first < reference.size(); first += nodes)
+      for (int axis = 0; axis < 3; ++axis) {
+        const auto along = [&](int k) -> Vec3 {
+          return reference[first + at(hexahedron_edges.plus[axis][k])] -
+                 reference[first + at(hexahedron_edges.minus[axis][k])];
+        };
+        for (int k = 1; k < 4; ++k)
+          if (!((along(k) - along(0)).cwiseAbs().maxCoeff() <= rounding)) return false;
+      }
+    return true;
+  }
+
   /// Upper triangles of int rho N_a N_b dV: at the Gauss points, exact for tetrahedra.
   void compute_masses(double density) {
     masses_.assign(at(topology().items) * mass_pairs, 0.0);
@@ -290,9 +299,11 @@ class Block final : public SolidBlock {
   }
   double determinant(int e, const double (&dN)[nodes][3]) const {
     Mat3 J = Mat3::Zero();
-    for (int a = 0; a < nodes; ++a)
-      J += Eigen::Map<const Vec3>(reference_.data() + at(e) * local + at(3 * a)) *
-           Eigen::Map<const Vec3>(dN[a]).transpose();
+    for (int a = 0; a < nodes; ++a) {
+      Vec3 X;
+      for (int i = 0; i < 3; ++i) X[i] = reference_[reference_place(e, 3 * a + i, local)];
+      J += X * Eigen::Map<const Vec3>(dN[a]).transpose();
+    }
     return J.determinant();
   }
 
@@ -351,30 +362,42 @@ class Block final : public SolidBlock {
   Lame small_strain_;
   SolidOptions options_;
   std::vector<std::string> names_;
-  std::vector<double> reference_, masses_, volumes_;
+  std::vector<double> reference_, jacobians_;  // see PlacedMesh
+  std::vector<double> masses_, volumes_;
   double stiffness_scale_ = 0;
+  OtherForces<Constants> forces_;
 };
 
 /// The block of a mesh by a kernel of a law, Kernel<Shape, incompatible modes>, with the law's constants.
-template <template <class, int> class Kernel, class Constants>
+/// other(nodes, incompatible modes): forces by other vectors, or null.
+template <template <class, int> class Kernel, class Constants, class Other>
 std::unique_ptr<SolidBlock> make_block(std::string name, SolidMesh mesh, const Constants& constants, double density,
-                                       const SolidOptions& options) {
+                                       const SolidOptions& options, const Other& other) {
   assert(mesh.nodes.size() == mesh.reference.size());
-  if (mesh.shape == SolidShape::tetrahedra)
-    return std::make_unique<Block<Tetrahedron, Kernel<Tetrahedron, 0>>>(std::move(name), std::move(mesh), constants,
-                                                                        density, options);
-  if (options.incompatible_modes)
-    return std::make_unique<Block<Hexahedron, Kernel<Hexahedron, 3>>>(std::move(name), std::move(mesh), constants,
-                                                                      density, options);
-  return std::make_unique<Block<Hexahedron, Kernel<Hexahedron, 0>>>(std::move(name), std::move(mesh), constants,
-                                                                    density, options);
+  const auto make = [&]<class Shape, int extra>() {
+    return std::make_unique<Block<Shape, Kernel<Shape, extra>>>(std::move(name), std::move(mesh), constants, density,
+                                                                options, other(Shape::nodes, extra > 0));
+  };
+  if (mesh.shape == SolidShape::tetrahedra) return make.template operator()<Tetrahedron, 0>();
+  if (options.incompatible_modes) return make.template operator()<Hexahedron, 3>();
+  return make.template operator()<Hexahedron, 0>();
 }
 
 /// A law of solids: its kernel with its constants.
 template <template <class, int> class Kernel, class Constants>
 SolidLaw make_law(const Constants& constants) {
   return [constants](std::string name, SolidMesh mesh, double density, const SolidOptions& options) {
-    return make_block<Kernel>(std::move(name), std::move(mesh), constants, density, options);
+    return make_block<Kernel>(std::move(name), std::move(mesh), constants, density, options,
+                              [](int, bool) { return OtherForces<Constants>{}; });
+  };
+}
+
+/// One of the elastic laws: with AVX-512, forces by vectors of eight.
+template <template <class, int> class Kernel>
+SolidLaw make_law(ElasticLaw law, const Lame& constants) {
+  return [law, constants](std::string name, SolidMesh mesh, double density, const SolidOptions& options) {
+    return make_block<Kernel>(std::move(name), std::move(mesh), constants, density, options,
+                              [law](int nodes, bool modes) { return avx512_forces(law, nodes, modes); });
   };
 }
 

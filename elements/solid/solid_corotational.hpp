@@ -16,6 +16,8 @@
 
 namespace carom::solid {
 
+namespace {
+
 inline void cross(const Lanes a[3], const Lanes b[3], Lanes c[3]) {
   for (int i = 0; i < 3; ++i) c[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
 }
@@ -222,5 +224,7 @@ class CorotationalKernel {
   Lanes g_[nodes][3], x_[nodes][3];
   Matrix3 R_, U_, Y_inverse_;
 };
+
+}  // namespace
 
 }  // namespace carom::solid

@@ -1,5 +1,5 @@
-// Viscous stress of four solid elements: S = beta C : E', with E' = sym(F^T F') the rate of Green-Lagrange strain and C
-// the elasticity tensor of the law. At the undeformed configuration the force is beta K v; in a rigid motion it
+// Viscous stress of a group of solid elements: S = beta C : E', with E' = sym(F^T F') the rate of Green-Lagrange strain
+// and C the elasticity tensor of the law. At the undeformed configuration the force is beta K v; in a rigid motion it
 // vanishes.
 //
 // The force follows from the dissipation D(x, v) = sum w beta/2 E' : C : E' as f = -dD/dv. Incompatible modes enter F'
@@ -10,6 +10,8 @@
 #include "elements/solid/solid_kernel.hpp"
 
 namespace carom::solid {
+
+namespace {
 
 template <class Shape, int extra>
 class ViscousKernel {
@@ -168,5 +170,7 @@ class ViscousKernel {
   Lanes centre_det_{};
   SmallFactor<unknowns> factor_;
 };
+
+}  // namespace
 
 }  // namespace carom::solid

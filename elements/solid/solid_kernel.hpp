@@ -1,4 +1,5 @@
-// The elastic energy of four solid elements with its gradient and Hessian with respect to the positions of the nodes.
+// The elastic energy of a group of solid elements with its gradient and Hessian with respect to the positions of the
+// nodes.
 //
 //   E = sum over Gauss points of w psi(F),   F = sum_a x_a g_a^T,   f_a = dE/dx_a = sum w P g_a,
 //   K_ab = d f_a/d x_b,   g_a = dN_a/dX
@@ -14,6 +15,8 @@
 #include "elements/solid/solid_shape.hpp"
 
 namespace carom::solid {
+
+namespace {
 
 /// Factorises one symmetric matrix per lane as L D L^T, without pivoting.
 template <int n>
@@ -93,6 +96,14 @@ class HyperelasticKernel {
       centre_det_ = inverse_jacobian(X_, centre_of<Shape>.dN[0], centre_inverse_);
       solve_modes();
     }
+  }
+
+  /// Of parallelepipeds, before evaluate<false>(): with the Jacobian J[i][axis] = dX_i/dxi, the same at all points.
+  void place_parallel(const Matrix3& J, const Lanes (&x)[nodes][3]) requires(nodes == 8 && extra == 0) {
+    for (int i = 0; i < 3; ++i)
+      for (int axis = 0; axis < 3; ++axis) J_[i][axis] = J[i][axis];
+    from_first(x, x_);
+    parallel_ = true;
   }
 
   static constexpr bool mixed_tangent = requires(const Law& law, Matrix3& S) { law.stress(S, S); };
@@ -189,15 +200,28 @@ class HyperelasticKernel {
     for (auto& force : f)
       for (Lanes& component : force) component = lanes(0);
     AxisValues D_X, D_x, forces = {};
-    axis_derivatives(X_, D_X);
-    axis_derivatives(x_, D_x);
-    for (int p = 0; p < Shape::points; ++p) {
-      Matrix3 J, D, cof, inverse, F;
-      at_point(D_X, p, J);
-      at_point(D_x, p, D);
-      const Lanes det = cofactors(J, cof), factor = 1.0 / det;
+    Matrix3 inverse;
+    Lanes det{};
+    const auto invert = [&](const Matrix3& J) {
+      Matrix3 cof;
+      det = cofactors(J, cof);
+      const Lanes factor = 1.0 / det;
       for (int axis = 0; axis < 3; ++axis)
         for (int i = 0; i < 3; ++i) inverse[axis][i] = cof[i][axis] * factor;
+    };
+    if (parallel_)
+      invert(J_);
+    else
+      axis_derivatives(X_, D_X);
+    axis_derivatives(x_, D_x);
+    for (int p = 0; p < Shape::points; ++p) {
+      Matrix3 D, F;
+      if (!parallel_) {
+        Matrix3 J;
+        at_point(D_X, p, J);
+        invert(J);
+      }
+      at_point(D_x, p, D);
       for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j)
           F[i][j] = D[i][0] * inverse[0][j] + D[i][1] * inverse[1][j] + D[i][2] * inverse[2][j];
@@ -323,7 +347,9 @@ class HyperelasticKernel {
       }
       // convergence is quadratic: after a step below 1e-8 only rounding errors are left
       open = largest > 1e-8 * size ? open : lanes(0);
-      if (open[0] + open[1] + open[2] + open[3] == 0) return;
+      double any = 0;
+      for (int l = 0; l < lane_count; ++l) any += open[l];
+      if (any == 0) return;
     }
     for (int i = 0; i < unknowns; ++i) x_[nodes + i / 3][i % 3] += nan_unless(lanes(0), 0.5 - open);
   }
@@ -352,12 +378,15 @@ class HyperelasticKernel {
   }
 
   Law law_;
-  bool predicts_ = false;
+  bool predicts_ = false, parallel_ = false;
   Lanes d_[nodes][3];
   Lanes X_[nodes][3], x_[modes][3];
+  Matrix3 J_;  // of parallelepipeds
   Matrix3 centre_inverse_;
   Lanes centre_det_{};
   SmallFactor<unknowns> factor_;
 };
+
+}  // namespace
 
 }  // namespace carom::solid

@@ -1,5 +1,5 @@
-// Laws of hyperelastic materials at a Gauss point, four elements at once. Isotropic, with Young's modulus and Poisson's
-// ratio through Lame's constants lambda = E nu/((1 + nu)(1 - 2 nu)), mu = E/(2 (1 + nu)).
+// Laws of hyperelastic materials at a Gauss point, a group of elements at once. Isotropic, with Young's modulus and
+// Poisson's ratio through Lame's constants lambda = E nu/((1 + nu)(1 - 2 nu)), mu = E/(2 (1 + nu)).
 //
 //   energy psi(F) per reference volume, first Piola-Kirchhoff stress P = dpsi/dF, and the second derivative for
 //   F = sum_a x_a g_a^T with respect to x_a and x_b:
@@ -26,15 +26,15 @@
 
 #include <limits>
 
-#include "core/base/simd4.hpp"
+#include "elements/solid/lanes.hpp"
+#include "elements/solid/solid_forces.hpp"
 
 namespace carom::solid {
 
+namespace {
+
 using Matrix3 = Lanes[3][3];
 
-struct Lame {
-  double lambda = 0, mu = 0;
-};
 inline Lame lame(double young, double poisson) {
   return {young * poisson / ((1 + poisson) * (1 - 2 * poisson)), young / (2 * (1 + poisson))};
 }
@@ -214,5 +214,7 @@ class SmallStrain {
  private:
   Lame c_;
 };
+
+}  // namespace
 
 }  // namespace carom::solid

@@ -9,6 +9,8 @@
 
 namespace carom::solid {
 
+namespace {
+
 template <int node_count, int point_count>
 struct ShapeTable {
   double N[point_count][node_count] = {};
@@ -167,5 +169,7 @@ inline void at_point(const AxisValues& values, int p, Matrix3& D) {
   for (int axis = 0; axis < 3; ++axis)
     for (int i = 0; i < 3; ++i) D[i][axis] = values[axis][hexahedron_edges.of_point[p][axis]][i];
 }
+
+}  // namespace
 
 }  // namespace carom::solid

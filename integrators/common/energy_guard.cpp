@@ -38,7 +38,9 @@ void EnergyGuard::begin(const State& start) {
   if (!on_) return;
   driver_work_.reset();
   // the state that the last step has left; the time loop rounds its time to the grid
-  if (known_ && std::abs(t_ - start.t) <= 1e-6 * start.last_h && start.q == q_ && start.v == v_) return;
+  if (known_ && std::abs(t_ - start.t) <= 1e-6 * start.last_h && fingerprint(start.q, system_->threads()) == q_ &&
+      fingerprint(start.v, system_->threads()) == v_)
+    return;
   const EnergyPoint before = now_;
   now_ = meter_.measure(start.q, start.v, start.t, start.lambda);
   const double change = std::abs(sum(now_.energies) - sum(before.energies));
@@ -52,8 +54,8 @@ void EnergyGuard::begin(const State& start) {
   }
   known_ = true;
   restored_ = false;
-  q_ = start.q;
-  v_ = start.v;
+  q_ = fingerprint(start.q, system_->threads());
+  v_ = fingerprint(start.v, system_->threads());
   t_ = start.t;
   scale_ = std::max(scale_, size(now_.energies));
 }
@@ -165,8 +167,8 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   // what was large beside the energies of the first steps may be small beside those to come
   if (size_before > 0) growth_ *= size_before / std::max(scale_, work_);
   growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / std::max({scale_, work_, energies_}));
-  q_ = end.q;
-  v_ = end.v;
+  q_ = fingerprint(end.q, system_->threads());
+  v_ = fingerprint(end.v, system_->threads());
   t_ = end.t;
   return true;
 }

@@ -20,6 +20,7 @@
 // largest N is 0.07 S; blow-ups begin at 0.3 S.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "core/base/named_arrays.hpp"
@@ -98,7 +99,7 @@ class EnergyGuard {
   double coarse_ = 0;  // tolerance of the constraints, if it is above rounding
   bool on_ = false, known_ = false, restored_ = false, drivers_unknown_ = false, moved_ = false, begun_ = false;
   EnergyMeter meter_;
-  Vector q_, v_;  // of now_
+  std::uint64_t q_ = 0, v_ = 0;  // fingerprints of the state of now_
   Vector f_;
   double t_ = 0;
   EnergyPoint now_, motion_;

@@ -127,7 +127,11 @@ bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) 
 bool Leapfrog::evaluate(In q, In v, double t, StepReport& report) {
   if (!mass_.update(q)) return fail(report, FailureReason::indefinite_mass);
   energies_ = system().forces_with_energies(q, v, t, force_internal, a_int_);
-  system().forces(q, v, t, force_all & ~force_internal, f_);
+  // weights alone are the same at all times; groups of masses overwrite them
+  const bool weights_alone = mass_.groups().empty() && system().constant_mass() &&
+                             !system().has_forces(force_all & ~(force_internal | force_gravity));
+  if (!weights_alone || !weights_known_) system().forces(q, v, t, force_all & ~force_internal, f_);
+  weights_known_ = weights_alone;
   bool finite = true;
   if (mass_.groups().empty()) {
     // one pass over the long vectors of solids
@@ -246,9 +250,10 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
   const In q = end.q, a = end.acceleration;
   const double floor = rest * scales().mass * scales().speed * scales().speed;
   end.history[energy].values = start.history[energy].values;
+  const auto [size, work, square, square_before, twice_kinetic] =
+      mass_.products<5>({{{w, w}, {w, a_int_, start.history[internal].values}, {a, a}, {a_start, a_start}, {v, v}}});
   // Rayleigh's quotient along the motion
   if (system().constant_mass() && system().has_forces(force_internal)) {
-    const auto [size, work] = mass_.products(w, a_int_, start.history[internal].values);
     const double largest_quotient = omega_h_limit() * omega_h_limit() * (1 + rounding);
     double& met = end.history[energy].values[4];
     if (size > floor) met = std::max(met, -h * work / (largest_quotient * size));
@@ -260,10 +265,10 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
       return false;
     }
   }
-  const double square = mass_.product(a, a);  // what the step conserves beside T + V:
-  const double now = -h * h / 8 * square, before = -h * h / 8 * mass_.product(a_start, a_start);
+  // what the step conserves beside T + V:
+  const double now = -h * h / 8 * square, before = -h * h / 8 * square_before;
   const double terms = 2 * std::sqrt(square * scales().mass);
-  energies_.kinetic = 0.5 * mass_.product(v, v);
+  energies_.kinetic = 0.5 * twice_kinetic;
   if (!guard().explains(start, q, v, h, forces, row_work, terms, now - before - driven, &energies_)) {
     if (guard().lifts(start, start.q, w, -before)) return true;  // impulses are in a_start
     guard().blame(report, -1, start, q, v, start.t + h);

@@ -109,6 +109,7 @@ class Leapfrog : public Integrator {
   RowImpulses impulses_;
   std::vector<int> list_;
   Vector w_, d_, a_, a_int_, f_, p_, p_next_, gaps_, weights_, zero_, c_, r_, s_, biases_, dv_;
+  bool weights_known_ = false;        // f_ holds the weights, the only forces beside internal ones
   Vector v_before_, forces_, jumps_;  // of stages: velocity before the impacts; multipliers of motion and jump
   std::vector<Stage> stages_;
   Energies energies_;  // of the last evaluate()

@@ -54,9 +54,12 @@ TEST_CASE("lumped mass: products, solutions and sums agree with the matrix of th
     CHECK(mass.product(x, x) == doctest::Approx(sum).epsilon(1e-13));
     // x . M (q' - x) by two sums
     const Vector other(n, 0.25);
-    const auto [square, product] = mass.products(x, other, x);
-    CHECK(square == doctest::Approx(sum).epsilon(1e-13));
-    CHECK(product == doctest::Approx(mass.product(x, other) - sum).epsilon(1e-13));
+    const auto products = mass.products<5>({{{x, x}, {x, other, x}, {other, other}, {other, x, y}, {y, y}}});
+    CHECK(products[0] == doctest::Approx(sum).epsilon(1e-13));
+    CHECK(products[1] == doctest::Approx(mass.product(x, other) - sum).epsilon(1e-13));
+    CHECK(products[2] == doctest::Approx(mass.product(other, other)).epsilon(1e-13));
+    CHECK(products[3] == doctest::Approx(mass.product(other, x) - mass.product(other, y)).epsilon(1e-13));
+    CHECK(products[4] == doctest::Approx(mass.product(y, y)).epsilon(1e-13));
   }
   // half of the beam's mass is at its middle node, in each of three translations
   CHECK(std::count_if(mass.masses().begin(), mass.masses().end(),
