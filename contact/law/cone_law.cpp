@@ -24,22 +24,23 @@ double ConeProblem::times(In W, std::size_t row, In s, double sum) const {
   return sum;
 }
 
-// Penalties and the shift of the diagonal.
+// Penalties and the shift of the diagonal. Of a body under load that its contacts alone keep from buckling, the
+// diagonal has negative entries.
 void ConeProblem::prepare(In W) {
   const std::size_t n = at(n_);
   double sum = 0, largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const double d = W[place(i, i)];
+    const double d = std::abs(W[place(i, i)]);
     sum += d;
     largest = std::max(largest, d);
   }
   const double least = std::max(least_diagonal * largest, std::numeric_limits<double>::min());
   for (std::size_t i = 0; i < n; ++i)
-    if (disc_of_[i] < 0) p_[i] = 1 / std::max(W[place(i, i)], least);
+    if (disc_of_[i] < 0) p_[i] = 1 / std::max(std::abs(W[place(i, i)]), least);
   for (const Disc& disc : discs_) {
     const std::size_t f = at(disc.first);
     double mean = 0;
-    for (std::size_t k = f; k < f + at(disc.rows); ++k) mean += W[place(k, k)] / disc.rows;
+    for (std::size_t k = f; k < f + at(disc.rows); ++k) mean += std::abs(W[place(k, k)]) / disc.rows;
     for (int k = 0; k < disc.rows; ++k) p_[f + at(k)] = 1 / std::max(mean, least);
   }
   shift_ = proximal_share * sum / static_cast<double>(std::max<std::size_t>(1, n));

@@ -4,7 +4,7 @@
 //   normal rows:  0 <= c_N  perp  s_N >= 0
 //   discs:        -c_T in the normal cone at s_T of the disc |s_T| <= R,   R = radius + friction s_source
 //
-// With sigma = s - p c, p_N = 1/W_NN and p_T = 2/tr W_TT, the law of a contact is a semi-smooth system
+// With sigma = s - p c, p_N = 1/|W_NN| and p_T = 2/(|W_11| + |W_22|), the law of a contact is a semi-smooth system
 // A ds + B dc = -rho, scaled so that the rows of what is closed are the rates [Alart, Curnier, A mixed formulation for
 // frictional contact problems prone to Newton like solution methods, CMAME 92 (1991) 353]:
 //

@@ -56,6 +56,8 @@ const char* text_of(FailureReason reason) {
       return "bodies pass through each other, or to another side of each other, within the step";
     case FailureReason::lost_angle:
       return "an angle leaves the two turns in which springs, stops and conditions know it";
+    case FailureReason::path_lost:
+      return "the path of equilibria is lost";
     case FailureReason::unexplained_energy:
       return "the energy grows without cause";
     case FailureReason::unstable_step:

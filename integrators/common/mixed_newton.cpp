@@ -105,7 +105,7 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
     if (n_c_ > 0) copy(start.multipliers.subspan(n_b_), friction_ ? friction_->multipliers() : set_.multipliers());
   }
   last_change_ = transient_start_ = 0;
-  transient_ = false;
+  transient_ = path_lost_ = false;
   sigma_ = wish_ = 0;
   before_ = rows_before_ = correction_ = correction_before_ = std::numeric_limits<double>::infinity();
   full_steps_ = start.full_steps;
@@ -176,7 +176,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
                               accuracy, friction_) &&
               (!setup_.follows_path || follow(problem, accuracy));
       if (!found && saddle.gave_up()) return false;
-      if (!found) reason = reason_of(saddle.failure());
+      if (!found) reason = path_lost_ ? FailureReason::path_lost : reason_of(saddle.failure());
     }
     if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL || light_.any())) {
       measure_correction(dx_);
@@ -279,10 +279,11 @@ bool MixedNewton::follow(MixedProblem& problem, const Accuracy& accuracy) {
                        ds_b_next_, ds_A, accuracy))
     return false;
   const double change = problem.path_change(dx_, dx_next_);
+  path_lost_ = !std::isfinite(change);
   axpy(change, dx_next_, dx_);
   axpy(change, ds_b_next_, ds_b_);
   axpy(change, ds_A, Out(ds_A_).first(active()));
-  return std::isfinite(change);
+  return !path_lost_;
 }
 
 // The matrix was singular, if only but for rounding: goes on with S + sigma M.

@@ -200,6 +200,7 @@ class MixedNewton {
   std::size_t n_b_ = 0, n_c_ = 0;  // bilateral rows, conditional rows that take part
   double factor_h_ = 0;            // of the present matrix
   int last_change_ = 0, transient_start_ = 0;
+  bool path_lost_ = false;  // MixedProblem::path_change found no finite change
   bool transient_ = false, full_steps_ = false, other_start_ = false, starts_moved_ = false;
   double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
   double norm_ = 0, terms_ = 0, floor_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;

@@ -47,7 +47,8 @@ class MixedProblem {
   /// is an unknown beside x; size() entries.
   virtual In path_load() { return {}; }
   /// The change of that factor within a correction dx_r + change * dx_load: dx_r is the correction of the residuals
-  /// alone, dx_load that of a unit of the factor. The next move() changes the factor too.
+  /// alone, dx_load that of a unit of the factor. The next move() changes the factor too. Not finite: the path has no
+  /// place at the wanted length.
   virtual double path_change(In dx_r, In dx_load) {
     (void)dx_r, (void)dx_load;
     return 0;

@@ -25,6 +25,7 @@ enum class FailureReason {
   inverted_element,
   missed_contact,
   lost_angle,
+  path_lost,
   unexplained_energy,
   unstable_step,
   too_many_subdivisions,

@@ -18,7 +18,12 @@ constexpr int mixed_iterations = 20;                   // of an attempt with mix
 constexpr double smallest_shift_of_stiffness = 1e-12;  // sigma times mass over the stiffness
 constexpr double place_rounding = 1e-6;                // of the length: places that are alike
 constexpr double largest_rise = 1e-3;                  // of the energies that an increment changes
-constexpr double smallest_shift_of_loads = 1e-4;       // sigma times mass and length over the loads
+constexpr double largest_plain_rise = 0.1;             // the same without pseudo-transient continuation
+// Length of an increment of a path over that to be made along the direction of the path at the start. Where a contact
+// closes or opens, the path has a kink, which no smaller increment removes.
+constexpr double longest_smooth = 1.25, longest_kink = 2, longest_last_kink = 100;
+constexpr double blocked = 1e-12;                 // of the first displacement under the loads: rounding
+constexpr double smallest_shift_of_loads = 1e-4;  // sigma times mass and length over the loads
 
 NewtonOptions newton_options(const StaticOptions& options) {
   return {.method = NewtonMethod::full,
@@ -112,6 +117,15 @@ bool StaticEquilibrium::advance(const StepScales& scales, const State& start, St
   path_wanted_ = path_rate_ * scales.h;
   increment_ = scales.h;
   if (!solve(start, scales.t, before[0], end, report)) return false;
+  double square = 0;
+  for (std::size_t i = 0; i < path_.size(); ++i) square += path_[i] * path_weights_[i] * path_[i];
+  const double longest = end.active == start.active ? longest_smooth
+                         : report.shortest          ? longest_last_kink
+                                                    : longest_kink;
+  if (std::sqrt(square) > longest * std::abs(path_wanted_)) {
+    mark_failed(report, -1, FailureReason::path_lost);
+    return false;
+  }
   end.history[path_increment].values = path_;
   end.history[path_numbers].values = {factor_, path_rate_};
   return true;
@@ -125,7 +139,7 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
     forget_failure(report);
     if (!attempt(false, factor, scales, start, report)) return false;
   }
-  if (options_.control == PathControl::load && newton_.transient() && rises(start, factor)) {
+  if (options_.control == PathControl::load && rises(start, factor)) {
     mark_failed(report, -1, FailureReason::unexplained_energy);
     return false;
   }
@@ -136,13 +150,13 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
   return true;
 }
 
-// A body that nothing but contacts holds gets its equilibrium from a motion in a pseudo-time, which may lead past the
-// one at hand to another; but no equilibrium takes more energy than its loads give and friction leaves. Torques,
-// drivers and a start that does not fit its rows give energy of which nothing is known here.
+// Newton's method may lead past the equilibrium at hand to another, the more so where a body that nothing but contacts
+// holds gets it from a motion in a pseudo-time; but no equilibrium takes more energy than its loads give and friction
+// leaves. Torques, drivers and a start that does not fit its rows give energy of which nothing is known here; what
+// loads that follow the body give is known roughly.
 bool StaticEquilibrium::rises(const State& start, double factor) {
   const System& s = system();
-  if (meter_.driven() || torques(start.q) || torques(q_) || meter_.misfits(start.q, start.t, scales().length))
-    return false;
+  if (meter_.driven()) return false;
   const Energies before = s.energies(start.q, rest_, t_), after = s.energies(q_, rest_, t_);
   const double weight = factor * (before.potential - after.potential),
                loads = factor * meter_.work_of_loads(start.q, rest_, t_, q_, rest_, t_), slip = slip_work(start),
@@ -150,7 +164,9 @@ bool StaticEquilibrium::rises(const State& start, double factor) {
   // places are known to the tolerance of the rows
   s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
   const double floor = place_rounding * scales().length * factor * force_norm(loads_);
-  return after.elastic - before.elastic + slip - weight - loads > largest_rise * size + floor;
+  const double share = newton_.transient() ? largest_rise : largest_plain_rise;
+  return after.elastic - before.elastic + slip - weight - loads > share * size + floor && !torques(start.q) &&
+         !torques(q_) && !meter_.misfits(start.q, start.t, scales().length);
 }
 
 // Loads have moments about nodes.
@@ -284,7 +300,10 @@ double StaticEquilibrium::Equilibrium::path_change(In dq_r, In dq_load) {
     }
     m.path_begun_ = true;
   }
-  m.factor_change_ = (m.path_wanted_ - m.path_made_ - dot(m.path_direction_, dq_r)) / dot(m.path_direction_, dq_load);
+  // a contact that carries the loads whole leaves rounding
+  const double along = dot(m.path_direction_, dq_load);
+  if (std::abs(along) < blocked * m.path_rate_ * m.options_.ramp_duration) return std::nan("");
+  m.factor_change_ = (m.path_wanted_ - m.path_made_ - dot(m.path_direction_, dq_r)) / along;
   return m.factor_change_;
 }
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
+#include "integrators/common/failure.hpp"
 #include "tests/support/model_run.hpp"
 
 using namespace carom;
@@ -107,7 +109,7 @@ TEST_CASE("arc length: a contact that closes on the way is part of the path") {
     "contacts": [{"name": "floor", "on": "apex", "obstacle": {"type": "plane", "point": [0, 0, 0.1],
                   "normal": [0, 0, 1]}}],
     "loads": [{"name": "press", "type": "force", "on": "above", "value": [0, 0, -10]}],
-    "integrator": {"type": "static", "control": "arc_length", "step": 1, "duration": 40, "ramp": 1}})");
+    "integrator": {"type": "static", "control": "arc_length", "step": 1, "duration": 20, "ramp": 1}})");
   int closed = 0;
   REQUIRE(run.run([&](const StepView& view) {
     const double z = view.state.q[2], floor = view.state.lambda[0], factor = view.integrator.load_factor(view.state);
@@ -116,6 +118,7 @@ TEST_CASE("arc length: a contact that closes on the way is part of the path") {
     closed += floor > 0 ? 1 : 0;
   }) == RunStatus::completed);
   CHECK(closed > 5);
+  // at t = 20.4 the soft spring has no length, and no direction: the path ends there
 }
 
 TEST_CASE("arc length: Lee's frame has the limit loads of the literature, and snaps back") {
@@ -133,4 +136,58 @@ TEST_CASE("arc length: Lee's frame has the limit loads of the literature, and sn
   CHECK(lowest == doctest::Approx(-0.94).epsilon(1e-2));
   CHECK(back);
   CHECK(run.statistics.subdivided_steps == 0);
+}
+
+TEST_CASE("arc length: no increment, however large, leaves the path of Lee's frame for another branch") {
+  using Place = Eigen::Vector3d;
+  const auto path = [](double step) {
+    ModelRun run = ModelRun::of_file(
+        "lee_frame", {"/integrator/step=" + std::to_string(step), "/integrator/duration=18", "/expect=[]"});
+    std::vector<Place> places;
+    REQUIRE(run.run([&](const StepView& view) {
+      // larger increments are longer than the lengths along their directions, by which time counts
+      if (step > 1 && view.state.t > 15) return;
+      const Vec3 x = run.position("beam.node.8");
+      places.emplace_back(x.x(), x.z(), 20 * view.integrator.load_factor(view.state));
+    }) == RunStatus::completed);
+    return places;
+  };
+  const std::vector<Place> fine = path(0.05);
+  for (const double step : {2.0, 3.0, 4.5, 6.0, 9.0}) {
+    CAPTURE(step);
+    for (const Place& place : path(step)) {
+      double distance = HUGE_VAL;
+      for (std::size_t i = 1; i < fine.size(); ++i) {
+        const Place along = fine[i] - fine[i - 1];
+        const double share = std::clamp((place - fine[i - 1]).dot(along) / along.squaredNorm(), 0.0, 1.0);
+        distance = std::min(distance, (place - fine[i - 1] - share * along).norm());
+      }
+      CHECK(distance < 0.01);
+    }
+  }
+}
+
+TEST_CASE("arc length: where a contact carries the load whole, the path ends with the reason") {
+  for (const char* const on : {"b.end", "b.nodes"})
+    for (const double step : {0.05, 0.2, 0.3, 1.0}) {
+      CAPTURE(on);
+      CAPTURE(step);
+      ModelRun run = ModelRun::of_text(R"({"format": 1,
+        "materials": [{"name": "m", "type": "linear_elastic", "young": 1e9, "density": 1}],
+        "sections": [{"name": "a", "type": "rectangle", "width": 0.02, "height": 0.02}],
+        "bodies": [{"name": "b", "type": "beam", "material": "m", "section": "a", "from": [0, 0, 0.05],
+                    "to": [1, 0, 0.05], "elements": 8, "fixed": [{"on": "start"}]}],
+        "contacts": [{"name": "c", "on": ")" +
+                                       std::string(on) +
+                                       R"(", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+        "loads": [{"name": "F", "type": "force", "on": "b.end", "value": [0, 0, -10]}],
+        "integrator": {"type": "static", "control": "arc_length", "duration": 3, "ramp": 1, "step": )" +
+                                       std::to_string(step) + "}}");
+      // the tip comes to the floor at a factor of 0.201
+      CHECK(run.run([&](const StepView& view) {
+        CHECK(view.integrator.load_factor(view.state) < 0.202);
+        CHECK(run.position("b.end").z() > -1e-9);
+      }) == RunStatus::failed);
+      CHECK(text_of(run.report.reason) == std::string(text_of(FailureReason::path_lost)));
+    }
 }
