@@ -71,7 +71,9 @@ TEST_CASE("solid forces: vectors of eight doubles give the bits of vectors of fo
   }
   constexpr int count = 21;
   for (const ElasticLaw law : laws)
-    for (const auto& [nodes, modes] : {std::pair{8, false}, {8, true}, {4, false}}) {
+    for (const std::pair<int, bool>& kind : {std::pair{8, false}, {8, true}, {4, false}}) {
+      const int nodes = kind.first;
+      const bool modes = kind.second;
       CAPTURE(static_cast<int>(law));
       CAPTURE(nodes);
       CAPTURE(modes);
