@@ -41,7 +41,7 @@ const char* text_of(FailureReason reason) {
     case FailureReason::nothing_holds_the_loads:
       return "nothing holds the loads";
     case FailureReason::no_friction_solution:
-      return "contact with friction has no solution";
+      return "the law of contacts has no solution";
     case FailureReason::unclear_friction:
       return "rows have become redundant, so that the load of a joint with friction is not known";
     case FailureReason::state_not_finite:

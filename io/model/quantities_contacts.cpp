@@ -224,9 +224,11 @@ std::vector<Quantity> contact_quantities() {
                      "with resistance",
                      rolling_velocity, most_contact_rows),
       of_friction<1>("pivoting_velocity", "rad/s", "the same along the normal", pivoting_velocity, most_contact_rows),
-      summed(of_friction<1>("friction_work", "J",
-                            "work of friction on the slip of a contact since the start of the run: negative",
-                            friction_work)),
+      summed(of_friction<1>(
+          "friction_work", "J",
+          "work of friction on the slip of a contact since the start of the run: negative, but for impacts "
+          "that turn the slip round (docs/methods/friction.md)",
+          friction_work)),
   };
 }
 

@@ -283,10 +283,13 @@ void PostMortem::find_hints(const StepView& view) {
                                               : "use a smaller step or more elements"));
   }
   if (reason == FailureReason::no_friction_solution && view.integrator.info().dynamic)
-    hints_.emplace_back(fmt::format(
-        "no impulses of the contacts around {} fulfil Coulomb's law: bodies may be jammed, or restitutions and "
-        "friction contradict each other; try a smaller friction or restitution",
-        last.failed_item));
+    hints_.push_back(
+        "no impulses of the contacts around " + last.failed_item +
+        (system.row_kinds().meets(friction_rows)
+             ? " fulfil Coulomb's law: bodies may be jammed, or restitutions and friction contradict each other; try a "
+               "smaller friction or restitution"
+             : " keep the bodies apart: they may be jammed between obstacles that leave them no room, or restitutions "
+               "contradict each other"));
   if (reason == FailureReason::unclear_friction)
     hints_.emplace_back(fmt::format(
         "in this place the joints hold each other by forces that the motion does not determine, and the load of {} is "
