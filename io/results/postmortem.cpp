@@ -271,8 +271,9 @@ void PostMortem::find_hints(const StepView& view) {
   if (reason == FailureReason::unexplained_energy && !view.integrator.info().dynamic)
     hints_.emplace_back(
         "the equilibria that were found take more energy than the loads give: Newton's method has passed the one at "
-        "hand, where nothing but contacts holds a body: use smaller increments, hold the body by a soft spring, or "
-        "let a dynamic run with dampers come to rest");
+        "hand, as may happen where contacts alone hold a body or keep it from buckling: use smaller increments, hold "
+        "the "
+        "body by a soft spring, or let a dynamic run with dampers come to rest");
   else if (reason == FailureReason::unexplained_energy && !(penetrates && at_start)) {
     const bool ends = last.failed_item.find("too few elements") != std::string::npos;
     hints_.emplace_back(fmt::format(
