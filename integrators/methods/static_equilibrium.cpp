@@ -11,7 +11,8 @@ namespace carom {
 
 namespace {
 
-// places in State::history with arc-length control: the last increment; load factor, and length of the path per time
+// places in State::history with arc-length control: the last increment; load factor, length of the path per time,
+// change of the factor per time in the last increment, and whether that was prescribed
 constexpr std::size_t path_increment = 0, path_numbers = 1;
 
 constexpr int mixed_iterations = 20;                   // of an attempt with mixed tangents
@@ -96,7 +97,7 @@ bool StaticEquilibrium::initialise(State& state, double h, StepReport&) {
   clear(state, h);
   if (newton_.friction() != nullptr) mark_touching(state);
   if (options_.control == PathControl::arc_length)
-    state.history = {{"path", Vector(at(system().size()), 0.0)}, {"load_factor", {0, 0}}};
+    state.history = {{"path", Vector(at(system().size()), 0.0)}, {"load_factor", {0, 0, 0, 0}}};
   return true;
 }
 
@@ -116,19 +117,54 @@ bool StaticEquilibrium::advance(const StepScales& scales, const State& start, St
   path_rate_ = before[1];
   path_wanted_ = path_rate_ * scales.h;
   increment_ = scales.h;
-  if (!solve(start, scales.t, before[0], end, report)) return false;
+  const bool turned = before[3] != 0;
+  factor_sense_ = turned ? before[2] : 0;
+  factor_wanted_.reset();
+  const bool followed = follow_path(scales, start, end, report),
+             found = followed || turn_at_contact(scales, start, end, report);
+  if (!found) return false;
+  end.history[path_increment].values = path_;
+  end.history[path_numbers].values = {factor_, path_rate_, (factor_ - before[0]) / scales.h, followed ? 0.0 : 1.0};
+  return true;
+}
+
+double StaticEquilibrium::path_length() const {
   double square = 0;
   for (std::size_t i = 0; i < path_.size(); ++i) square += path_[i] * path_weights_[i] * path_[i];
+  return std::sqrt(square);
+}
+
+bool StaticEquilibrium::follow_path(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  if (!solve(start, scales.t, start.history[path_numbers].values[0], end, report)) return false;
   const double longest = end.active == start.active ? longest_smooth
                          : report.shortest          ? longest_last_kink
                                                     : longest_kink;
-  if (std::sqrt(square) > longest * std::abs(path_wanted_)) {
-    mark_failed(report, -1, FailureReason::path_lost);
+  if (path_length() <= longest * std::abs(path_wanted_)) return true;
+  mark_failed(report, -1, FailureReason::path_lost);
+  return false;
+}
+
+// The smallest increment, in which a contact closes or opens: the factor goes on as before or, where a contact closes,
+// turns. (Where a contact opens the turn would lead back.)
+bool StaticEquilibrium::turn_at_contact(const StepScales& scales, const State& start, State& end, StepReport& report) {
+  const Vector& before = start.history[path_numbers].values;
+  if (!report.shortest || before[2] == 0 || report.reason == FailureReason::interrupted) return false;
+  const auto closes = [&] {
+    for (std::size_t i = 0; i < end.active.size(); ++i)
+      if (end.active[i] != 0 && start.active[i] == 0) return true;
     return false;
+  };
+  for (const double sense : {1.0, -1.0}) {
+    StepReport attempt = report;
+    forget_failure(attempt);
+    factor_wanted_ = before[0] + sense * before[2] * scales.h;
+    if (!solve(start, scales.t, before[0], end, attempt)) continue;
+    const bool changes = sense > 0 ? end.active != start.active : closes();
+    if (!changes || path_length() > longest_last_kink * std::abs(path_wanted_)) continue;
+    report = attempt;
+    return true;
   }
-  end.history[path_increment].values = path_;
-  end.history[path_numbers].values = {factor_, path_rate_};
-  return true;
+  return false;
 }
 
 bool StaticEquilibrium::solve(const State& start, double t, double factor, State& end, StepReport& report) {
@@ -285,6 +321,7 @@ In StaticEquilibrium::Equilibrium::path_load() {
 // The first correction goes along the path, in the sense of the increment before; all others stay in the plane across
 // that direction which lies the wanted length ahead.
 double StaticEquilibrium::Equilibrium::path_change(In dq_r, In dq_load) {
+  if (m.factor_wanted_) return m.factor_change_ = *m.factor_wanted_ - m.factor_;
   if (!m.path_begun_) {
     double square = 0, sense = 0;
     for (std::size_t i = 0; i < dq_load.size(); ++i) {
@@ -292,6 +329,7 @@ double StaticEquilibrium::Equilibrium::path_change(In dq_r, In dq_load) {
       square += m.path_direction_[i] * dq_load[i];
       sense += m.path_direction_[i] * m.path_before_[i];
     }
+    if (m.factor_sense_ != 0) sense = m.factor_sense_;
     const double length = std::sqrt(square);
     scale_into(std::copysign(1.0, sense) / length, m.path_direction_, m.path_direction_);
     if (m.path_rate_ == 0) {

@@ -22,7 +22,8 @@
 //   e . W (q - q_n) = c h,    |dq|^2 = dq . W dq, W: 1, rotations L^2;    c so that s' = 1/ramp at the start
 //
 // e: the direction of the path at q_n (Riks, Int. J. Solids Structures 15, 1979), so that limit points are passed and
-// snap-through and snap-back are followed.
+// snap-through and snap-back are followed. Where a contact closes or opens, the path may turn by more than a right
+// angle, and has then no place at the wanted length: the smallest increment prescribes a change of the factor instead.
 //
 // Contacts with Coulomb friction: at the end of every increment
 //
@@ -36,6 +37,8 @@
 // Limits: whether an equilibrium is stable is not asked, and bifurcations are not looked for. Friction only with
 // PathControl::load. Forces that depend on velocities are those at rest.
 #pragma once
+
+#include <optional>
 
 #include "integrators/common/energy_meter.hpp"
 #include "integrators/common/integrator.hpp"
@@ -92,6 +95,9 @@ class StaticEquilibrium final : public Integrator {
   bool torques(In q);
   double slip_work(const State& start) const;
   bool attempt(bool mixed, double factor, const ProblemScales& scales, const State& start, StepReport& report);
+  bool follow_path(const StepScales& scales, const State& start, State& end, StepReport& report);
+  bool turn_at_contact(const StepScales& scales, const State& start, State& end, StepReport& report);
+  double path_length() const;
   ProblemScales problem_scales(const State& start) const;
 
   StaticOptions options_;
@@ -107,6 +113,10 @@ class StaticEquilibrium final : public Integrator {
   // along that vector made so far and to be made; change of the factor within a correction.
   In path_before_;
   double increment_ = 0, path_rate_ = 0, path_made_ = 0, path_wanted_ = 0, factor_change_ = 0;
+  // The sense in which the factor changes, where the direction of the last increment does not tell it; 0: it does. The
+  // factor to be reached, where it is prescribed.
+  double factor_sense_ = 0;
+  std::optional<double> factor_wanted_;
   bool path_begun_ = false;
   Vector path_weights_, path_direction_, path_load_, path_;
   bool mixed_ = false, mixed_known_ = false;  // in this attempt; the correction d_mixed_ was made from q_mixed_

@@ -309,9 +309,8 @@ void PostMortem::find_hints(const StepView& view) {
 
   if (reason == FailureReason::path_lost)
     hints_.emplace_back(
-        "no equilibrium lies at the next length of the path: it may turn sharply, as where a contact closes, or a "
-        "contact "
-        "carries the loads, which then move nothing: use smaller increments, or \"control\": \"load\" from here");
+        "no equilibrium lies at the next length of the path: it turns sharply, or a contact carries the loads whole, "
+        "which then move nothing: use \"control\": \"load\" from here");
 
   if (reason == FailureReason::missed_contact)
     hints_.emplace_back(fmt::format("{} moves by a good part of its radius or thickness in a step: use a smaller step",

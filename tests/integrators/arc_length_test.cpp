@@ -191,3 +191,39 @@ TEST_CASE("arc length: where a contact carries the load whole, the path ends wit
       CHECK(text_of(run.report.reason) == std::string(text_of(FailureReason::path_lost)));
     }
 }
+
+TEST_CASE("arc length: a path that turns by more than a right angle where a contact closes goes on") {
+  // a cantilever, loaded at its middle, whose tip comes to rest on a floor: N = 5/16 P - 3 EI gap/L^3 for small
+  // deflections
+  constexpr double load = 10, gap = 0.05, EI = 1e9 * 0.02 * 0.02 * 0.02 * 0.02 / 12;
+  for (const double step : {0.05, 0.1, 0.2, 0.4}) {
+    CAPTURE(step);
+    ModelRun run = ModelRun::of_text(R"({"format": 1,
+      "materials": [{"name": "m", "type": "linear_elastic", "young": 1e9, "density": 1}],
+      "sections": [{"name": "a", "type": "rectangle", "width": 0.02, "height": 0.02}],
+      "bodies": [{"name": "b", "type": "beam", "material": "m", "section": "a", "from": [0, 0, 0.05],
+                  "to": [1, 0, 0.05], "elements": 8, "fixed": [{"on": "start"}]}],
+      "contacts": [{"name": "c", "on": "b.nodes", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+      "loads": [{"name": "F", "type": "force", "on": "b.node.4", "value": [0, 0, -10]}],
+      "integrator": {"type": "static", "control": "arc_length", "duration": 3, "ramp": 1, "step": )" +
+                                     std::to_string(step) + "}}");
+    double last = 0;
+    int propped = 0;
+    const RunStatus status = run.run([&](const StepView& view) {
+      const double factor = view.integrator.load_factor(view.state);
+      CHECK(factor > last);
+      last = factor;
+      double normal = 0;
+      for (const double force : view.state.lambda) normal += force;
+      if (normal == 0 || factor > 3.5) return;
+      ++propped;
+      CHECK(normal == doctest::Approx(5.0 / 16 * load * factor - 3 * EI * gap).epsilon(0.015));
+    });
+    CHECK(propped > (step < 0.3 ? 1 : 0));
+    // the path ends where the floor meets the load
+    CHECK(status == RunStatus::failed);
+    CHECK(text_of(run.report.reason) == std::string(text_of(FailureReason::path_lost)));
+    CHECK(last > 15);
+    CHECK(run.position("b.node.4").z() < 1e-3);
+  }
+}
