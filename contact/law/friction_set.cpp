@@ -251,6 +251,7 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
     q_[k] = -b[k] - sum;
     largest = std::max(largest, std::abs(q_[k]));
   }
+  free_ = std::max(free_, largest);
   // tangential rows follow their normal row, unless nothing moves
   discs_.clear();
   int normal = -1;

@@ -69,8 +69,10 @@ class FrictionSet final : public CondensedLaw {
   /// The next linear system begins, whose islands solve() is called for; tolerance in the unit of c.
   void begin_linear(double tolerance) {
     tolerance_ = tolerance;
-    inconsistency_ = 0;
+    inconsistency_ = free_ = 0;
   }
+  /// The largest value that a row of this linear system would have without the multipliers.
+  double free_value() const { return free_; }
   bool solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) override;
   bool follows(std::size_t row) const override;
   bool takes_sparse() const override { return true; }
@@ -139,7 +141,7 @@ class FrictionSet final : public CondensedLaw {
   Vector p_;  // of the last linear systems; 0: not known yet
   double penalty_ = 1, tolerance_ = 0;
   int updates_ = 0, failed_row_ = -1;
-  double inconsistency_ = 0;
+  double inconsistency_ = 0, free_ = 0;
   bool approximate_ = false, exact_ = false;
 
   ConeProblem cone_;

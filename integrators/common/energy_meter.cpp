@@ -46,11 +46,11 @@ double EnergyMeter::drivers(In q, double t, In multipliers) {
   return power;
 }
 
-double EnergyMeter::work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1) {
-  if (!system_->has_forces(force_external)) return 0;
+double EnergyMeter::work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1, unsigned parts) {
+  if ((parts & force_gravity) == 0 && !system_->has_forces(parts)) return 0;
   double work = 0;
   const auto add = [&](In q, In v, double t) {
-    system_->forces(q, v, t, force_external, f_);
+    system_->forces(q, v, t, parts, f_);
     for (const DofMap::Translation& c : system_->dofs().translations())
       work += 0.5 * f_[at(c.equation)] * (q_1[at(c.entry)] - q_0[at(c.entry)]);
   };

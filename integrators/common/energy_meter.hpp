@@ -33,8 +33,8 @@ class EnergyMeter {
   }
   /// Drivers or obstacles that move may work.
   bool driven() const { return driven_; }
-  /// Work of loads between two configurations, by their mean and the translations.
-  double work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1);
+  /// Work of loads between two configurations, by their mean and the translations; parts: also force_gravity.
+  double work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1, unsigned parts = force_external);
   /// The state penetrates an obstacle or does not fit a joint, by more than 1e-6 of the length.
   bool misfits(In q, double t, double length) const;
   /// Rates of bilateral rows at rest, g_t: what drivers prescribe. rows() entries.

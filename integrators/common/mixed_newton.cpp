@@ -16,6 +16,7 @@ namespace {
 constexpr double smallest_share = 1.0 / 256;   // of a correction, where forces are not finite beyond
 constexpr double smallest_search = 1.0 / 512;  // of the monotonicity test
 constexpr double no_direction = 100;           // lengths, rad: a larger correction is that of a singular matrix
+constexpr double no_free_direction = 1e4;      // lengths, rad: the same of a motion without the contacts
 constexpr double transient_move = 0.2, transient_turn = 0.5;  // of an iteration with sigma: lengths, rad
 constexpr double first_shift = 10;                            // sigma times mass and length over the residual
 constexpr double larger_shift = 10;                           // sigma over the one before, where friction needs more
@@ -177,6 +178,9 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
               (!setup_.follows_path || follow(problem, accuracy));
       if (!found && saddle.gave_up()) return false;
       if (!found) reason = path_lost_ ? FailureReason::path_lost : reason_of(saddle.failure());
+      // what contacts alone hold would go so far that their law is not solved but for rounding
+      if (found && setup_.transient && !transient_ && friction_)
+        found = friction_->free_value() < no_free_direction * scales_.length;
     }
     if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL || light_.any())) {
       measure_correction(dx_);

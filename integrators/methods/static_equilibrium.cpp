@@ -193,16 +193,27 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
 bool StaticEquilibrium::rises(const State& start, double factor) {
   const System& s = system();
   if (meter_.driven()) return false;
-  const Energies before = s.energies(start.q, rest_, t_), after = s.energies(q_, rest_, t_);
-  const double weight = factor * (before.potential - after.potential),
-               loads = factor * meter_.work_of_loads(start.q, rest_, t_, q_, rest_, t_), slip = slip_work(start),
-               size = before.elastic + after.elastic + std::abs(weight) + std::abs(loads) + slip;
+  const double slip = slip_work(start), loads = factor * work(start, t_);
+  double size = 0;
+  const double gain = stored(start, size) + slip - loads;
+  size += std::abs(loads) + slip;
   // places are known to the tolerance of the rows
   s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
   const double floor = place_rounding * scales().length * factor * force_norm(loads_);
   const double share = newton_.transient() ? largest_rise : largest_plain_rise;
-  return after.elastic - before.elastic + slip - weight - loads > share * size + floor && !torques(start.q) &&
-         !torques(q_) && !meter_.misfits(start.q, start.t, scales().length);
+  return gain > share * size + floor && !torques(start.q) && !torques(q_) &&
+         !meter_.misfits(start.q, start.t, scales().length);
+}
+
+double StaticEquilibrium::stored(const State& start, double& size) {
+  const Energies before = system().energies(start.q, rest_, t_), after = system().energies(q_, rest_, t_);
+  const double weight = meter_.work_of_loads(start.q, rest_, t_, q_, rest_, t_, force_gravity);
+  size = before.elastic + after.elastic;
+  return after.elastic - before.elastic + (after.potential - before.potential + weight);
+}
+
+double StaticEquilibrium::work(const State& start, double t) {
+  return meter_.work_of_loads(start.q, rest_, t, q_, rest_, t, force_external | force_gravity);
 }
 
 // Loads have moments about nodes.

@@ -93,6 +93,10 @@ class StaticEquilibrium final : public Integrator {
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   bool rises(const State& start, double factor);
   bool torques(In q);
+  /// What elements have stored since the start, all energies but those of weights, and the size of these.
+  double stored(const State& start, double& size);
+  /// Work that the loads of an instant, gravity among them, would do within the increment.
+  double work(const State& start, double t);
   double slip_work(const State& start) const;
   bool attempt(bool mixed, double factor, const ProblemScales& scales, const State& start, StepReport& report);
   bool follow_path(const StepScales& scales, const State& start, State& end, StepReport& report);

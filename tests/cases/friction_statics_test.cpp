@@ -306,3 +306,39 @@ TEST_CASE("static: a soft block that sags on a rough floor lies there and is not
       CHECK(c.energies().elastic == doctest::Approx(0.70).epsilon(0.01));
     }
 }
+
+// A spring that rounding compresses has a negative stiffness of rounding across its line, and the matrix of the contact
+// without the contact nearly none.
+TEST_CASE("static: a mass that sticks beside a slack spring has its equilibrium at any increment") {
+  for (const double friction : {0.3, 0.8})
+    for (const double step : {0.1, 0.02, 0.01, 0.005}) {
+      CAPTURE(friction);
+      CAPTURE(step);
+      Case c = Case::from_text(fmt::format(R"({{"format": 1, "title": "t", "gravity": [0, 0, -10],
+        "bodies": [{{"name": "m", "type": "point_mass", "mass": 0.2}}],
+        "ground": [{{"name": "a", "at": [-1, 0.3, 0]}}],
+        "springs": [{{"name": "k", "of": ["ground.a", "m"], "stiffness": 100}}],
+        "loads": [{{"name": "push", "type": "force", "on": "m", "value": ["sin(3*t)*0.42", "cos(5*t)*0.42*t", 0]}}],
+        "contacts": [{{"name": "floor", "on": "m", "friction": {},
+                      "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+        "integrator": {{"type": "static", "step": {}, "duration": 1, "ramp": 0}}}})",
+                                           friction, step));
+      REQUIRE(c.run() == RunStatus::completed);
+      CHECK(c.position("m").norm() < 1e-10);
+    }
+}
+
+TEST_CASE("static: the potential of coordinates is no load that grows") {
+  for (const double step : {1.0, 0.1}) {
+    Case c = Case::from_text(fmt::format(R"({{"format": 1, "title": "t",
+      "bodies": [{{"name": "c", "type": "coordinates", "coordinates": [{{"name": "x", "position": 0}}], "masses": [1],
+                   "potential": "5*(1 - x)^2"}},
+                 {{"name": "f", "type": "coordinate_frame", "of": "c", "position": ["x", 0, 0]}}],
+      "ground": [{{"name": "g", "at": [-1, 0, 0]}}],
+      "springs": [{{"name": "s", "of": ["ground.g", "f"], "stiffness": 20}}],
+      "integrator": {{"type": "static", "step": {}}}}})",
+                                         step));
+    REQUIRE(c.run() == RunStatus::completed);
+    CHECK(c.state().q.front() == doctest::Approx(1.0 / 3).epsilon(1e-9));
+  }
+}
