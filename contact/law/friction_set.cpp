@@ -93,14 +93,13 @@ void FrictionSet::find_limits() { used_.advance(limits_); }
 
 bool FrictionSet::limits_move() {
   if (moves_ == most_moves) return false;
-  for (const Contact& c : contacts_) {
-    if (c.joint < 0 || flags_[at(c.row)] != static_cast<std::uint8_t>(SlipState::slip)) continue;
+  const bool moves = std::ranges::any_of(contacts_, [&](const Contact& c) {
+    if (c.joint < 0 || flags_[at(c.row)] != static_cast<std::uint8_t>(SlipState::slip)) return false;
     const double limit = limits_[at(c.joint)];
-    if (!(std::abs(limit - used_.before()[at(c.joint)]) > settled_limit * limit)) continue;
-    ++moves_;
-    return true;
-  }
-  return false;
+    return std::abs(limit - used_.before()[at(c.joint)]) > settled_limit * limit;
+  });
+  moves_ += moves ? 1 : 0;
+  return moves;
 }
 
 int FrictionSet::update(In c, double penalty, double band) {
