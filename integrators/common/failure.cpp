@@ -97,8 +97,8 @@ void mark_failed(StepReport& report, int subproblem, FailureReason reason) {
   report.reason = reason;
 }
 
-bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1, StepReport& report) {
-  std::string item = system.missed_contact(q_0, t_0, q_1, t_1, true);
+bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1, StepReport& report, bool impacts) {
+  std::string item = system.missed_contact(q_0, t_0, q_1, t_1, impacts);
   if (item.empty()) return false;
   mark_failed(report, -1, FailureReason::missed_contact);
   report.failed_item = std::move(item);

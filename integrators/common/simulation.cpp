@@ -136,7 +136,7 @@ namespace {
 template <class Statistics, class Visit>
 void visit_statistics(Statistics& s, const Visit& visit) {
   for (auto* n : {&s.steps, &s.nominal_steps, &s.subdivided_steps, &s.rejected, &s.impacts, &s.set_fallbacks,
-                  &s.friction_fallbacks, &s.frictionless_steps, &s.redundant_steps, &s.stalled_steps})
+                  &s.friction_fallbacks, &s.frictionless_steps, &s.snaps, &s.redundant_steps, &s.stalled_steps})
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
   for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
@@ -216,6 +216,7 @@ void Simulation::record(const StepReport& report) {
   statistics_.slip_mismatch += report.slip_mismatch;
   statistics_.friction_fallbacks += report.friction_fallbacks > 0 ? 1 : 0;
   statistics_.frictionless_steps += report.friction_left_out ? 1 : 0;
+  statistics_.snaps += report.snapped ? 1 : 0;
   statistics_.set_fallbacks += report.set_fallback ? 1 : 0;
   statistics_.redundant_steps += report.redundant ? 1 : 0;
   statistics_.largest_speed = std::max(statistics_.largest_speed, report.speed);

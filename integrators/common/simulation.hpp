@@ -37,6 +37,7 @@ struct RunStatistics {
   long friction_fallbacks = 0;                     ///< steps with StepFigures::friction_fallbacks
   long frictionless_steps = 0;                     ///< of them without friction of some contacts
   long set_fallbacks = 0;                          ///< steps with StepFigures::set_fallback
+  long snaps = 0;                                  ///< of statics, see StepReport::snapped
   long redundant_steps = 0;                        ///< steps in which constraint rows were redundant
   long stalled_steps = 0;                          ///< steps in which residuals stalled at rounding
   double stalled_residual = 0;                     ///< the largest of these over the sum of its terms

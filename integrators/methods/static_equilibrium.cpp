@@ -14,6 +14,8 @@ namespace {
 // places in State::history with arc-length control: the last increment; load factor, length of the path per time,
 // change of the factor per time in the last increment, and whether that was prescribed
 constexpr std::size_t path_increment = 0, path_numbers = 1;
+// and under load control: the largest displacement over the increment of time in the last increment; negative: none yet
+constexpr std::size_t last_rate = 0;
 
 constexpr int mixed_iterations = 20;                   // of an attempt with mixed tangents
 constexpr double smallest_shift_of_stiffness = 1e-12;  // sigma times mass over the stiffness
@@ -23,6 +25,8 @@ constexpr double largest_plain_rise = 0.1;             // the same without pseud
 // Length of an increment of a path over that to be made along the direction of the path at the start. Where a contact
 // closes or opens, the path has a kink, which no smaller increment removes.
 constexpr double longest_smooth = 1.25, longest_kink = 2, longest_last_kink = 100;
+// displacement in an increment under load control, over the length, and its growth from the increment before per time
+constexpr double snapping_way = 0.1, snapping_growth = 5;
 constexpr double blocked = 1e-12;                 // of the first displacement under the loads: rounding
 constexpr double smallest_shift_of_loads = 1e-4;  // sigma times mass and length over the loads
 
@@ -96,6 +100,7 @@ bool StaticEquilibrium::initialise(State& state, double h, StepReport&) {
   state.v.assign(at(system().size()), 0.0);
   clear(state, h);
   if (newton_.friction() != nullptr) mark_touching(state);
+  state.history = {{"displacement_rate", {-1.0}}};
   if (options_.control == PathControl::arc_length)
     state.history = {{"path", Vector(at(system().size()), 0.0)}, {"load_factor", {0, 0, 0, 0}}};
   return true;
@@ -110,7 +115,7 @@ double StaticEquilibrium::load_factor(const State& state) const {
 bool StaticEquilibrium::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {
   if (options_.control == PathControl::load) {
     end.t = scales.t;
-    return solve(start, scales.t, load_factor(end), end, report);
+    return solve(start, scales.t, load_factor(end), end, report) && !snaps(start, end, scales.h, report);
   }
   path_before_ = start.history[path_increment].values;
   const Vector& before = start.history[path_numbers].values;
@@ -126,6 +131,18 @@ bool StaticEquilibrium::advance(const StepScales& scales, const State& start, St
   end.history[path_increment].values = path_;
   end.history[path_numbers].values = {factor_, path_rate_, (factor_ - before[0]) / scales.h, followed ? 0.0 : 1.0};
   return true;
+}
+
+bool StaticEquilibrium::snaps(const State& start, State& end, double increment, StepReport& report) const {
+  double way = 0;
+  for (const DofMap::Translation& c : system().dofs().translations())
+    way = std::max(way, std::abs(end.q[at(c.entry)] - start.q[at(c.entry)]));
+  const double before = start.history[last_rate].values[0], rate = way / increment;
+  end.history[last_rate].values[0] = rate;
+  if (before < 0 || way < snapping_way * scales().length || rate < snapping_growth * before) return false;
+  report.snapped = report.shortest;
+  if (!report.snapped) mark_failed(report, -1, FailureReason::path_lost);
+  return !report.snapped;
 }
 
 double StaticEquilibrium::path_length() const {
@@ -193,27 +210,18 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
 bool StaticEquilibrium::rises(const State& start, double factor) {
   const System& s = system();
   if (meter_.driven()) return false;
-  const double slip = slip_work(start), loads = factor * work(start, t_);
-  double size = 0;
-  const double gain = stored(start, size) + slip - loads;
-  size += std::abs(loads) + slip;
+  const Energies before = s.energies(start.q, rest_, t_), after = s.energies(q_, rest_, t_);
+  const auto work_of = [&](unsigned parts) { return meter_.work_of_loads(start.q, rest_, t_, q_, rest_, t_, parts); };
+  // the factor is that of weights and loads, not of other potentials
+  const double weight = work_of(force_gravity), loads = work_of(force_external), slip = slip_work(start),
+               stored = after.elastic - before.elastic + (after.potential - before.potential + weight),
+               size = before.elastic + after.elastic + factor * (std::abs(weight) + std::abs(loads)) + slip;
   // places are known to the tolerance of the rows
   s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
   const double floor = place_rounding * scales().length * factor * force_norm(loads_);
   const double share = newton_.transient() ? largest_rise : largest_plain_rise;
-  return gain > share * size + floor && !torques(start.q) && !torques(q_) &&
+  return stored + slip - factor * (weight + loads) > share * size + floor && !torques(start.q) && !torques(q_) &&
          !meter_.misfits(start.q, start.t, scales().length);
-}
-
-double StaticEquilibrium::stored(const State& start, double& size) {
-  const Energies before = system().energies(start.q, rest_, t_), after = system().energies(q_, rest_, t_);
-  const double weight = meter_.work_of_loads(start.q, rest_, t_, q_, rest_, t_, force_gravity);
-  size = before.elastic + after.elastic;
-  return after.elastic - before.elastic + (after.potential - before.potential + weight);
-}
-
-double StaticEquilibrium::work(const State& start, double t) {
-  return meter_.work_of_loads(start.q, rest_, t, q_, rest_, t, force_external | force_gravity);
 }
 
 // Loads have moments about nodes.
@@ -381,20 +389,18 @@ EquilibriumReport find_equilibrium(System& system, const StaticOptions& options,
   for (int done = 0, size = finest; done < finest;) {
     StepReport step;
     reset(step, statics.info().subproblems);
+    step.shortest = size == 1;
     const double factor = static_cast<double>(done + size) / finest;
     system.find_candidates(trial.q, trial.v, state.t, 0);
     bool found = statics.solve(trial, state.t, factor, next, step);
     report.iterations += step.subproblems[0].iterations;
+    if (found) found = !statics.snaps(trial, next, size, step);
     if (found) {
       step.failed_item = system.inverted_element(next.q, state.t, statics.info().forces_at_end);
       found = step.failed_item.empty();
       if (!found) mark_failed(step, -1, FailureReason::inverted_element);
     }
-    if (found) {
-      step.failed_item = system.missed_contact(trial.q, state.t, next.q, state.t, false);
-      found = step.failed_item.empty();
-      if (!found) mark_failed(step, -1, FailureReason::missed_contact);
-    }
+    if (found) found = !misses_contact(system, trial.q, state.t, next.q, state.t, step, false);
     if (found) {
       step.failed_item = system.lost_angle(trial.q, next.q);
       found = step.failed_item.empty();

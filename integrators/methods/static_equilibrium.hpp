@@ -67,6 +67,9 @@ class StaticEquilibrium final : public Integrator {
   /// The equilibrium at time t under the loads times `factor`, searched from `start`: q, multipliers and active set of
   /// `end`, which has the sizes of `start`.
   bool solve(const State& start, double t, double factor, State& end, StepReport& report);
+  /// Under load control: the equilibrium that solve() has found lies far from that at the start, beside the way of the
+  /// increment before; true: a smaller increment is to show whether the model snaps. `increment`: in any unit.
+  bool snaps(const State& start, State& end, double increment, StepReport& report) const;
 
   /// Sets velocities and multipliers to zero; the configuration is left as it is, in equilibrium or not.
   bool initialise(State& state, double h, StepReport& report) override;
@@ -93,10 +96,6 @@ class StaticEquilibrium final : public Integrator {
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   bool rises(const State& start, double factor);
   bool torques(In q);
-  /// What elements have stored since the start, all energies but those of weights, and the size of these.
-  double stored(const State& start, double& size);
-  /// Work that the loads of an instant, gravity among them, would do within the increment.
-  double work(const State& start, double t);
   double slip_work(const State& start) const;
   bool attempt(bool mixed, double factor, const ProblemScales& scales, const State& start, StepReport& report);
   bool follow_path(const StepScales& scales, const State& start, State& end, StepReport& report);

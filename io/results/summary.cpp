@@ -192,6 +192,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"friction_fallbacks", s.friction_fallbacks},
       {"frictionless_steps", s.frictionless_steps},
       {"slip", {{"way", s.slip}, {"mismatch", s.slip_mismatch}}},
+      {"snaps", s.snaps},
       {"redundant_steps", s.redundant_steps},
       {"stalled", {{"steps", s.stalled_steps}, {"residual", s.stalled_residual}}},
       {"energy", {{"initial", account.energy_initial}, {"final", account.energy_final}, {"max", account.energy_max}}},
@@ -314,6 +315,11 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         fmt::format("in {} of the shortest steps no reactions fulfilled Coulomb's law, and contacts moved without "
                     "friction: bodies may be jammed; compare with other steps",
                     s.frictionless_steps));
+  if (s.snaps > 0)
+    remarks.push_back(fmt::format(
+        "in {} of the smallest increments the model snapped to an equilibrium far away, which need not be the "
+        "one that a motion reaches: a dynamic run with dampers decides",
+        s.snaps));
   if (s.stalled_residual > 0.01)
     remarks.push_back(fmt::format(
         "rounding left residuals of up to {:.2g} of the forces in {} steps: forces and motions so small are "
