@@ -249,8 +249,8 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
         sum += D[j] * s_[at(pattern->column[j])];
     q_[k] = -b[k] - sum;
     largest = std::max(largest, std::abs(q_[k]));
+    free_ = std::max(free_, std::abs(q_[k]) / weight(working_rows_[rows[k]] - first_));
   }
-  free_ = std::max(free_, largest);
   // tangential rows follow their normal row, unless nothing moves
   discs_.clear();
   int normal = -1;

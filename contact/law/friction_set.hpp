@@ -71,7 +71,7 @@ class FrictionSet final : public CondensedLaw {
     tolerance_ = tolerance;
     inconsistency_ = free_ = 0;
   }
-  /// The largest value that a row of this linear system would have without the multipliers.
+  /// The largest length or speed that a row of this linear system would have without the multipliers.
   double free_value() const { return free_; }
   bool solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) override;
   bool follows(std::size_t row) const override;

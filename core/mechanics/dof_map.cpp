@@ -40,11 +40,6 @@ void DofMap::number() {
     frame_index_[index(node)] = static_cast<int>(frames_.size());
     frames_.push_back({offsets_[index(node)] + 3, rotation});
   }
-  translations_alone_ = equations_ == configuration_size_ && frames_.empty();
-  for (int i = 0; i < equations_ && translations_alone_; ++i) {
-    const Translation& t = translations_[index(i)];
-    translations_alone_ = t.entry == i && t.equation == i;
-  }
 }
 
 int DofMap::equation(int node, int component) const {

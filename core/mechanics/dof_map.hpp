@@ -51,7 +51,7 @@ class DofMap {
   std::span<const Translation> translations() const { return translations_; }
   /// Whether equation i is that of a translation, entry i of the configuration, for all i, and no other entries exist:
   /// long loops then need no table.
-  bool translations_alone() const { return translations_alone_; }
+  bool translations_alone() const { return static_cast<int>(translations_.size()) == configuration_size_; }
   std::span<const Frame> rotating_frames() const { return frames_; }
 
  private:
@@ -63,7 +63,6 @@ class DofMap {
   std::vector<Translation> translations_;
   std::vector<Frame> frames_;
   int configuration_size_ = 0, equations_ = 0;
-  bool translations_alone_ = false;
 };
 
 }  // namespace carom

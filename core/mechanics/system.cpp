@@ -450,12 +450,10 @@ void System::retract(In q, In d, Out q_out) const {
     return;
   }
   const std::span<const DofMap::Translation> translations = dofs_.translations();
-  const bool all = translations.size() == q.size();  // entries of q are free translations
-  if (!all && q.data() != q_out.data()) copy(q, q_out);
-  const double* const from = all ? q.data() : q_out.data();
+  if (q.data() != q_out.data()) copy(q, q_out);
   for_vector(translations.size(), threads_, [&](std::size_t first, std::size_t last) {
     for (const DofMap::Translation& c : translations.subspan(first, last - first))
-      q_out[at(c.entry)] = from[c.entry] + d[at(c.equation)];
+      q_out[at(c.entry)] += d[at(c.equation)];
   });
   for (const DofMap::Frame& f : dofs_.rotating_frames()) {
     const Vec3 w(d[at(f.equation)], d[at(f.equation + 1)], d[at(f.equation + 2)]);
@@ -569,7 +567,7 @@ double System::largest_position(In q) const {
         if (dofs_.translations_alone()) return max_abs(q.subspan(first, last - first));
         double largest = 0;
         for (const DofMap::Translation& c : translations.subspan(first, last - first))
-          largest = std::max(largest, std::abs(q[at(c.entry)]));
+          largest = larger(largest, std::abs(q[at(c.entry)]));
         return largest;
       },
       larger);

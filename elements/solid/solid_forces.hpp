@@ -1,4 +1,4 @@
-// Forces of solids, many elements at once, where the processor has vectors of eight doubles.
+// Forces of solid elements by vectors of four doubles and, where the processor has them, of eight.
 #pragma once
 
 namespace carom::solid {

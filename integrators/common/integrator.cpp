@@ -154,11 +154,8 @@ void Integrator::blame_formula(const State& state, double h) {
 // The contact around which the law has no solution, with its coefficient of friction.
 void Integrator::blame_friction() {
   if (report_.reason != FailureReason::no_friction_solution || report_.worst_row < 0) return;
-  if (system_->row_kind(report_.worst_row) == RowKind::joint_friction) {
-    report_.failed_item = system_->row_name(report_.worst_row);
-    return;
-  }
   report_.failed_item = system_->row_name(report_.worst_row);
+  if (system_->row_kind(report_.worst_row) == RowKind::joint_friction) return;
   const double friction = system_->contact_parameters(report_.worst_row).friction;
   if (friction == 0) return;
   char coefficient[32];

@@ -16,7 +16,7 @@ namespace {
 constexpr double smallest_share = 1.0 / 256;   // of a correction, where forces are not finite beyond
 constexpr double smallest_search = 1.0 / 512;  // of the monotonicity test
 constexpr double no_direction = 100;           // lengths, rad: a larger correction is that of a singular matrix
-constexpr double no_free_direction = 1e4;      // lengths, rad: the same of a motion without the contacts
+constexpr double no_free_direction = 1e4;      // lengths: rows of contacts without their forces
 constexpr double transient_move = 0.2, transient_turn = 0.5;  // of an iteration with sigma: lengths, rad
 constexpr double first_shift = 10;                            // sigma times mass and length over the residual
 constexpr double larger_shift = 10;                           // sigma over the one before, where friction needs more

@@ -40,6 +40,23 @@ ModelRun truss(double soft) {
                             soft > 0 ? "/integrator/duration=18" : "/integrator/duration=60", "/integrator/ramp=1"});
 }
 
+// A cantilever 0.05 above a floor, for the points `on` of it, with a load of 10 down at `loaded`.
+ModelRun cantilever(const std::string& on, const std::string& loaded, double step) {
+  return ModelRun::of_text(R"({"format": 1,
+    "materials": [{"name": "m", "type": "linear_elastic", "young": 1e9, "density": 1}],
+    "sections": [{"name": "a", "type": "rectangle", "width": 0.02, "height": 0.02}],
+    "bodies": [{"name": "b", "type": "beam", "material": "m", "section": "a", "from": [0, 0, 0.05],
+                "to": [1, 0, 0.05], "elements": 8, "fixed": [{"on": "start"}]}],
+    "contacts": [{"name": "c", "on": ")" +
+                           on +
+                           R"(", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "loads": [{"name": "F", "type": "force", "on": ")" +
+                           loaded +
+                           R"(", "value": [0, 0, -10]}],
+    "integrator": {"type": "static", "control": "arc_length", "duration": 3, "ramp": 1, "step": )" +
+                           std::to_string(step) + "}}");
+}
+
 }  // namespace
 
 TEST_CASE("arc length: a truss is followed through its snap, all along the exact path") {
@@ -172,17 +189,7 @@ TEST_CASE("arc length: where a contact carries the load whole, the path ends wit
     for (const double step : {0.05, 0.2, 0.3, 1.0}) {
       CAPTURE(on);
       CAPTURE(step);
-      ModelRun run = ModelRun::of_text(R"({"format": 1,
-        "materials": [{"name": "m", "type": "linear_elastic", "young": 1e9, "density": 1}],
-        "sections": [{"name": "a", "type": "rectangle", "width": 0.02, "height": 0.02}],
-        "bodies": [{"name": "b", "type": "beam", "material": "m", "section": "a", "from": [0, 0, 0.05],
-                    "to": [1, 0, 0.05], "elements": 8, "fixed": [{"on": "start"}]}],
-        "contacts": [{"name": "c", "on": ")" +
-                                       std::string(on) +
-                                       R"(", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
-        "loads": [{"name": "F", "type": "force", "on": "b.end", "value": [0, 0, -10]}],
-        "integrator": {"type": "static", "control": "arc_length", "duration": 3, "ramp": 1, "step": )" +
-                                       std::to_string(step) + "}}");
+      ModelRun run = cantilever(on, "b.end", step);
       // the tip comes to the floor at a factor of 0.201
       CHECK(run.run([&](const StepView& view) {
         CHECK(view.integrator.load_factor(view.state) < 0.202);
@@ -198,15 +205,7 @@ TEST_CASE("arc length: a path that turns by more than a right angle where a cont
   constexpr double load = 10, gap = 0.05, EI = 1e9 * 0.02 * 0.02 * 0.02 * 0.02 / 12;
   for (const double step : {0.05, 0.1, 0.2, 0.4}) {
     CAPTURE(step);
-    ModelRun run = ModelRun::of_text(R"({"format": 1,
-      "materials": [{"name": "m", "type": "linear_elastic", "young": 1e9, "density": 1}],
-      "sections": [{"name": "a", "type": "rectangle", "width": 0.02, "height": 0.02}],
-      "bodies": [{"name": "b", "type": "beam", "material": "m", "section": "a", "from": [0, 0, 0.05],
-                  "to": [1, 0, 0.05], "elements": 8, "fixed": [{"on": "start"}]}],
-      "contacts": [{"name": "c", "on": "b.nodes", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
-      "loads": [{"name": "F", "type": "force", "on": "b.node.4", "value": [0, 0, -10]}],
-      "integrator": {"type": "static", "control": "arc_length", "duration": 3, "ramp": 1, "step": )" +
-                                     std::to_string(step) + "}}");
+    ModelRun run = cantilever("b.nodes", "b.node.4", step);
     double last = 0;
     int propped = 0;
     const RunStatus status = run.run([&](const StepView& view) {
