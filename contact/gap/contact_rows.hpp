@@ -39,13 +39,32 @@ inline bool acts_by_moment(const double* s, int rows) {
   return rows > slip_rows && (s[slip_rows] != 0 || s[slip_rows + 1] != 0 || s[slip_rows + 2] != 0);
 }
 
-/// The directions of the rows of resistance, t_1, t_2, n, and their derivatives by n.
+/// The directions t_1, t_2, n of tangential rows and of rows of resistance, and their derivatives by n.
 struct ContactAxes {
+  static constexpr double least_sum = 1;  // of n and n_n: turned by less than 120 degrees
   Vec3 a[3];
   Mat3 D[3];
 
   ContactAxes(const TangentBasis& basis, const Vec3& n)
       : a{basis.t[0], basis.t[1], n}, D{basis.D[0], basis.D[1], Mat3::Identity()} {}
+  /// For displacements of a step, whose rates have turned with the normal: the normal m in the middle between n_n at
+  /// the start of the step and n, and t_1, t_2 without their parts along m. With n in the place of m the spin of a
+  /// rolling body about the normal would count as slip, by O(h^2) a step.
+  ContactAxes(const TangentBasis& basis, const Vec3& n, const Vec3& n_n) : ContactAxes(basis, n) {
+    const Vec3 sum = n + n_n;
+    const double length = sum.norm();
+    if (!(length > least_sum)) return;
+    const Vec3 m = sum / length;
+    const Mat3 M = (Mat3::Identity() - m * m.transpose()) / length;  // dm/dn
+    for (std::size_t k = 0; k < 2; ++k) {
+      const double along = m.dot(a[k]);
+      const Vec3 change = M * a[k] + D[k].transpose() * m;
+      D[k] -= along * M + m * change.transpose();
+      a[k] -= along * m;
+    }
+    a[2] = m;
+    D[2] = M;
+  }
   /// s_1 t_1 + s_2 t_2 + s_3 n, and its derivative by n.
   Vec3 moment(const double* s) const { return s[0] * a[0] + s[1] * a[1] + s[2] * a[2]; }
   Mat3 moment_gradient(const double* s) const { return s[0] * D[0] + s[1] * D[1] + s[2] * D[2]; }

@@ -103,10 +103,11 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
   const bool only_gap = values.rate == nullptr && values.bias == nullptr && values.gradient == nullptr &&
                         values.rate_gradient == nullptr && values.gap_gradient == nullptr;
   const std::size_t rows = static_cast<std::size_t>(this->rows());
+  PointStates states, before;
   for (int i = range.first; i < range.last; ++i) {
     const ContactPoint& c = points_[static_cast<std::size_t>(i)];
     const std::size_t item = static_cast<std::size_t>(i - range.first), local = rows * item;
-    const PointState p = point(in, i);
+    const PointState& p = point(in, i, states);
     if (only_gap && rows == 1) {
       values.gap[local] = obstacle_->distance(motion_ == nullptr ? p.x : to_obstacle(pose, p.x)) - c.radius;
       continue;
@@ -121,11 +122,11 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
       add_point_force(p, c.offset, n, G);
     }
     if (rows > 1) {
-      evaluate_displacement(i, local, in, pose, p, d, values);
+      evaluate_displacement(i, local, in, pose, p, d, before, values);
       evaluate_slip(i, item, in, pose, p, d, values);
     }
     if (rows > slip_rows) {
-      evaluate_rotation(i, local, in, pose, p, d, values);
+      evaluate_rotation(i, local, in, pose, p, d, before, values);
       evaluate_spin(i, item, in, pose, p, d, values);
     }
     if (in.v == nullptr) continue;
@@ -153,10 +154,11 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
 void PointContactBlock::add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const {
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
+  PointStates states;
   for (int i = range.first; i < range.last; ++i, s += rows(), f += 6) {
     const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0), resists = acts_by_moment(s, rows());
     if (*s == 0 && !rubs && !resists) continue;
-    const PointState p = point(in, i);
+    const PointState& p = point(in, i, states);
     const ContactPoint& c = points_[static_cast<std::size_t>(i)];
     const Distance d = distance(pose, p.x, c.radius);
     add_point_force(p, c.offset, *s * d.gradient, f);
@@ -169,12 +171,13 @@ void PointContactBlock::add_reaction_gradient(Range range, const ConstraintInput
                                               double* A) const {
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose = pose_at(in.t, moved);
+  PointStates states;
   for (int i = range.first; i < range.last; ++i, s += rows(), A += 36) {
     const bool rubs = rows() > 1 && (s[1] != 0 || s[2] != 0), resists = acts_by_moment(s, rows());
     if (*s == 0 && !rubs && !resists) continue;
     const ContactPoint& contact = points_[static_cast<std::size_t>(i)];
     const Vec3& offset = contact.offset;
-    const PointState p = point(in, i);
+    const PointState& p = point(in, i, states);
     const Distance d = distance(pose, p.x, contact.radius);
     Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
     if (!obstacle_->flat()) {
@@ -276,10 +279,39 @@ void PointContactBlock::evaluate_slip(int item, std::size_t place, const Constra
   }
 }
 
+struct PointContactBlock::StepMotion {
+  ContactAxes axes;
+  Vec3 way;   // of the point, relative to the obstacle's material points
+  Vec3 turn;  // rotation relative to the obstacle
+};
+
+PointContactBlock::StepMotion PointContactBlock::motion_of_step(int item, const ConstraintInput& in,
+                                                                const PrescribedMotion::Pose& pose, const PointState& p,
+                                                                const Distance& d, PointStates& before) const {
+  const PointState& p_n = point({in.start->q, nullptr, in.start->t, nullptr}, item, before);
+  const double radius = points_[static_cast<std::size_t>(item)].radius;
+  std::optional<PrescribedMotion::Pose> moved;
+  const PrescribedMotion::Pose& pose_n = pose_at(in.start->t, moved);
+  const TangentBasis basis = tangents(pose, d.gradient);
+  Mat3 dQ = Mat3::Identity(), dR = Mat3::Identity();
+  if (p.rotates && radius > 0) dR = p.R * p_n.R.transpose();
+  Vec3 way = p.x - p_n.x;
+  if (motion_ != nullptr) {
+    dQ = pose.Q * pose_n.Q.transpose();
+    dR = dR * dQ.transpose();
+    way = p.x - pose.origin - dQ * (p_n.x - pose_n.origin) -
+          0.5 * (in.t - in.start->t) * (pose.Q * (pose_n.surface + pose.surface));
+  }
+  return {obstacle_->flat() ? ContactAxes(basis, d.gradient)
+                            : ContactAxes(basis, d.gradient, dQ * distance(pose_n, p_n.x, radius).gradient),
+          way, radius > 0 ? Vec3(so3::log(dR)) : Vec3(Vec3::Zero())};
+}
+
 // Slip displacement of the step, t . e, and its derivative.
 void PointContactBlock::evaluate_displacement(int item, std::size_t gap_row, const ConstraintInput& in,
                                               const PrescribedMotion::Pose& pose, const PointState& p,
-                                              const Distance& d, const ConstraintValues& values) const {
+                                              const Distance& d, PointStates& before,
+                                              const ConstraintValues& values) const {
   if (values.gap == nullptr && values.gap_gradient == nullptr) return;
   if (in.start == nullptr) {
     for (std::size_t k = 1; k <= 2; ++k) {
@@ -289,29 +321,19 @@ void PointContactBlock::evaluate_displacement(int item, std::size_t gap_row, con
     return;
   }
   const ContactPoint& c = points_[static_cast<std::size_t>(item)];
-  const Vec3& n = d.gradient;
   const double r = c.radius;
-  const PointState p_n = point({in.start->q, nullptr, in.start->t, nullptr}, item);
-  Vec3 e = p.x - p_n.x, psi = Vec3::Zero(), turn = Vec3::Zero();
-  if (p.rotates && r > 0) turn = psi = so3::log(Mat3(p.R * p_n.R.transpose()));
-  if (motion_ != nullptr) {
-    const PrescribedMotion::Pose pose_n = motion_->at(in.start->t);
-    const Mat3 dQ = pose.Q * pose_n.Q.transpose();
-    e = p.x - pose.origin - dQ * (p_n.x - pose_n.origin) -
-        0.5 * (in.t - in.start->t) * (pose.Q * (pose_n.surface + pose.surface));
-    if (r > 0) turn -= so3::log(dQ);
-  }
-  e -= r * turn.cross(n);
-  const TangentBasis basis = tangents(pose, n);
+  const StepMotion step = motion_of_step(item, in, pose, p, d, before);
+  const Vec3& m = step.axes.a[2];
+  const Vec3 e = step.way - r * step.turn.cross(m);
   for (std::size_t k = 0; k < 2; ++k)
-    if (values.gap != nullptr) values.gap[gap_row + 1 + k] = basis.t[k].dot(e);
+    if (values.gap != nullptr) values.gap[gap_row + 1 + k] = step.axes.a[k].dot(e);
   if (values.gap_gradient == nullptr) return;
   const Eigen::Matrix<double, 3, 6> J = point_jacobian(p, c.offset), N = d.hessian * J;
-  Eigen::Matrix<double, 3, 6> E = J - r * so3::hat(turn) * N;
-  if (p.rotates && r > 0) E.rightCols<3>() += r * so3::hat(n) * so3::tangent_inverse(Vec3(-psi)) * p.R;
+  Eigen::Matrix<double, 3, 6> E = J - r * so3::hat(step.turn) * step.axes.D[2] * N;
+  if (p.rotates && r > 0) E.rightCols<3>() += r * so3::hat(m) * so3::tangent_inverse(Vec3(-step.turn)) * p.R;
   for (std::size_t k = 0; k < 2; ++k)
     Eigen::Map<Eigen::Matrix<double, 1, 6>>(values.gap_gradient + 6 * (gap_row + 1 + k)) =
-        (e.transpose() * basis.D[k]) * N + basis.t[k].transpose() * E;
+        (e.transpose() * step.axes.D[k]) * N + step.axes.a[k].transpose() * E;
 }
 
 void PointContactBlock::add_friction(int i, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
@@ -374,7 +396,7 @@ void PointContactBlock::evaluate_spin(int item, std::size_t place, const Constra
 // Relative rotation of the step, and its derivative.
 void PointContactBlock::evaluate_rotation(int item, std::size_t gap_row, const ConstraintInput& in,
                                           const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
-                                          const ConstraintValues& values) const {
+                                          PointStates& before, const ConstraintValues& values) const {
   if (values.gap == nullptr && values.gap_gradient == nullptr) return;
   const std::size_t first = gap_row + slip_rows;
   if (in.start == nullptr) {
@@ -383,19 +405,15 @@ void PointContactBlock::evaluate_rotation(int item, std::size_t gap_row, const C
     return;
   }
   const ContactPoint& c = points_[static_cast<std::size_t>(item)];
-  const PointState p_n = point({in.start->q, nullptr, in.start->t, nullptr}, item);
-  const Vec3 psi = so3::log(Mat3(p.R * p_n.R.transpose()));
-  Vec3 turn = psi;
-  if (motion_ != nullptr) turn -= so3::log(Mat3(pose.Q * motion_->at(in.start->t).Q.transpose()));
-  const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
+  const StepMotion step = motion_of_step(item, in, pose, p, d, before);
   const Eigen::Matrix<double, 3, 6> N = d.hessian * point_jacobian(p, c.offset);
-  const Mat3 turned = so3::tangent_inverse(Vec3(-psi)) * p.R;
+  const Mat3 turned = so3::tangent_inverse(Vec3(-step.turn)) * p.R;
   for (std::size_t k = 0; k < 3; ++k) {
-    if (values.gap != nullptr) values.gap[first + k] = c.radius * axes.a[k].dot(turn);
+    if (values.gap != nullptr) values.gap[first + k] = c.radius * step.axes.a[k].dot(step.turn);
     if (values.gap_gradient == nullptr) continue;
     Eigen::Map<Eigen::Matrix<double, 1, 6>> D(values.gap_gradient + 6 * (first + k));
-    D = c.radius * (turn.transpose() * axes.D[k]) * N;
-    D.tail<3>() += c.radius * axes.a[k].transpose() * turned;
+    D = c.radius * (step.turn.transpose() * step.axes.D[k]) * N;
+    D.tail<3>() += c.radius * step.axes.a[k].transpose() * turned;
   }
 }
 

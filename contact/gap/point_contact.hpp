@@ -73,6 +73,9 @@ class PointContactBlock final : public ConstraintBlock {
   PointState point(const ConstraintInput& in, int item) const {
     return point_state(configuration(in, item, 0), node_kind(item, 0), points_[static_cast<std::size_t>(item)].offset);
   }
+  const PointState& point(const ConstraintInput& in, int item, PointStates& states) const {
+    return states.next(configuration(in, item, 0), node_kind(item, 0), points_[static_cast<std::size_t>(item)].offset);
+  }
   const PrescribedMotion::Pose& pose_at(double t, std::optional<PrescribedMotion::Pose>& moved) const;
   // In inertial axes; the gradient is no number where a sphere of this radius touches without a direction.
   Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x, double radius) const;
@@ -83,12 +86,17 @@ class PointContactBlock final : public ConstraintBlock {
                      const PointState& p, const Distance& d, const ConstraintValues& values) const;
   void evaluate_displacement(int item, std::size_t gap_row, const ConstraintInput& in,
                              const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
-                             const ConstraintValues& values) const;
+                             PointStates& before, const ConstraintValues& values) const;
+  // Of a step that ends with the point p at the distance d; `before`: of the points at its start.
+  struct StepMotion;
+  StepMotion motion_of_step(int item, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+                            const PointState& p, const Distance& d, PointStates& before) const;
   // Rows of resistance.
   void evaluate_spin(int item, std::size_t place, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
                      const PointState& p, const Distance& d, const ConstraintValues& values) const;
   void evaluate_rotation(int item, std::size_t gap_row, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
-                         const PointState& p, const Distance& d, const ConstraintValues& values) const;
+                         const PointState& p, const Distance& d, PointStates& before,
+                         const ConstraintValues& values) const;
   void add_resistance(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
                       const double* s, double* f) const;
   void add_resistance_gradient(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,

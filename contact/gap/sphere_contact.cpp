@@ -311,19 +311,21 @@ void SphereContactBlock::evaluate_displacement(int item, std::size_t place, cons
   };
   const Vec3 psi_a = rotation(g.a, before.a), psi_b = rotation(g.b, before.b),
              rolling = friction.l_a * psi_a + friction.l_b * psi_b;
-  const Vec3 e = (g.b.x - before.b.x) - (g.a.x - before.a.x) - rolling.cross(g.n);
+  const ContactAxes axes(friction.basis, g.n, before.n);
+  const Vec3& m = axes.a[2];
+  const Vec3 e = (g.b.x - before.b.x) - (g.a.x - before.a.x) - rolling.cross(m);
   for (std::size_t k = 0; k < 2; ++k)
-    if (values.gap != nullptr) values.gap[first + k] = friction.basis.t[k].dot(e);
+    if (values.gap != nullptr) values.gap[first + k] = axes.a[k].dot(e);
   if (values.gap_gradient == nullptr) return;
   Mat3x12 J;
   J << -point_jacobian(g.a, pair.offset_a), point_jacobian(g.b, pair.offset_b);
   const Mat3x12 N = g.hessian() * J;
-  Mat3x12 E = J - so3::hat(rolling) * N + g.n.cross(psi_a + psi_b) * (0.5 * g.n.transpose() * J);
-  if (g.a.rotates) E.middleCols<3>(3) += friction.l_a * so3::hat(g.n) * so3::tangent_inverse(Vec3(-psi_a)) * g.a.R;
-  if (g.b.rotates) E.middleCols<3>(9) += friction.l_b * so3::hat(g.n) * so3::tangent_inverse(Vec3(-psi_b)) * g.b.R;
+  Mat3x12 E = J - so3::hat(rolling) * axes.D[2] * N + m.cross(psi_a + psi_b) * (0.5 * g.n.transpose() * J);
+  if (g.a.rotates) E.middleCols<3>(3) += friction.l_a * so3::hat(m) * so3::tangent_inverse(Vec3(-psi_a)) * g.a.R;
+  if (g.b.rotates) E.middleCols<3>(9) += friction.l_b * so3::hat(m) * so3::tangent_inverse(Vec3(-psi_b)) * g.b.R;
   for (std::size_t k = 0; k < 2; ++k)
     Eigen::Map<Eigen::Matrix<double, 1, 12>>(values.gap_gradient + 12 * (first + k)) =
-        (e.transpose() * friction.basis.D[k]) * N + friction.basis.t[k].transpose() * E;
+        (e.transpose() * axes.D[k]) * N + axes.a[k].transpose() * E;
 }
 
 // ---- rows of resistance
@@ -374,9 +376,9 @@ void SphereContactBlock::evaluate_rotation(int item, std::size_t place, const Co
     return;
   }
   const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
-  const ContactAxes axes(Friction(pair, g).basis, g.n);
-  const double L = pair.lever;
   const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, item);
+  const ContactAxes axes(Friction(pair, g).basis, g.n, before.n);
+  const double L = pair.lever;
   const auto rotation = [](const PointState& p, const PointState& p_n) {
     return p.rotates ? Vec3(so3::log(Mat3(p.R * p_n.R.transpose()))) : Vec3(Vec3::Zero());
   };

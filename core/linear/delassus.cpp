@@ -67,6 +67,7 @@ void Delassus::analyse(const SparsePattern& base, std::size_t rows) {
   columns_of_.assign(count, 0);
   turns_.assign(count, 0);
   inverse_first_.assign(count, -1);
+  laid_out_.assign(count, nullptr);
   parent_.resize(count);
   std::iota(parent_.begin(), parent_.end(), 0);
   number_.assign(count, -1);
@@ -91,8 +92,11 @@ void Delassus::list_jobs(Rows rows) {
   for (CondensedRow* const row : rows) {
     row->parts.clear();
     std::size_t size = 0;
+    int last = -1;
     for (const int e : row->F.equation) {
       const int c = components_.of(e);
+      if (c == last) continue;
+      last = c;
       if (std::any_of(row->parts.begin(), row->parts.end(), [c](const auto& part) { return part.component == c; }))
         continue;
       row->parts.push_back({c, size});
@@ -206,14 +210,19 @@ void Delassus::find_islands(Rows rows) {
   touched_first_.assign(1, 0);
   for (const CondensedRow* const row : rows) {
     const std::size_t first = touched_first_.back();
-    for (const SparseRow* const x : {&row->F, &row->G})
+    int last = -1;
+    for (const SparseRow* const x : {&row->F, &row->G}) {
+      if (x == &row->G && x->equation == row->F.equation) continue;
       for (const int e : x->equation) {
         const int c = components_.of(e);
+        if (c == last) continue;
+        last = c;
         if (std::find(touched_.begin() + static_cast<std::ptrdiff_t>(first), touched_.end(), c) != touched_.end())
           continue;
         touched_.push_back(c);
         unite(parent_, c, touched_[first]);
       }
+    }
     touched_first_.push_back(touched_.size());
   }
   island_of_.clear();
@@ -245,26 +254,39 @@ void Delassus::find_islands(Rows rows) {
   for (std::size_t r = 0; r < rows.size(); ++r) order_[islands_[at(island_of_[r])].last++] = r;
 }
 
-double Delassus::entry(const CondensedRow& i, const CondensedRow& j) const {
-  const SparseRow& G = i.G;
+// The column whose entries follow.
+void Delassus::lay_out(const CondensedRow& column) {
+  for (const CondensedRow::Part& part : column.parts) laid_out_[at(part.component)] = column.column.data() + part.first;
+}
+
+void Delassus::clear_away(const CondensedRow& column) {
+  for (const CondensedRow::Part& part : column.parts) laid_out_[at(part.component)] = nullptr;
+}
+
+// Of D, in the row and in the column that is laid out.
+double Delassus::entry(const CondensedRow& row) const {
+  const SparseRow& G = row.G;
   double sum = 0;
-  if (components_.count() == 1 && !j.parts.empty()) {
-    for (std::size_t k = 0; k < G.equation.size(); ++k) sum += G.value[k] * j.column[at(G.equation[k])];
-    return sum;
-  }
-  const double* part = nullptr;  // of the column, in the component `of`
-  int of = -1;
   for (std::size_t k = 0; k < G.equation.size(); ++k) {
-    const int e = G.equation[k], c = components_.of(e);
-    if (c != of) {
-      of = c;
-      part = nullptr;
-      for (const CondensedRow::Part& p : j.parts)
-        if (p.component == c) part = j.column.data() + p.first;
-    }
+    const int e = G.equation[k];
+    const double* const part = laid_out_[at(components_.of(e))];
     if (part != nullptr) sum += G.value[k] * part[components_.place(e)];
   }
   return sum;
+}
+
+// Row-major.
+void Delassus::find_dense_values(const Island& island, Rows rows, bool scaled, double* values) {
+  const std::size_t n = island.size();
+  for (std::size_t j = 0; j < n; ++j) {
+    const CondensedRow& column = *rows[order_[island.first + j]];
+    lay_out(column);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double share = scaled ? scale_[island.first + i] * scale_[island.first + j] : 1.0;
+      values[i * n + j] = entry(*rows[order_[island.first + i]]) * share;
+    }
+    clear_away(column);
+  }
 }
 
 bool Delassus::factorise(Rows rows) {
@@ -287,7 +309,9 @@ bool Delassus::factorise(Rows rows) {
 void Delassus::scale_rows(const Island& island, Rows rows) {
   for (std::size_t k = island.first; k < island.last; ++k) {
     const CondensedRow& row = *rows[order_[k]];
-    const double d = std::abs(entry(row, row));
+    lay_out(row);
+    const double d = std::abs(entry(row));
+    clear_away(row);
     scale_[k] = d > 0 ? 1 / std::sqrt(d) : 1.0;
   }
 }
@@ -307,11 +331,7 @@ bool Delassus::factorise_dense(Island& island, Rows rows) {
   const std::size_t n = island.size();
   island.values = values_.size();
   values_.resize(values_.size() + n * n);
-  double* const D = values_.data() + island.values;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j)
-      D[i * n + j] = entry(*rows[order_[island.first + i]], *rows[order_[island.first + j]]) *
-                     (scale_[island.first + i] * scale_[island.first + j]);
+  find_dense_values(island, rows, true, values_.data() + island.values);
   const In values = In(values_).subspan(island.values, n * n);
   island.regularised = !(island.lu.factorise(values, static_cast<int>(n)) > rank_tolerance);
   return !island.regularised || island.lu.factorise(values, static_cast<int>(n), proximal) > 0;
@@ -338,13 +358,19 @@ void Delassus::find_pattern(const Island& island, SparsePattern& pattern) const 
   }
 }
 
-void Delassus::find_values(const Island& island, Rows rows, const SparsePattern& pattern, Vector& values) const {
-  values.resize(pattern.column.size());
-  for (int i = 0; i < pattern.rows; ++i)
-    for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k) {
-      const std::size_t a = island.first + at(i), b = island.first + at(pattern.column[at(k)]);
-      values[at(k)] = entry(*rows[order_[a]], *rows[order_[b]]) * (scale_[a] * scale_[b]);
+// The pattern is symmetric: the rows of a column's entries are the columns of the row of the same number.
+void Delassus::find_values(const Island& island, Rows rows, const SparsePattern& pattern, bool scaled, Out values) {
+  next_.assign(pattern.row_start.begin(), pattern.row_start.end() - 1);
+  for (int j = 0; j < pattern.rows; ++j) {
+    const CondensedRow& column = *rows[order_[island.first + at(j)]];
+    lay_out(column);
+    for (int k = pattern.row_start[at(j)]; k < pattern.row_start[at(j + 1)]; ++k) {
+      const std::size_t i = at(pattern.column[at(k)]);
+      const double share = scaled ? scale_[island.first + i] * scale_[island.first + at(j)] : 1.0;
+      values[next_[i]++] = entry(*rows[order_[island.first + i]]) * share;
     }
+    clear_away(column);
+  }
 }
 
 // The pattern of D, in which all rows of a contact have the columns of any of them.
@@ -381,7 +407,8 @@ bool Delassus::factorise_sparse(Island& island, Rows rows) {
   SparseIsland& large = *island.large;
   SparsePattern pattern;
   find_pattern(island, pattern);
-  find_values(island, rows, pattern, large.values);
+  large.values.resize(pattern.column.size());
+  find_values(island, rows, pattern, true, large.values);
   // symmetric but for rounding?
   bool symmetric = true;
   large.shifted = large.values;
@@ -434,13 +461,10 @@ bool Delassus::solve(Rows rows, CondensedLaw& law, Out b) {
     if (sparse) {
       find_law_pattern(island, law);
       values_.resize(law_pattern_.column.size());
-      for (std::size_t j = 0; j < n; ++j)
-        for (int k = law_pattern_.row_start[j]; k < law_pattern_.row_start[j + 1]; ++k)
-          values_[at(k)] = entry(*rows[places[j]], *rows[places[at(law_pattern_.column[at(k)])]]);
+      find_values(island, rows, law_pattern_, false, values_);
     } else {
       values_.resize(n * n);
-      for (std::size_t j = 0; j < n; ++j)
-        for (std::size_t k = 0; k < n; ++k) values_[j * n + k] = entry(*rows[places[j]], *rows[places[k]]);
+      find_dense_values(island, rows, false, values_.data());
     }
     solved = law.solve(places, In(values_).first(sparse ? values_.size() : n * n), sparse ? &law_pattern_ : nullptr,
                        In(b_).first(n), l) &&
@@ -459,7 +483,8 @@ void Delassus::sweep(Rows rows, In b, Out l) {
     list_rows_of_components(island);
     find_pattern(island, sweep_pattern_);
     scale_rows(island, rows);
-    find_values(island, rows, sweep_pattern_, sweep_values_);
+    sweep_values_.resize(sweep_pattern_.column.size());
+    find_values(island, rows, sweep_pattern_, true, sweep_values_);
     const std::size_t n = island.size();
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t row = order_[island.first + k];

@@ -132,7 +132,9 @@ class Delassus {
   void list_jobs(Rows rows);
   void apply_inverse(CondensedRow& row) const;
   void find_islands(Rows rows);
-  double entry(const CondensedRow& i, const CondensedRow& j) const;
+  void lay_out(const CondensedRow& column);
+  void clear_away(const CondensedRow& column);
+  double entry(const CondensedRow& row) const;
   std::span<const int> touched(std::size_t row) const {
     return std::span(touched_).subspan(touched_first_[row], touched_first_[row + 1] - touched_first_[row]);
   }
@@ -143,7 +145,8 @@ class Delassus {
   bool factorise_sparse(Island& island, Rows rows);
   void find_pattern(const Island& island, SparsePattern& pattern) const;
   void scale_rows(const Island& island, Rows rows);
-  void find_values(const Island& island, Rows rows, const SparsePattern& pattern, Vector& values) const;
+  void find_values(const Island& island, Rows rows, const SparsePattern& pattern, bool scaled, Out values);
+  void find_dense_values(const Island& island, Rows rows, bool scaled, double* values);
   void sweep_island(std::size_t rows);
   void solve_island(Island& island);
 
@@ -156,6 +159,8 @@ class Delassus {
   std::vector<int> columns_of_, turns_;  // per component: columns and solves that it needs; zero between calls
   Vector rhs_, inverse_;
   std::vector<std::ptrdiff_t> inverse_first_;  // per component: of its inverse, column by column; -1: none
+  std::vector<const double*> laid_out_;        // per component: the part of the column at hand; null: none
+  std::vector<std::size_t> next_;              // per row of a pattern: its next value
 
   // islands
   int island_count_ = 0;

@@ -35,6 +35,23 @@ inline PointState point_state(const double* node, NodeKind kind, const Vec3& off
   return p;
 }
 
+/// The states of points one after another: points of one node share its rotation matrix.
+class PointStates {
+ public:
+  const PointState& next(const double* node, NodeKind kind, const Vec3& offset) {
+    if (node != nullptr && node == node_ && state_.rotates)
+      state_.x = Vec3(node[0], node[1], node[2]) + state_.R * offset;
+    else
+      state_ = point_state(node, kind, offset);
+    node_ = node;
+    return state_;
+  }
+
+ private:
+  const double* node_ = nullptr;
+  PointState state_;
+};
+
 /// Velocity of the point, from the six local velocity components of the node.
 inline Vec3 point_velocity(const PointState& p, const Vec3& offset, const double* v) {
   Vec3 xd(v[0], v[1], v[2]);

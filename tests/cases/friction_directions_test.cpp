@@ -134,3 +134,58 @@ TEST_CASE("two hinged rods, one of which stands on the floor: the hinge has mean
     CHECK(error(200, end) > 100 * errors[1]);
   }
 }
+
+// The centre of a ball that rolls inside a vertical cylinder oscillates up and down with the square of the angular
+// frequency (2/7) W^2, W: rate of the way round; the spin about the normal, which drives that, comes and goes with it.
+TEST_CASE("a ball rolls inside a vertical cylinder: spin about a normal that turns is no slip") {
+  constexpr double gravity = 9.81, W = 8, duration = 0.7, square = 2.0 / 7 * W * W;
+  const double exact = -5.0 / 7 * gravity / square * (1 - std::cos(std::sqrt(square) * duration));
+  for (const char* method : methods) {
+    CAPTURE(method);
+    double before = 0;
+    for (const double h : {2e-3, 1e-3}) {
+      Case c = Case::from_text(fmt::format(R"x({{"format": 1, "title": "t", "gravity": [0, 0, -9.81],
+        "bodies": [{{"name": "b", "type": "rigid", "mass": 0.3, "shape": {{"type": "sphere", "radius": 0.05}},
+          "position": [0.45, 0, 0], "velocity": [0, 3.6, 0], "angular_velocity": [0, 0, -72]}}],
+        "contacts": [{{"name": "c", "on": "b", "friction": 2, "obstacle": {{"type": "cylinder", "center": [0, 0, 0],
+          "axis": [0, 0, 1], "radius": 0.5, "side": "inside"}}}}],
+        "integrator": {{"type": {}, "step": {}, "duration": {}, "reaction_directions": "mean"}}}})x",
+                                           method, h, duration));
+      const double start = c.energy();
+      REQUIRE(c.run() == RunStatus::completed);
+      const double error = c.position("b").z() - exact;
+      CHECK(std::abs(error) < 1e-3 * (h / 1e-3) * (h / 1e-3));
+      if (before != 0) CHECK(error / before == doctest::Approx(0.25).epsilon(0.1));
+      before = error;
+      CHECK(std::abs(c.energy() - start) < 2e-3 * (h / 1e-3) * (h / 1e-3));
+      CHECK((c.rotation("b") * c.angular_velocity("b")).z() == doctest::Approx(-72).epsilon(2e-3));
+    }
+  }
+}
+
+TEST_CASE("balls with spin about the normal on a ball, and on a plane that rocks: of second order in the step") {
+  const char* const models[] = {
+      R"x("bodies": [{"name": "b", "type": "rigid", "mass": 0.3, "shape": {"type": "sphere", "radius": 0.05},
+            "position": [0.10926813193728367, 0, 0.539036617812683], "velocity": [0, 0.5, 0],
+            "angular_velocity": [2.1194940692912567, 0, 60.790687978425105]},
+           {"name": "B", "type": "rigid", "mass": 50, "shape": {"type": "sphere", "radius": 0.5},
+            "fixed": ["translation"]}],
+          "contacts": [{"name": "c", "between": ["b", "B"], "friction": 1.5}])x",
+      R"x("bodies": [{"name": "b", "type": "rigid", "mass": 0.3, "shape": {"type": "sphere", "radius": 0.05},
+            "position": [0.2, 0, 0.05], "angular_velocity": [0, 0, 60]}],
+          "contacts": [{"name": "c", "on": "b", "friction": 1.5, "rolling_resistance": 1e-4, "pivoting_resistance": 1e-4,
+            "obstacle": {"type": "plane", "normal": [0, 0, 1],
+                         "motion": {"rotation": {"axis": [0, 1, 0], "angle": "0.1*(1-cos(10*t))"}}}}])x"};
+  for (const char* model : models) {
+    const auto place = [model](double h) {
+      Case c = Case::from_text(fmt::format(
+          R"({{"format": 1, "title": "t", "gravity": [0, 0, -9.81], {}, "integrator": {{"type": "nsga_decoupled",
+            "step": {}, "duration": 0.4}}}})",
+          model, h));
+      REQUIRE(c.run() == RunStatus::completed);
+      return c.position("b");
+    };
+    const Vec3 x[] = {place(4e-3), place(2e-3), place(1e-3)};
+    CHECK((x[2] - x[1]).norm() / (x[1] - x[0]).norm() == doctest::Approx(0.25).epsilon(0.15));
+  }
+}
