@@ -46,8 +46,9 @@ struct ConstraintInput {
   const StepStart* start = nullptr;  ///< start of the step; null outside of steps
 };
 
-/// What presses a joint with friction: components that are linear in the reactions of the joint's bilateral rows.
-using BearingLoad = std::array<double, 6>;
+/// What presses a joint with friction: components that are linear in the reactions of the joint's bilateral rows. Those
+/// of vectors are inertial, so that parts of a load which act one after another may be added.
+using BearingLoad = std::array<double, 7>;
 
 /// Requested results; null pointers are skipped.
 struct ConstraintValues {

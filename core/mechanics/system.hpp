@@ -232,6 +232,13 @@ class System {
   double friction_limit(int row, In q, In multipliers, double duration, double t) const {
     return row_block(row).friction_limit(row_place(row).item, bearing_load(row, q, multipliers), duration, t);
   }
+  /// The same with a part of the load at another place: directions of multipliers turn with the bodies.
+  double friction_limit(int row, In q, In multipliers, In q_part, In part, double duration, double t) const {
+    BearingLoad load = bearing_load(row, q, multipliers);
+    const BearingLoad more = bearing_load(row, q_part, part);
+    for (std::size_t k = 0; k < load.size(); ++k) load[k] += more[k];
+    return row_block(row).friction_limit(row_place(row).item, load, duration, t);
+  }
 
   /// Every searching block binds its items to the nodes that they may touch within a step of size h from the state
   /// (q, v) at t. Rows keep number, name and slave point. The matrix omits entries of D(G^T s) outside of the pattern,

@@ -167,18 +167,15 @@ BearingLoad JointFrictionBlock::bearing_load(int i, const ConstraintInput& in, c
                    a = point_state(configuration(in, i, 0), node_kind(i, 0), Vec3::Zero()),
                    b = point_state(configuration(in, i, 1), node_kind(i, 1), item.coordinate.offset_b);
   const Vec3 force = sign * Vec3(f + 6 * slot), n = a.R * item.axis;
-  if (rows() == 3) return {force[0], force[1], force[2], 0, 0, 0};
-  const Vec3 e = item.axis.unitOrthogonal(), e_1 = a.R * e, e_2 = n.cross(e_1);
+  if (rows() == 3) return {force[0], force[1], force[2]};
+  const double thrust = force.dot(n);
   BearingLoad load{};
-  load[0] = force.dot(e_1);
-  load[1] = force.dot(e_2);
-  if (item.thrust_radius > 0) load[2] = force.dot(n);
+  Eigen::Map<Vec3>{load.data()} = force - thrust * n;
   if (item.length > 0 && node.rotates) {
-    const Vec3 moment = sign * Vec3(node.R * Vec3(f + 6 * slot + 3)) - (b.x - node.x).cross(force),
-               couple = n.cross(moment) / item.length;
-    load[3] = couple.dot(e_1);
-    load[4] = couple.dot(e_2);
+    const Vec3 moment = sign * Vec3(node.R * Vec3(f + 6 * slot + 3)) - (b.x - node.x).cross(force);
+    Eigen::Map<Vec3>{load.data() + 3} = n.cross(moment) / item.length;
   }
+  if (item.thrust_radius > 0) load[6] = thrust;
   return load;
 }
 
@@ -186,10 +183,10 @@ double JointFrictionBlock::friction_limit(int i, const BearingLoad& load, double
   const JointFriction& item = items_[at(i)];
   const double constant = duration * std::max(0.0, item.constant.value(t));
   if (item.constant_alone()) return constant;
-  if (rows() == 3) return constant + item.coefficient * item.radius * Vec3(load[0], load[1], load[2]).norm();
-  const double N = std::hypot(0.5 * load[0] + load[3], 0.5 * load[1] + load[4]) +
-                   std::hypot(0.5 * load[0] - load[3], 0.5 * load[1] - load[4]);
-  return constant + item.coefficient * (item.radius * N + item.thrust_radius * std::abs(load[2]));
+  const Vec3 force(load.data()), couple(load.data() + 3);
+  if (rows() == 3) return constant + item.coefficient * item.radius * force.norm();
+  const double N = (0.5 * force + couple).norm() + (0.5 * force - couple).norm();
+  return constant + item.coefficient * (item.radius * N + item.thrust_radius * std::abs(load[6]));
 }
 
 }  // namespace carom

@@ -517,19 +517,20 @@ void CoupledMotion::find_anchors() {
 void CoupledMotion::find_limits(In s, std::span<const int> joints, const Weights& weights, double duration, double t,
                                 Out limits) {
   const std::size_t n_b = at(system_->bilateral());
-  Vector& total = row_;
+  Vector &total = row_, &at_start = row_at_start_;
   copy(s.first(n_b), Out(total).first(n_b));
+  at_start.assign(n_b, 0.0);
   if (setup_.acceleration_level) {
     alpha_.predict_a(start_->lambda, eta_n_, eta_);
     axpy(alpha_.c_v(), smooth_.multipliers(), eta_);
-    axpy(weights.eta_start, In(eta_n_).first(n_b), Out(total).first(n_b));
+    axpy(weights.eta_start, In(eta_n_).first(n_b), at_start);
     axpy(weights.eta_end, In(eta_).first(n_b), Out(total).first(n_b));
   } else {
-    axpy(weights.start, In(start_->lambda).first(n_b), Out(total).first(n_b));
+    axpy(weights.start, In(start_->lambda).first(n_b), at_start);
     axpy(weights.end, smooth_.multipliers().first(n_b), Out(total).first(n_b));
   }
   for (std::size_t j = 0; j < joints.size(); ++j)
-    limits[j] = system_->friction_limit(joints[j], q_, total, duration, t);
+    limits[j] = system_->friction_limit(joints[j], q_, total, start_->q, at_start, duration, t);
 }
 
 // Contacts that rest on each other fall together: their gaps are zero but for rounding.

@@ -147,12 +147,12 @@ class CoupledMotion final : public CoupledProblem {
   bool forces_known_ = false, fallback_ = false;
   TangentOperators T_d_, T_u_;
   Vector a_star_, a_n_, vd_, v_smooth_, d_, U_, W_, v_, f_, Mx_, reaction_, q_smooth_, q_;
-  Vector row_, eta_, eta_n_, nu_total_, impulse_total_;  // totals: of conditional rows
-  std::vector<std::uint8_t> near_;                       // gaps of the smooth motion are closed
-  std::vector<std::uint8_t> no_contact_;                 // zeros
-  Vector anchors_;                                       // s* per row; empty without friction
-  std::vector<std::uint8_t> frictionless_;               // contacts whose anchors contradict each other
-  TouchingContacts touching_;                            // those with friction
+  Vector row_, row_at_start_, eta_, eta_n_, nu_total_, impulse_total_;  // totals: of conditional rows
+  std::vector<std::uint8_t> near_;                                      // gaps of the smooth motion are closed
+  std::vector<std::uint8_t> no_contact_;                                // zeros
+  Vector anchors_;                                                      // s* per row; empty without friction
+  std::vector<std::uint8_t> frictionless_;                              // contacts whose anchors contradict each other
+  TouchingContacts touching_;                                           // those with friction
   StayedRows stayed_;
   bool stays_ = false;  // there are such contacts
   MeanDirections mean_position_, mean_velocity_;

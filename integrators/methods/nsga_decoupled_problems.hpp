@@ -57,10 +57,11 @@ struct NsgaDecoupled::Correction : MixedProblem {
   void limits(In s, std::span<const int> joints, double start, double end, double duration, double t, Out limits) {
     const std::size_t n_b = at(system.bilateral());
     copy(s.first(n_b), Out(m.s_).first(n_b));
-    axpy(start, m.lambda_n_, Out(m.s_).first(n_b));
     axpy(end, m.smooth_.multipliers().first(n_b), Out(m.s_).first(n_b));
+    load_at_start.resize(n_b);
+    scale_into(start, m.lambda_n_, load_at_start);
     for (std::size_t j = 0; j < joints.size(); ++j)
-      limits[j] = system.friction_limit(joints[j], m.q_, m.s_, duration, t);
+      limits[j] = system.friction_limit(joints[j], m.q_, m.s_, {m.step_.q, m.q_.size()}, load_at_start, duration, t);
   }
   const MeanDirections* directions() const { return m.mean_directions_ ? &mean : nullptr; }
 
@@ -69,6 +70,7 @@ struct NsgaDecoupled::Correction : MixedProblem {
   const MeanDirections& mean;
   Vector x, reaction;
   Vector at_start;  // multipliers of directions at the start of the step
+  Vector load_at_start;
   JointTurn turn;
   const Vector* given = nullptr;  // of impacts in the step; null: zero
   bool moved = false;             // x is not zero

@@ -31,7 +31,8 @@ double angle_of_joint(Case& c) {
   return s.value;
 }
 
-JointLawCheck::JointLawCheck(Case& c) : before_(c.state().lambda), energy_(c.energy()), scale_(std::abs(energy_)) {}
+JointLawCheck::JointLawCheck(Case& c)
+    : before_(c.state().lambda), q_before_(c.state().q), energy_(c.energy()), scale_(std::abs(energy_)) {}
 
 void JointLawCheck::see(const StepView& v) {
   const System& system = v.system;
@@ -42,9 +43,12 @@ void JointLawCheck::see(const StepView& v) {
     if (system.row_kind(row) != RowKind::joint_friction || system.row_place(row).row != 0) continue;
     const int n = system.row_block(row).rows();
     const auto check = [&](const Vector& multipliers, double start, double end, double duration, double t) {
-      Vector total(multipliers.begin(), multipliers.begin() + system.bilateral());
-      for (std::size_t i = 0; i < total.size(); ++i) total[i] += start * before_[i] + end * s.lambda[i];
-      const double limit = system.friction_limit(row, s.q, total, duration, t);
+      Vector at_end(multipliers.begin(), multipliers.begin() + system.bilateral()), at_start = at_end;
+      for (std::size_t i = 0; i < at_end.size(); ++i) {
+        at_end[i] += end * s.lambda[i];
+        at_start[i] = start * before_[i];
+      }
+      const double limit = system.friction_limit(row, s.q, at_end, q_before_, at_start, duration, t);
       double square = 0;
       for (int k = 0; k < n; ++k) square += multipliers[at(row + k)] * multipliers[at(row + k)];
       if (limit > 0) outside = std::max(outside, std::sqrt(square) / limit - 1);
@@ -57,6 +61,7 @@ void JointLawCheck::see(const StepView& v) {
     }
   }
   before_ = s.lambda;
+  q_before_ = s.q;
   const Energies e = system.energies(s.q, s.v, s.t);
   const double now = e.kinetic + e.elastic + e.potential;
   scale_ = std::max({scale_, e.kinetic, std::abs(now)});

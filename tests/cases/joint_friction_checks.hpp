@@ -53,7 +53,7 @@ class JointLawCheck {
   double gain = 0;     ///< of the energy in a step, over its largest value
 
  private:
-  Vector before_;
+  Vector before_, q_before_;
   double energy_, scale_;
 };
 

@@ -264,6 +264,33 @@ TEST_CASE("brake: its torque is a function of time, and holds the wheel against 
   CHECK(c.force(joint_of(c).friction.front()) == doctest::Approx(-0.4).epsilon(1e-6));
 }
 
+// The moments of a bearing turn with the body that carries its rows, its forces do not.
+TEST_CASE("an unbalanced rotor in a long bearing: of second order, whichever point of the joint comes first") {
+  constexpr double angle = 7.0459008, rate = 15.594190;  // by RK4 with the reactions of the rigid body
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic"})
+    for (const bool ground_first : {true, false}) {
+      CAPTURE(method);
+      CAPTURE(ground_first);
+      double before = 0;
+      for (const double h : {8e-3, 2e-3}) {
+        Case c = machine(R"({"name": "b", "type": "rigid", "mass": 1, "inertia": [0.004, 0.005, 0.006],
+            "position": [0.05, 0, 0.1], "velocity": [0, 1, 0], "angular_velocity": [0, 0, 20],
+            "points": [{"name": "p", "at": [-0.05, 0, -0.1]}]})",
+                         std::string(R"({"name": "j", "type": "revolute", "axis": [0, 0, 1], "of": )") +
+                             (ground_first ? R"(["ground", "b.p"])" : R"(["b.p", "ground"])") +
+                             R"(, "friction": {"coefficient": 0.3, "radius": 0.02, "length": 0.2}})",
+                         h, 0.4, method, "[0, 0, 0]");
+        REQUIRE(c.run() == RunStatus::completed);
+        const Mat3 R = c.rotation("b");
+        const double error = std::hypot(std::remainder(std::atan2(R(1, 0), R(0, 0)) - angle, 2 * M_PI),
+                                        (c.angular_velocity("b").z() - rate) / rate);
+        CHECK(error < 3e-3 * (h / 8e-3) * (h / 8e-3));
+        if (before != 0) CHECK(error / before == doctest::Approx(1.0 / 16).epsilon(0.25));
+        before = error;
+      }
+    }
+}
+
 TEST_CASE("a mechanism in its dead point: the load of a bearing is not known, and the run ends") {
   // a parallelogram whose bars lie on one line press on each other by a force that nothing determines
   for (const bool loaded : {false, true})

@@ -44,7 +44,8 @@ Key friction_key(FrictionOf of) {
   if (of != FrictionOf::rotation)
     keys.push_back(optional("length", number("length").above(0),
                             "length of the bearing, whose ends take moments across the axis by opposite forces; "
-                            "without the key such moments have no friction"));
+                            "its middle is the joint's second point, with which it moves; without the key such moments "
+                            "have no friction"));
   keys.push_back(optional(constant, time_function(constant),
                           "part of the largest " + what +
                               " that does not follow the load, such as that of a brake or "
