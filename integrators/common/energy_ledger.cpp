@@ -132,11 +132,8 @@ void EnergyLedger::add_motion(const Stage& stage, const Energies& before, const 
 double EnergyLedger::friction_of(const System& system, const Stage& stage) const {
   double work = 0;
   if (!system.row_kinds().meets(friction_rows)) return work;
-  const In q = stage.row_q.empty() ? stage.q_1 : stage.row_q;
   for (int row = system.bilateral(); row < static_cast<int>(stage.multipliers.size()); ++row)
-    if (stage.multipliers[at(row)] != 0 && friction_rows.has(system.row_kind(row)))
-      work += 0.5 * stage.duration * stage.multipliers[at(row)] *
-              (system.row_rate(row, q, stage.v_0, stage.t_1) + system.row_rate(row, q, stage.v_1, stage.t_1));
+    if (friction_rows.has(system.row_kind(row))) work += stage.duration * stage_work(system, stage, row);
   return work;
 }
 

@@ -1,10 +1,24 @@
 #include "integrators/common/observer.hpp"
 
+#include "integrators/common/mean_directions.hpp"
+
 namespace carom {
 
-double jump_work(const System& system, const Stage& jump, int row) {
-  return 0.5 * jump.multipliers[at(row)] *
-         (system.row_rate(row, jump.q_1, jump.v_0, jump.t_1) + system.row_rate(row, jump.q_1, jump.v_1, jump.t_1));
+namespace {
+
+// F v + g_t of a row, with the directions in which a stage has it.
+double stage_rate(const System& system, const Stage& stage, int row, In v) {
+  const auto rate = [&](int r, In q, double t) { return system.row_rate(r, q, v, t); };
+  const In q = stage.row_q.empty() ? stage.q_1 : stage.row_q;
+  return stage.mean != nullptr ? stage.mean->rate(system, row, q, stage.t_1, rate) : rate(row, q, stage.t_1);
+}
+
+}  // namespace
+
+double stage_work(const System& system, const Stage& stage, int row) {
+  const double multiplier = stage.multipliers.empty() ? 0.0 : stage.multipliers[at(row)];
+  if (multiplier == 0) return 0;
+  return 0.5 * multiplier * (stage_rate(system, stage, row, stage.v_0) + stage_rate(system, stage, row, stage.v_1));
 }
 
 double row_work(const StepView& view, int row) {
@@ -12,15 +26,26 @@ double row_work(const StepView& view, int row) {
   const State& state = view.state;
   double impulse = state.impulse[at(row)], work = 0;
   if (impulse == 0) return 0;
-  In v_0 = view.integrator.stages().front().v_0;
-  for (const Stage& stage : view.integrator.stages()) {
-    if (stage.kind != Stage::Kind::jump || !stage.located) continue;
-    work += jump_work(system, stage, row);
-    impulse -= stage.multipliers[at(row)];
-    v_0 = stage.v_1;
+  const auto stages = view.integrator.stages();
+  In v_0 = stages.front().v_0;  // from which what remains of the impulse acts
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    Stage stage = stages[i];
+    const double multiplier = stage.multipliers.empty() ? 0.0 : stage.multipliers[at(row)];
+    if (stage.kind == Stage::Kind::motion) {
+      // friction dissipates with the velocity at the end of the step, not with that before its jump
+      if (i + 1 < stages.size() && stages[i + 1].kind == Stage::Kind::jump && !stages[i + 1].located)
+        stage.v_1 = stages[i + 1].v_1;
+      work += stage.duration * stage_work(system, stage, row);
+      impulse -= stage.duration * multiplier;
+    } else if (stage.kind == Stage::Kind::jump && stage.located) {
+      work += stage_work(system, stage, row);
+      impulse -= multiplier;
+      v_0 = stage.v_1;
+    }
   }
-  return work + 0.5 * impulse *
-                    (system.row_rate(row, state.q, state.v, state.t) + system.row_rate(row, state.q, v_0, state.t));
+  const Stage& last = stages.back();
+  if (last.kind != Stage::Kind::jump || last.located) return work;
+  return work + 0.5 * impulse * (stage_rate(system, last, row, v_0) + stage_rate(system, last, row, state.v));
 }
 
 }  // namespace carom

@@ -20,8 +20,9 @@ struct StepView {
   double impulse(int row) const { return impulses.empty() ? state.impulse[at(row)] : impulses[at(row)]; }
 };
 
-/// Work of the impulse of a row in a velocity jump, with the mean of its rates before and after.
-double jump_work(const System& system, const Stage& jump, int row);
+/// Work of the impulse of a row in a velocity jump, or power of its force in a motion, with the mean of its rates at
+/// both ends and in the directions of the stage.
+double stage_work(const System& system, const Stage& stage, int row);
 /// Work of the impulse of a row in the step, with the mean of its rates at both ends, and by parts where the velocity
 /// jumps within the step.
 double row_work(const StepView& view, int row);

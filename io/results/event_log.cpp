@@ -174,7 +174,7 @@ void EventLog::add_friction_work(const StepView& view, const Passage& passage, i
   const int first = first_slip_row(view.system, row), rows = view.system.row_block(row).rows();
   double work = 0;
   if (located(passage.jump)) {
-    for (int k = first; k < rows; ++k) work += jump_work(view.system, *passage.jump, row + k);
+    for (int k = first; k < rows; ++k) work += stage_work(view.system, *passage.jump, row + k);
     contact.located_work += work;
   }
   if (last) {

@@ -2,6 +2,7 @@
 // method, against closed forms.
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -239,4 +240,33 @@ TEST_CASE("ledger: of a ball at rest smooth fall, position correction and jump c
   CHECK(b.contacts + b.impacts == doctest::Approx(-each).epsilon(1e-9));
   CHECK(b.impacts == doctest::Approx(-0.5 * g * g * h * h).epsilon(1e-9));  // from the first step alone
   CHECK(b.total() == 0);
+}
+
+// Probes and events give the work of single contacts, with the places and the directions of the method's impulses.
+TEST_CASE("friction work of contacts adds up to that of the ledger, in an impact and in rolling") {
+  const char* const impact = R"x("bodies": [
+      {"name": "a", "type": "rigid", "mass": 1, "shape": {"type": "sphere", "radius": 0.1}, "angular_velocity": [0, 0, 20]},
+      {"name": "b", "type": "rigid", "mass": 1, "shape": {"type": "sphere", "radius": 0.1}, "position": [0.3, 0.1, 0],
+       "velocity": [-3, 0, 0], "angular_velocity": [0, 0, 20]}],
+    "contacts": [{"name": "c", "between": ["a", "b"], "friction": 1, "restitution": 1, "tangential_restitution": 1}])x";
+  const char* const rolling = R"x("gravity": [0, 0, -9.81], "bodies": [
+      {"name": "b", "type": "rigid", "mass": 0.3, "shape": {"type": "sphere", "radius": 0.05}, "position": [0.45, 0, 0],
+       "velocity": [0, 3.6, 0], "angular_velocity": [0, 0, -72]}],
+    "contacts": [{"name": "c", "on": "b", "friction": 2, "obstacle": {"type": "cylinder", "center": [0, 0, 0],
+      "axis": [0, 0, 1], "radius": 0.5, "side": "inside"}}])x";
+  for (const char* method : {"moreau_jean", "nsga_decoupled", "nsga_coupled", "cd_lagrange"})
+    for (const char* model : {impact, rolling}) {
+      CAPTURE(method);
+      Case c = Case::from_text(fmt::format(
+          R"({{"format": 1, "title": "t", {}, "integrator": {{"type": "{}", "step": 4e-3, "duration": 0.1}}}})", model,
+          method));
+      double work = 0;
+      const Account run = account(c, [&](const StepView& v, EnergyLedger&, const Parts&) {
+        for (int row = v.system.bilateral(); row < v.system.rows(); ++row)
+          if (v.system.row_kind(row) == RowKind::tangential) work += row_work(v, row);
+      });
+      REQUIRE(run.status == RunStatus::completed);
+      CHECK(std::abs(work - run.balance.friction) < 1e-12 * run.initial);
+      if (std::string(method) == "moreau_jean") CHECK(std::abs(work) < 1e-3 * run.initial);
+    }
 }
