@@ -286,7 +286,13 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
   record[1] = std::min(record[1], record[0]);
   const double grown = record[0] - record[1];
   record[2] = std::max(record[2], guard().size(last.energies) - grown);
-  const bool has_grown = grown > largest_growth * variation * std::max({record[2], record[3], floor});
+  const auto grows = [&] { return grown > largest_growth * variation * std::max({record[2], record[3], floor}); };
+  if (grows()) {
+    // under loads alone T + V differs by so much from what the step conserves, also where bodies start from rest
+    combine(1.0, a, -1.0, a_int_, dv_);
+    record[2] = std::max(record[2], h * h / 8 * mass_.product(dv_, dv_));
+  }
+  const bool has_grown = grows();
   if (last.energies.kinetic + now < -turned_back * guard().energies() || has_grown) {
     fail(report, FailureReason::unstable_step);
     if (has_grown) report.retry = false;  // earlier steps are wrong, which halves do not mend
