@@ -369,7 +369,7 @@ void SaddlePoint::list_active() {
 }
 
 bool SaddlePoint::sweep(In r, In c_b, In c_A, Out dl_A) {
-  if (gave_up_ || projected_ || n_A_ == 0 || !solve_base(r, c_b)) return false;
+  if (gave_up_ || projected_ || n_A_ == 0 || !columns_known_ || !solve_base(r, c_b)) return false;
   find_row_residuals(c_A);
   list_active();
   delassus_known_ = false;
@@ -381,7 +381,7 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
   if (gave_up_) return false;
   if (failure_ == Failure::law) failure_ = Failure::not_finite;
   if (projected_) return solve_iteratively(r, c_b, c_A, dx, dl_b, dl_A, accuracy);
-  if (!solve_base(r, c_b)) return false;
+  if ((n_A_ > 0 && !columns_known_) || !solve_base(r, c_b)) return false;
 
   // the active rows through their Delassus operator
   if (n_A_ > 0) {
@@ -392,8 +392,6 @@ bool SaddlePoint::solve(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accura
       if (!delassus_known_) return false;
     }
     find_row_residuals(c_A);
-    // the columns have outgrown sweeps (find_columns): the next solution has a matrix with factors
-    if (iterative_ && !direct_ && whole_ && cg_->by_blocks()) factorised_ = false;
     if (law == nullptr) {
       delassus_.solve(d_rhs_);
     } else if (!delassus_.solve(condensed_, *law, d_rhs_)) {

@@ -20,6 +20,7 @@
 // fails instead, so that the step is taken in halves. All this follows from counts.
 #pragma once
 
+#include <csignal>
 #include <memory>
 #include <vector>
 
@@ -96,6 +97,8 @@ class SaddlePoint {
   bool sweep(In r, In c_b, In c_A, Out dl_A);
   /// The conjugate gradients failed in the last solve: factorise() again, which is then direct, and so on.
   bool gave_up() const { return gave_up_; }
+  /// The columns of rows are not found, and the next solve fails, while *flag is not zero; null: never.
+  void stop_on(const volatile std::sig_atomic_t* flag) { stop_ = flag; }
   /// Why the last solve failed.
   enum class Failure { not_finite, singular, indefinite, slow, law };
   Failure failure() const { return failure_; }
@@ -178,6 +181,8 @@ class SaddlePoint {
   void list_active();
   void place_rows(std::span<const int> rows);
   void find_columns();
+  bool outgrows_sweeps(long iterations) const;
+  void leave_sweeps();
   bool run_cg(In r, In c, Accuracy accuracy, double reference, Out x, Out dl);
   bool prepare_iteration(bool old_factors);
   bool keep_factors();
@@ -202,6 +207,8 @@ class SaddlePoint {
   std::vector<int> place_;         // of a row in active_; -1 between calls
   Delassus delassus_;
   std::vector<CondensedRow*> condensed_;  // rows that a call is about
+  bool columns_known_ = true;             // of the active rows
+  const volatile std::sig_atomic_t* stop_ = nullptr;
   Vector d_rhs_, change_, size_;
 
   // conjugate gradients

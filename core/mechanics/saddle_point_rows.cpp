@@ -3,6 +3,7 @@
 #include "core/mechanics/saddle_point.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/base/vector_ops.hpp"
 #include "core/linear/projected_cg.hpp"
@@ -133,18 +134,42 @@ void SaddlePoint::place_rows(std::span<const int> rows) {
   }
 }
 
+// Whether columns have cost many times what factors cost.
+bool SaddlePoint::outgrows_sweeps(long iterations) const {
+  return iterative() && factors_affordable_ && cg_->by_blocks() && cg_->may_be_whole() &&
+         iterations > columns_price * long{factors_in_sweeps_};
+}
+
+// Factors of the present matrix, and of the matrices that follow. Where K has none, sweeps go on.
+void SaddlePoint::leave_sweeps() {
+  whole_ = true;
+  assemble(kept_.request());
+  if (prepare_iteration(false)) {
+    ++cg_counters_.factor_matrices;
+    return;
+  }
+  whole_ = false;
+  prepare_iteration(false);
+}
+
 // B^-1 [F^T; 0] of condensed_
 void SaddlePoint::find_columns() {
+  columns_known_ = true;
   if (condensed_.empty()) return;
   delassus_known_ = false;
   if (delassus_.components().count() == 0) delassus_.analyse(*pattern_, active_.size());
   const long before = cg_counters_.cg_iterations;
-  const bool found = delassus_.find_columns(condensed_, [this](Vector& b) { return base_solve(b, true); });
-  // columns that cost many times what factors cost: factors from the next solution on
-  if (iterative_ && factors_affordable_ && cg_->may_be_whole() &&
-      cg_counters_.cg_iterations - before > columns_price * long{factors_in_sweeps_})
-    whole_ = true;
-  if (found) return;
+  bool tried = false;
+  auto solve = [&](Vector& b) {
+    if (stop_ != nullptr && *stop_ != 0) return false;
+    if (!tried && outgrows_sweeps(cg_counters_.cg_iterations - before)) {
+      tried = true;
+      leave_sweeps();
+    }
+    return base_solve(b, true);
+  };
+  columns_known_ = delassus_.find_columns(condensed_, std::ref(solve));  // without an allocation
+  if (columns_known_) return;
   for (CondensedRow* const row : condensed_) static_cast<ActiveRow*>(row)->kept = false;
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -201,6 +202,18 @@ TEST_CASE("jointed solids: conjugate gradients give the step that factors give")
       REQUIRE(saddle.solve(r, c, c_A, dx[k], dl_b[k], dl_A[k], {1e-12, 0}));
       CHECK(saddle.iterative() == (k == 1));
       CHECK(saddle.constraint_inconsistency() < 1e-6);
+    }
+    compare(dx[0], dx[1]);
+
+    // an interruption is answered between the columns, which are found anew afterwards
+    if (active.empty()) continue;
+    volatile std::sig_atomic_t flag = 1;
+    cg.stop_on(&flag);
+    REQUIRE(cg.factorise(request));
+    for (const bool stopped : {true, false}) {
+      flag = stopped ? 1 : 0;
+      cg.set_active(active, rows, rows, true);
+      CHECK(cg.solve(r, c, c_A, dx[1], dl_b[1], dl_A[1], {1e-12, 0}) == !stopped);
     }
     compare(dx[0], dx[1]);
   }
