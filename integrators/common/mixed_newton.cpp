@@ -172,7 +172,9 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     if (found) {
       set_rows(point, scales, keep);
       if (many && sub.attempt_iterations() == 0) drop_idle_rows(point, scales);
-      const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor_);
+      // corrections in turn move the other problems by their stiffness: rounding of their own is no measure
+      const double floor = setup_.in_turn && index_ > 0 ? 0.0 : floor_;
+      const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor);
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
                               accuracy, friction_) &&
               (!setup_.follows_path || follow(problem, accuracy));
@@ -297,6 +299,7 @@ void MixedNewton::go_transient(const MixedProblem& problem, const SubproblemRepo
   sigma_ = std::max(first_shift * norm_ / (scales_.mass * scales_.length), problem.smallest_shift());
   if (shifted_) return;
   shifted_ = std::make_unique<SaddlePoint>();
+  shifted_->stop_on(stop_);
   shifted_->analyse(*system_, {setup_.matrix.symmetric, false}, nullptr, scales_.length, true);
 }
 
@@ -430,6 +433,7 @@ void MixedNewton::restore(const NamedArrays& record) {
   saddle_.restore(record, name + " ");
   if ((*x)[1] == 0) return;
   shifted_ = std::make_unique<SaddlePoint>();
+  shifted_->stop_on(stop_);
   shifted_->analyse(*system_, {setup_.matrix.symmetric, false}, nullptr, scales_.length, true);
   shifted_->restore(record, name + " shifted ");
 }

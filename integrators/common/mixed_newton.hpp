@@ -98,6 +98,7 @@ class MixedNewton {
   /// Solves fail before their next correction while *flag is not zero; null: never.
   void stop_on(const volatile std::sig_atomic_t* flag) {
     stop_ = flag;
+    saddle_.stop_on(flag);
     if (law_) law_->stop_on(flag);
   }
   /// Iterates to the end; false if that fails, and the report says why.

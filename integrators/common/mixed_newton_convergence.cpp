@@ -115,9 +115,11 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     if (!creeps && !limits_move) return Test::converged;
   }
   if (settled && changes == 0 && !limits_move && stalls(sub, scales)) {
-    sub.stalled = true;
+    // with factors the expected rounding would have been enough
+    const double rounding = std::min(scales.floor, scales.most_floor < 1 ? scales.most_floor * terms_ : scales.floor);
+    sub.stalled = norm_ > options_.tolerance * terms_ + rounding || sub.constraint > 1;
     // where nothing is loaded any more, residuals and terms are both rounding
-    sub.attained = norm_ / std::max(terms_, unloaded_share * scales.unit * scales_.force);
+    if (sub.stalled) sub.attained = norm_ / std::max(terms_, unloaded_share * scales.unit * scales_.force);
     return Test::converged;
   }
 
