@@ -328,12 +328,18 @@ void PointContactBlock::evaluate_displacement(int item, std::size_t gap_row, con
   for (std::size_t k = 0; k < 2; ++k)
     if (values.gap != nullptr) values.gap[gap_row + 1 + k] = step.axes.a[k].dot(e);
   if (values.gap_gradient == nullptr) return;
-  const Eigen::Matrix<double, 3, 6> J = point_jacobian(p, c.offset), N = d.hessian * J;
-  Eigen::Matrix<double, 3, 6> E = J - r * so3::hat(step.turn) * step.axes.D[2] * N;
+  Eigen::Matrix<double, 3, 6> E = point_jacobian(p, c.offset), N;
+  const bool turns = !obstacle_->flat();  // the normal, with the place of the point
+  if (turns) {
+    N = d.hessian * E;
+    E -= r * so3::hat(step.turn) * step.axes.D[2] * N;
+  }
   if (p.rotates && r > 0) E.rightCols<3>() += r * so3::hat(m) * so3::tangent_inverse(Vec3(-step.turn)) * p.R;
-  for (std::size_t k = 0; k < 2; ++k)
-    Eigen::Map<Eigen::Matrix<double, 1, 6>>(values.gap_gradient + 6 * (gap_row + 1 + k)) =
-        (e.transpose() * step.axes.D[k]) * N + step.axes.a[k].transpose() * E;
+  for (std::size_t k = 0; k < 2; ++k) {
+    Eigen::Map<Eigen::Matrix<double, 1, 6>> D(values.gap_gradient + 6 * (gap_row + 1 + k));
+    D = step.axes.a[k].transpose() * E;
+    if (turns) D += (e.transpose() * step.axes.D[k]) * N;
+  }
 }
 
 void PointContactBlock::add_friction(int i, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
