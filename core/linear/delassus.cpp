@@ -497,7 +497,8 @@ void Delassus::sweep(Rows rows, In b, Out l) {
 }
 
 // correction_: l; residual_: direction of the conjugate gradients, whose gradient is the change by a sweep.
-void Delassus::sweep_island(std::size_t n) {
+void Delassus::sweep_island(std::size_t rows) {
+  const std::size_t n = rows;
   const auto value = [&](std::size_t i) {
     double w = -b_[i];
     for (int k = sweep_pattern_.row_start[i]; k < sweep_pattern_.row_start[i + 1]; ++k)
