@@ -50,8 +50,8 @@ struct ContactAxes {
   /// For displacements of a step, whose rates have turned with the normal: the normal m in the middle between n_n at
   /// the start of the step and n, and t_1, t_2 without their parts along m. With n in the place of m the spin of a
   /// rolling body about the normal would count as slip, by O(h^2) a step.
-  ContactAxes(const TangentBasis& basis, const Vec3& n, const Vec3& n_n) : ContactAxes(basis, n) {
-    const Vec3 sum = n + n_n;
+  void go_to_middle(const Vec3& n_n) {
+    const Vec3 sum = a[2] + n_n;
     const double length = sum.norm();
     if (!(length > least_sum)) return;
     const Vec3 m = sum / length;

@@ -122,13 +122,10 @@ void PointContactBlock::evaluate(Range range, const ConstraintInput& in, const C
       add_point_force(p, c.offset, n, G);
     }
     if (rows > 1) {
-      evaluate_displacement(i, local, in, pose, p, d, before, values);
+      evaluate_step(i, local, in, pose, p, d, before, values);
       evaluate_slip(i, item, in, pose, p, d, values);
     }
-    if (rows > slip_rows) {
-      evaluate_rotation(i, local, in, pose, p, d, before, values);
-      evaluate_spin(i, item, in, pose, p, d, values);
-    }
+    if (rows > slip_rows) evaluate_spin(i, item, in, pose, p, d, values);
     if (in.v == nullptr) continue;
 
     // velocity relative to the obstacle's material point that coincides with x_P
@@ -202,7 +199,8 @@ ConstraintBlock::Place PointContactBlock::place(int item, int row, const Constra
   const PointState p = point(in, item);
   const double radius = points_[static_cast<std::size_t>(item)].radius;
   const Distance d = distance(pose, p.x, radius);
-  return {p.x - radius * d.gradient, contact_row_direction(row, d.gradient, tangents(pose, d.gradient))};
+  std::optional<TangentBasis> turned;
+  return {p.x - radius * d.gradient, contact_row_direction(row, d.gradient, tangents(pose, d.gradient, turned))};
 }
 
 // ---- tangential rows
@@ -220,12 +218,16 @@ ConstraintBlock::Turn PointContactBlock::tangent_turn(int item, const Constraint
   return TangentBasis(reference_, n).turn_from(TangentBasis(reference_, n_n), n, n_n);
 }
 
-TangentBasis PointContactBlock::tangents(const PrescribedMotion::Pose& pose, const Vec3& n) const {
+const TangentBasis& PointContactBlock::tangents(const PrescribedMotion::Pose& pose, const Vec3& n,
+                                                std::optional<TangentBasis>& turned) const {
   const bool flat = obstacle_->flat();
-  if (motion_ == nullptr) return flat ? of_plane_ : TangentBasis(reference_, n);
-  TangentBasis basis = flat ? of_plane_ : TangentBasis(reference_, pose.Q.transpose() * n);
-  basis.turn(pose.Q);
-  return basis;
+  if (motion_ == nullptr) return flat ? of_plane_ : turned.emplace(reference_, n);
+  if (flat)
+    turned = of_plane_;
+  else
+    turned.emplace(reference_, Vec3(pose.Q.transpose() * n));
+  turned->turn(pose.Q);
+  return *turned;
 }
 
 // Slip velocity u = t . w: its gradient G, its time derivative and its derivative.
@@ -236,7 +238,8 @@ void PointContactBlock::evaluate_slip(int item, std::size_t place, const Constra
   const ContactPoint& c = points_[static_cast<std::size_t>(item)];
   const Vec3& n = d.gradient;
   const double r = p.rotates ? c.radius : 0.0;
-  const TangentBasis basis = tangents(pose, n);
+  std::optional<TangentBasis> turned;
+  const TangentBasis& basis = tangents(pose, n, turned);
   const std::size_t first = static_cast<std::size_t>(rows()) * place + 1;
   if (values.gradient != nullptr) {
     const Vec3 arm = c.offset - r * (p.R.transpose() * n);
@@ -292,7 +295,6 @@ PointContactBlock::StepMotion PointContactBlock::motion_of_step(int item, const 
   const double radius = points_[static_cast<std::size_t>(item)].radius;
   std::optional<PrescribedMotion::Pose> moved;
   const PrescribedMotion::Pose& pose_n = pose_at(in.start->t, moved);
-  const TangentBasis basis = tangents(pose, d.gradient);
   Mat3 dQ = Mat3::Identity(), dR = Mat3::Identity();
   if (p.rotates && radius > 0) dR = p.R * p_n.R.transpose();
   Vec3 way = p.x - p_n.x;
@@ -302,27 +304,34 @@ PointContactBlock::StepMotion PointContactBlock::motion_of_step(int item, const 
     way = p.x - pose.origin - dQ * (p_n.x - pose_n.origin) -
           0.5 * (in.t - in.start->t) * (pose.Q * (pose_n.surface + pose.surface));
   }
-  return {obstacle_->flat() ? ContactAxes(basis, d.gradient)
-                            : ContactAxes(basis, d.gradient, dQ * distance(pose_n, p_n.x, radius).gradient),
-          way, radius > 0 ? Vec3(so3::log(dR)) : Vec3(Vec3::Zero())};
+  std::optional<TangentBasis> turned;
+  StepMotion step{ContactAxes(tangents(pose, d.gradient, turned), d.gradient), way,
+                  radius > 0 ? Vec3(so3::log(dR)) : Vec3(Vec3::Zero())};
+  if (!obstacle_->flat()) step.axes.go_to_middle(dQ * distance(pose_n, p_n.x, radius).gradient);
+  return step;
+}
+
+void PointContactBlock::evaluate_step(int item, std::size_t gap_row, const ConstraintInput& in,
+                                      const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
+                                      PointStates& before, const ConstraintValues& values) const {
+  if (values.gap == nullptr && values.gap_gradient == nullptr) return;
+  if (in.start == nullptr) {
+    const std::size_t n = static_cast<std::size_t>(rows()) - 1;
+    if (values.gap != nullptr) std::fill_n(values.gap + gap_row + 1, n, 0.0);
+    if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 6 * (gap_row + 1), 6 * n, 0.0);
+    return;
+  }
+  const StepMotion step = motion_of_step(item, in, pose, p, d, before);
+  evaluate_displacement(item, gap_row, step, p, d, values);
+  if (rows() > slip_rows) evaluate_rotation(item, gap_row, step, p, d, values);
 }
 
 // Slip displacement of the step, t . e, and its derivative.
-void PointContactBlock::evaluate_displacement(int item, std::size_t gap_row, const ConstraintInput& in,
-                                              const PrescribedMotion::Pose& pose, const PointState& p,
-                                              const Distance& d, PointStates& before,
+void PointContactBlock::evaluate_displacement(int item, std::size_t gap_row, const StepMotion& step,
+                                              const PointState& p, const Distance& d,
                                               const ConstraintValues& values) const {
-  if (values.gap == nullptr && values.gap_gradient == nullptr) return;
-  if (in.start == nullptr) {
-    for (std::size_t k = 1; k <= 2; ++k) {
-      if (values.gap != nullptr) values.gap[gap_row + k] = 0;
-      if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 6 * (gap_row + k), 6, 0.0);
-    }
-    return;
-  }
   const ContactPoint& c = points_[static_cast<std::size_t>(item)];
   const double r = c.radius;
-  const StepMotion step = motion_of_step(item, in, pose, p, d, before);
   const Vec3& m = step.axes.a[2];
   const Vec3 e = step.way - r * step.turn.cross(m);
   for (std::size_t k = 0; k < 2; ++k)
@@ -346,7 +355,8 @@ void PointContactBlock::add_friction(int i, const PrescribedMotion::Pose& pose, 
                                      const double* s, double* f) const {
   const ContactPoint& c = points_[static_cast<std::size_t>(i)];
   const Vec3 arm = c.offset - c.radius * (p.R.transpose() * d.gradient);
-  add_point_force(p, arm, tangents(pose, d.gradient).force(s), f);
+  std::optional<TangentBasis> turned;
+  add_point_force(p, arm, tangents(pose, d.gradient, turned).force(s), f);
 }
 
 // The force F = s_1 t_1 + s_2 t_2 changes with n, its moment offset x R^T F - r R^T (n x F) also with n and R.
@@ -355,7 +365,8 @@ void PointContactBlock::add_friction_gradient(int i, const PrescribedMotion::Pos
   const ContactPoint& contact = points_[static_cast<std::size_t>(i)];
   const Vec3& n = d.gradient;
   const double r = contact.radius;
-  const TangentBasis basis = tangents(pose, n);
+  std::optional<TangentBasis> turned;
+  const TangentBasis& basis = tangents(pose, n, turned);
   const Vec3 F = basis.force(s);
   const Eigen::Matrix<double, 3, 6> N = d.hessian * point_jacobian(p, contact.offset), B = basis.force_gradient(s) * N;
   Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
@@ -376,7 +387,8 @@ void PointContactBlock::evaluate_spin(int item, std::size_t place, const Constra
   if (values.gradient == nullptr && in.v == nullptr) return;
   const ContactPoint& c = points_[static_cast<std::size_t>(item)];
   const double r = c.radius;
-  const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
+  std::optional<TangentBasis> turned;
+  const ContactAxes axes(tangents(pose, d.gradient, turned), d.gradient);
   const std::size_t first = static_cast<std::size_t>(rows()) * place + slip_rows;
   for (std::size_t k = 0; k < 3 && values.gradient != nullptr; ++k)
     Eigen::Map<Eigen::Matrix<double, 6, 1>>(values.gradient + 6 * (first + k)) << Vec3::Zero(),
@@ -400,18 +412,10 @@ void PointContactBlock::evaluate_spin(int item, std::size_t place, const Constra
 }
 
 // Relative rotation of the step, and its derivative.
-void PointContactBlock::evaluate_rotation(int item, std::size_t gap_row, const ConstraintInput& in,
-                                          const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
-                                          PointStates& before, const ConstraintValues& values) const {
-  if (values.gap == nullptr && values.gap_gradient == nullptr) return;
+void PointContactBlock::evaluate_rotation(int item, std::size_t gap_row, const StepMotion& step, const PointState& p,
+                                          const Distance& d, const ConstraintValues& values) const {
   const std::size_t first = gap_row + slip_rows;
-  if (in.start == nullptr) {
-    if (values.gap != nullptr) std::fill_n(values.gap + first, 3, 0.0);
-    if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 6 * first, 18, 0.0);
-    return;
-  }
   const ContactPoint& c = points_[static_cast<std::size_t>(item)];
-  const StepMotion step = motion_of_step(item, in, pose, p, d, before);
   const Eigen::Matrix<double, 3, 6> N = d.hessian * point_jacobian(p, c.offset);
   const Mat3 turned = so3::tangent_inverse(Vec3(-step.turn)) * p.R;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -425,7 +429,8 @@ void PointContactBlock::evaluate_rotation(int item, std::size_t gap_row, const C
 
 void PointContactBlock::add_resistance(int i, const PrescribedMotion::Pose& pose, const PointState& p,
                                        const Distance& d, const double* s, double* f) const {
-  const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
+  std::optional<TangentBasis> turned;
+  const ContactAxes axes(tangents(pose, d.gradient, turned), d.gradient);
   Eigen::Map<Vec3>(f + 3) += points_[static_cast<std::size_t>(i)].radius * (p.R.transpose() * axes.moment(s));
 }
 
@@ -433,7 +438,8 @@ void PointContactBlock::add_resistance(int i, const PrescribedMotion::Pose& pose
 void PointContactBlock::add_resistance_gradient(int i, const PrescribedMotion::Pose& pose, const PointState& p,
                                                 const Distance& d, const double* s, double c, double* A) const {
   const ContactPoint& contact = points_[static_cast<std::size_t>(i)];
-  const ContactAxes axes(tangents(pose, d.gradient), d.gradient);
+  std::optional<TangentBasis> turned;
+  const ContactAxes axes(tangents(pose, d.gradient, turned), d.gradient);
   const Mat3 Rt = p.R.transpose();
   Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>> block(A);
   block.bottomRows<3>() +=

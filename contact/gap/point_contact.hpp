@@ -81,22 +81,24 @@ class PointContactBlock final : public ConstraintBlock {
   Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x, double radius) const;
 
   // Tangential rows. `place`: of the item in the range of an evaluation, `gap_row`: of its gap there.
-  TangentBasis tangents(const PrescribedMotion::Pose& pose, const Vec3& n) const;
+  const TangentBasis& tangents(const PrescribedMotion::Pose& pose, const Vec3& n,
+                               std::optional<TangentBasis>& turned) const;
   void evaluate_slip(int item, std::size_t place, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
                      const PointState& p, const Distance& d, const ConstraintValues& values) const;
-  void evaluate_displacement(int item, std::size_t gap_row, const ConstraintInput& in,
-                             const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
-                             PointStates& before, const ConstraintValues& values) const;
-  // Of a step that ends with the point p at the distance d; `before`: of the points at its start.
+  // Tangential rows and rows of resistance of a step that ends with the point p at the distance d; `before`: of the
+  // points at its start.
   struct StepMotion;
+  void evaluate_step(int item, std::size_t gap_row, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
+                     const PointState& p, const Distance& d, PointStates& before, const ConstraintValues& values) const;
   StepMotion motion_of_step(int item, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
                             const PointState& p, const Distance& d, PointStates& before) const;
+  void evaluate_displacement(int item, std::size_t gap_row, const StepMotion& step, const PointState& p,
+                             const Distance& d, const ConstraintValues& values) const;
+  void evaluate_rotation(int item, std::size_t gap_row, const StepMotion& step, const PointState& p, const Distance& d,
+                         const ConstraintValues& values) const;
   // Rows of resistance.
   void evaluate_spin(int item, std::size_t place, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
                      const PointState& p, const Distance& d, const ConstraintValues& values) const;
-  void evaluate_rotation(int item, std::size_t gap_row, const ConstraintInput& in, const PrescribedMotion::Pose& pose,
-                         const PointState& p, const Distance& d, PointStates& before,
-                         const ConstraintValues& values) const;
   void add_resistance(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
                       const double* s, double* f) const;
   void add_resistance_gradient(int item, const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,

@@ -121,13 +121,10 @@ void SphereContactBlock::evaluate(Range range, const ConstraintInput& in, const 
       add_point_force(g.b, pair.offset_b, g.n, G + 6);
     }
     if (rows > 1) {
-      evaluate_displacement(i, item, in, g, values);
+      evaluate_step(i, item, in, g, values);
       evaluate_slip(i, item, in, g, values);
     }
-    if (rows > slip_rows) {
-      evaluate_rotation(i, item, in, g, values);
-      evaluate_spin(i, item, in, g, values);
-    }
+    if (rows > slip_rows) evaluate_spin(i, item, in, g, values);
     if (in.v == nullptr) continue;
     const double* v = in.v + 12 * item;
     const Vec3 w = point_velocity(g.b, pair.offset_b, v + 6) - point_velocity(g.a, pair.offset_a, v);
@@ -293,33 +290,54 @@ void SphereContactBlock::evaluate_slip(int item, std::size_t place, const Constr
         (w.transpose() * basis.D[k]) * N + basis.t[k].transpose() * W;
 }
 
-// Slip displacement of the step, t . e, and its derivative.
-void SphereContactBlock::evaluate_displacement(int item, std::size_t place, const ConstraintInput& in,
-                                               const Geometry& g, const ConstraintValues& values) const {
+struct SphereContactBlock::StepMotion {
+  const SpherePair& pair;
+  Geometry before;
+  Friction friction;
+  ContactAxes axes;
+  Vec3 psi_a, psi_b;  // rotations
+  // Only for gradients: of the distance between the centres and of the normal.
+  Mat3x12 J, N;
+};
+
+void SphereContactBlock::evaluate_step(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
+                                       const ConstraintValues& values) const {
   if (values.gap == nullptr && values.gap_gradient == nullptr) return;
-  const std::size_t first = static_cast<std::size_t>(rows()) * place + 1;
   if (in.start == nullptr) {
-    if (values.gap != nullptr) std::fill_n(values.gap + first, 2, 0.0);
-    if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 12 * first, 24, 0.0);
+    const std::size_t first = static_cast<std::size_t>(rows()) * place + 1, n = static_cast<std::size_t>(rows()) - 1;
+    if (values.gap != nullptr) std::fill_n(values.gap + first, n, 0.0);
+    if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 12 * first, 12 * n, 0.0);
     return;
   }
   const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
-  const Friction friction(pair, g);
   const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, item);
+  const Friction friction(pair, g);
   const auto rotation = [](const PointState& p, const PointState& p_n) {
     return p.rotates ? Vec3(so3::log(Mat3(p.R * p_n.R.transpose()))) : Vec3(Vec3::Zero());
   };
-  const Vec3 psi_a = rotation(g.a, before.a), psi_b = rotation(g.b, before.b),
-             rolling = friction.l_a * psi_a + friction.l_b * psi_b;
-  const ContactAxes axes(friction.basis, g.n, before.n);
+  StepMotion step{
+      pair, before, friction, ContactAxes(friction.basis, g.n), rotation(g.a, before.a), rotation(g.b, before.b),
+      {},   {}};
+  step.axes.go_to_middle(before.n);
+  if (values.gap_gradient != nullptr) {
+    step.J << -point_jacobian(g.a, pair.offset_a), point_jacobian(g.b, pair.offset_b);
+    step.N = g.hessian() * step.J;
+  }
+  evaluate_displacement(place, step, g, values);
+  if (rows() > slip_rows) evaluate_rotation(place, step, g, values);
+}
+
+// Slip displacement of the step, t . e, and its derivative.
+void SphereContactBlock::evaluate_displacement(std::size_t place, const StepMotion& step, const Geometry& g,
+                                               const ConstraintValues& values) const {
+  const std::size_t first = static_cast<std::size_t>(rows()) * place + 1;
+  const auto& [pair, before, friction, axes, psi_a, psi_b, J, N] = step;
+  const Vec3 rolling = friction.l_a * psi_a + friction.l_b * psi_b;
   const Vec3& m = axes.a[2];
   const Vec3 e = (g.b.x - before.b.x) - (g.a.x - before.a.x) - rolling.cross(m);
   for (std::size_t k = 0; k < 2; ++k)
     if (values.gap != nullptr) values.gap[first + k] = axes.a[k].dot(e);
   if (values.gap_gradient == nullptr) return;
-  Mat3x12 J;
-  J << -point_jacobian(g.a, pair.offset_a), point_jacobian(g.b, pair.offset_b);
-  const Mat3x12 N = g.hessian() * J;
   Mat3x12 E = J - so3::hat(rolling) * axes.D[2] * N + m.cross(psi_a + psi_b) * (0.5 * g.n.transpose() * J);
   if (g.a.rotates) E.middleCols<3>(3) += friction.l_a * so3::hat(m) * so3::tangent_inverse(Vec3(-psi_a)) * g.a.R;
   if (g.b.rotates) E.middleCols<3>(9) += friction.l_b * so3::hat(m) * so3::tangent_inverse(Vec3(-psi_b)) * g.b.R;
@@ -366,26 +384,12 @@ void SphereContactBlock::evaluate_spin(int item, std::size_t place, const Constr
 }
 
 // Relative rotation of the step, L a . (psi_B - psi_A), and its derivative.
-void SphereContactBlock::evaluate_rotation(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
+void SphereContactBlock::evaluate_rotation(std::size_t place, const StepMotion& step, const Geometry& g,
                                            const ConstraintValues& values) const {
-  if (values.gap == nullptr && values.gap_gradient == nullptr) return;
   const std::size_t first = static_cast<std::size_t>(rows()) * place + slip_rows;
-  if (in.start == nullptr) {
-    if (values.gap != nullptr) std::fill_n(values.gap + first, 3, 0.0);
-    if (values.gap_gradient != nullptr) std::fill_n(values.gap_gradient + 12 * first, 36, 0.0);
-    return;
-  }
-  const SpherePair& pair = pairs_[static_cast<std::size_t>(item)];
-  const Geometry before = geometry({in.start->q, nullptr, in.start->t, nullptr}, item);
-  const ContactAxes axes(Friction(pair, g).basis, g.n, before.n);
+  const auto& [pair, before, friction, axes, psi_a, psi_b, J, N] = step;
   const double L = pair.lever;
-  const auto rotation = [](const PointState& p, const PointState& p_n) {
-    return p.rotates ? Vec3(so3::log(Mat3(p.R * p_n.R.transpose()))) : Vec3(Vec3::Zero());
-  };
-  const Vec3 psi_a = rotation(g.a, before.a), psi_b = rotation(g.b, before.b), turn = psi_b - psi_a;
-  Mat3x12 J;
-  J << -point_jacobian(g.a, pair.offset_a), point_jacobian(g.b, pair.offset_b);
-  const Mat3x12 N = g.hessian() * J;
+  const Vec3 turn = psi_b - psi_a;
   for (std::size_t k = 0; k < 3; ++k) {
     if (values.gap != nullptr) values.gap[first + k] = L * axes.a[k].dot(turn);
     if (values.gap_gradient == nullptr) continue;

@@ -68,13 +68,17 @@ class SphereContactBlock : public ConstraintBlock {
   // Tangential rows. `place`: of the item in the range of an evaluation.
   void evaluate_slip(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                      const ConstraintValues& values) const;
-  void evaluate_displacement(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
+  // Tangential rows and rows of resistance of a step that ends with the geometry g.
+  struct StepMotion;
+  void evaluate_step(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
+                     const ConstraintValues& values) const;
+  void evaluate_displacement(std::size_t place, const StepMotion& step, const Geometry& g,
                              const ConstraintValues& values) const;
+  void evaluate_rotation(std::size_t place, const StepMotion& step, const Geometry& g,
+                         const ConstraintValues& values) const;
   // Rows of resistance.
   void evaluate_spin(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                      const ConstraintValues& values) const;
-  void evaluate_rotation(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
-                         const ConstraintValues& values) const;
   bool paired(int item) const { return pairs_[static_cast<std::size_t>(item)].node_a >= 0; }
 
   double far_ = 0;

@@ -70,9 +70,7 @@ void EnergyLedger::after_step(const StepView& view) {
         now.powers = stage.end != nullptr ? stage.end->powers
                                           : meter_->powers(stage.q_1, stage.v_1, stage.t_1, stage.multipliers);
         add_motion(stage, before, now);
-        // friction dissipates with the velocity at the end of the step, not with that before its jump
-        if (i + 1 < stages.size() && stages[i + 1].kind == Stage::Kind::jump && !stages[i + 1].located)
-          stage.v_1 = stages[i + 1].v_1;
+        stage.v_1 = velocity_behind(stages, i);
         if (const double work = friction_of(system, stage); work != 0) {
           friction_.add(work);
           numerical_.add(-work);
@@ -162,32 +160,25 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
 
   // contacts
   double gain = 0;  // of those that close with friction
-  const In q_u = stage.row_q.empty() ? stage.q_1 : stage.row_q;
   for (int row = n_b; row < system.rows(); ++row) {
     const double impulse = stage.multipliers[at(row)];
     if (impulse == 0) continue;
-    // F v + g_t, with the directions of the impulses
-    const auto rate_of = [&](const auto& evaluate) {
-      return stage.mean != nullptr ? stage.mean->rate(system, row, q_u, t, evaluate) : evaluate(row, q_u, t);
-    };
-    const auto rate_at = [&](In v) {
-      return rate_of([&](int r, In q_r, double t_r) { return system.row_rate(r, q_r, v, t_r); });
-    };
-    const double rate = rate_at(stage.v_1), rate_smooth = rate_at(stage.v_0);
+    const double rate = stage_rate(system, stage, row, stage.v_1),
+                 rate_smooth = stage_rate(system, stage, row, stage.v_0);
     const System::RowPlace place = system.row_place(row);
     if (closed_[at(row - n_b)] == 0 && system.contact_parameters(row).friction > 0)
       gain += 0.5 * impulse * (rate_smooth + rate);
     const RowKind kind = system.row_kind(row);
     Sum& sum = kind == RowKind::joint_friction ? constraints_ : closed_[at(row - n_b)] != 0 ? contacts_ : impacts_;
     if (friction_rows.has(kind)) {
-      const double rate_n = rate_at(v_n);
+      const double rate_n = stage_rate(system, stage, row, v_n);
       friction_.add(0.5 * impulse * (rate_n + rate));
       sum.add(0.5 * impulse * (rate_smooth - rate_n));
     } else {
       sum.add(0.5 * impulse * (rate_smooth + rate));
     }
     if (system.constraints()[at(place.block)]->traits().moving)
-      drivers_.add(-impulse * rate_of([&](int r, In q_r, double t_r) { return meter_->rate_at_rest(r, q_r, t_r); }));
+      drivers_.add(-impulse * stage_rate(system, stage, row, meter_->at_rest()));
   }
 
   balance_.friction_gain += std::max(0.0, gain);

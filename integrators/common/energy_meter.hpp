@@ -41,6 +41,8 @@ class EnergyMeter {
   In rates_at_rest(In q, double t);
   /// The same of one row.
   double rate_at_rest(int row, In q, double t) const { return system_->row_rate(row, q, zero_, t); }
+  /// The velocity zero.
+  In at_rest() const { return zero_; }
 
  private:
   const System* system_;

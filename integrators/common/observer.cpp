@@ -4,16 +4,17 @@
 
 namespace carom {
 
-namespace {
-
-// F v + g_t of a row, with the directions in which a stage has it.
 double stage_rate(const System& system, const Stage& stage, int row, In v) {
   const auto rate = [&](int r, In q, double t) { return system.row_rate(r, q, v, t); };
   const In q = stage.row_q.empty() ? stage.q_1 : stage.row_q;
   return stage.mean != nullptr ? stage.mean->rate(system, row, q, stage.t_1, rate) : rate(row, q, stage.t_1);
 }
 
-}  // namespace
+In velocity_behind(std::span<const Stage> stages, std::size_t i) {
+  const bool hit = stages[i].kind == Stage::Kind::motion && i + 1 < stages.size() &&
+                   stages[i + 1].kind == Stage::Kind::jump && !stages[i + 1].located;
+  return stages[i + (hit ? 1 : 0)].v_1;
+}
 
 double stage_work(const System& system, const Stage& stage, int row) {
   const double multiplier = stage.multipliers.empty() ? 0.0 : stage.multipliers[at(row)];
@@ -32,9 +33,7 @@ double row_work(const StepView& view, int row) {
     Stage stage = stages[i];
     const double multiplier = stage.multipliers.empty() ? 0.0 : stage.multipliers[at(row)];
     if (stage.kind == Stage::Kind::motion) {
-      // friction dissipates with the velocity at the end of the step, not with that before its jump
-      if (i + 1 < stages.size() && stages[i + 1].kind == Stage::Kind::jump && !stages[i + 1].located)
-        stage.v_1 = stages[i + 1].v_1;
+      stage.v_1 = velocity_behind(stages, i);
       work += stage.duration * stage_work(system, stage, row);
       impulse -= stage.duration * multiplier;
     } else if (stage.kind == Stage::Kind::jump && stage.located) {

@@ -20,6 +20,11 @@ struct StepView {
   double impulse(int row) const { return impulses.empty() ? state.impulse[at(row)] : impulses[at(row)]; }
 };
 
+/// F v + g_t of a row at the velocity v, with the directions in which the stage has the row.
+double stage_rate(const System& system, const Stage& stage, int row, In v);
+/// The velocity at the end of stage i of a step; of a motion that a jump at the end of the step follows, that behind
+/// the jump: friction dissipates with the velocity at the end of the step.
+In velocity_behind(std::span<const Stage> stages, std::size_t i);
 /// Work of the impulse of a row in a velocity jump, or power of its force in a motion, with the mean of its rates at
 /// both ends and in the directions of the stage.
 double stage_work(const System& system, const Stage& stage, int row);
