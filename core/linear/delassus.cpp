@@ -16,6 +16,7 @@ constexpr double rank_tolerance = 1e-10;                 // smaller pivots of a 
 constexpr double large_rank_tolerance = 100 * proximal;  // of a sparse island, which is regularised
 constexpr int refinements = 3;
 constexpr std::size_t most_dense_rows = 128;
+constexpr std::size_t beside_share = 16;  // equations of an island's components, per row, whose columns are laid out
 constexpr std::size_t many_columns = 64;  // of a component: its inverse costs fewer solves
 constexpr int many_components = 32;       // the same with any number of columns beyond that of its equations
 constexpr double symmetric_tolerance = 1e-12;
@@ -81,6 +82,7 @@ void Delassus::analyse(const SparsePattern& base, std::size_t rows) {
   touched_.reserve(4 * rows);
   island_of_.reserve(rows);
   values_.reserve(rows * rows);
+  columns_.reserve(rows * std::min(beside_share * rows, at(base.rows)));
   for (Vector* x : {&scale_, &b_, &residual_, &correction_, &product_}) x->reserve(rows);
 }
 
@@ -275,9 +277,57 @@ double Delassus::entry(const CondensedRow& row) const {
   return sum;
 }
 
+// The columns of an island side by side in columns_, whose row of an equation follows from number_ of its component;
+// false, and nothing is done, if its components have many more equations than the island has rows.
+bool Delassus::lay_out_beside(const Island& island, Rows rows) {
+  const std::size_t n = island.size(), most = beside_share * n;
+  std::size_t equations = 0;
+  for (std::size_t i = island.first; i < island.last && equations <= most; ++i)
+    for (const int c : touched(order_[i])) {
+      if (number_[at(c)] >= 0) continue;
+      number_[at(c)] = static_cast<int>(equations);
+      equations += components_.equations(c).size();
+    }
+  if (equations > most) {
+    clear_numbers(island);
+    return false;
+  }
+  columns_.assign(equations * n, 0.0);
+  for (std::size_t j = 0; j < n; ++j) {
+    const CondensedRow& row = *rows[order_[island.first + j]];
+    for (const CondensedRow::Part& part : row.parts) {
+      double* to = columns_.data() + at(number_[at(part.component)]) * n + j;
+      const double* from = row.column.data() + part.first;
+      for (std::size_t k = components_.equations(part.component).size(); k > 0; --k, to += n) *to = *from++;
+    }
+  }
+  return true;
+}
+
+void Delassus::clear_numbers(const Island& island) {
+  for (std::size_t i = island.first; i < island.last; ++i)
+    for (const int c : touched(order_[i])) number_[at(c)] = -1;
+}
+
 // Row-major.
 void Delassus::find_dense_values(const Island& island, Rows rows, bool scaled, double* values) {
   const std::size_t n = island.size();
+  if (lay_out_beside(island, rows)) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const SparseRow& G = rows[order_[island.first + i]]->G;
+      double* const D = values + i * n;
+      std::fill_n(D, n, 0.0);
+      for (std::size_t k = 0; k < G.equation.size(); ++k) {
+        const int e = G.equation[k];
+        const double g = G.value[k];
+        const double* const c = columns_.data() + (at(number_[at(components_.of(e))]) + components_.place(e)) * n;
+        for (std::size_t j = 0; j < n; ++j) D[j] += g * c[j];
+      }
+      for (std::size_t j = 0; j < n && scaled; ++j) D[j] *= scale_[island.first + i] * scale_[island.first + j];
+    }
+    clear_numbers(island);
+    return;
+  }
   for (std::size_t j = 0; j < n; ++j) {
     const CondensedRow& column = *rows[order_[island.first + j]];
     lay_out(column);

@@ -147,6 +147,8 @@ class Delassus {
   void scale_rows(const Island& island, Rows rows);
   void find_values(const Island& island, Rows rows, const SparsePattern& pattern, bool scaled, Out values);
   void find_dense_values(const Island& island, Rows rows, bool scaled, double* values);
+  bool lay_out_beside(const Island& island, Rows rows);
+  void clear_numbers(const Island& island);
   void sweep_island(std::size_t rows);
   void solve_island(Island& island);
 
@@ -161,11 +163,13 @@ class Delassus {
   std::vector<std::ptrdiff_t> inverse_first_;  // per component: of its inverse, column by column; -1: none
   std::vector<const double*> laid_out_;        // per component: the part of the column at hand; null: none
   std::vector<std::size_t> next_;              // per row of a pattern: its next value
+  Vector columns_;                             // of an island, side by side
 
   // islands
   int island_count_ = 0;
   std::vector<Island> islands_;       // the first island_count_ are in use
-  std::vector<int> parent_, number_;  // per component, of the union-find, and its island; reset between calls
+  std::vector<int> parent_, number_;  // per component, of the union-find, and its island, or the place of its first
+                                      // equation in columns_; reset between calls
   SparsePattern law_pattern_;
   std::vector<int> touched_;                         // components of all rows, row after row
   std::vector<std::size_t> touched_first_;           // of a row

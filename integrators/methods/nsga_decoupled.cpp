@@ -230,7 +230,10 @@ const LocatedImpacts::Impact* NsgaDecoupled::last_impact_of(int row) const {
 void NsgaDecoupled::find_anchors(const State& start) {
   const int n_b = system().bilateral();
   const double t_n = start.t;
-  system().gaps(smooth_.q(), t_, contact_rows, anchors_, &step_);
+  if (std::any_of(touching_.gaps.begin(), touching_.gaps.end(), [](double gap) { return gap > 0; }))
+    system().gaps(smooth_.q(), t_, contact_rows, anchors_, &step_);
+  else
+    set_zero(anchors_);
   int normal = -1;
   double share = 0;
   const LocatedImpacts::Impact* hit = nullptr;
@@ -265,6 +268,7 @@ void shorten_anchors(const System& system, const State& start, const StepStart& 
     const double slip = std::hypot(
         anchors[at(row + 1)],
         row + 2 < system.rows() && system.row_kind(row + 2) == RowKind::tangential ? anchors[at(row + 2)] : 0.0);
+    if (slip == 0) continue;
     const double gap = std::max(0.0, system.row_gap(row, start.q, start.t, &step));
     const double longest = gap / system.contact_parameters(row + 1).friction;
     for (int k = row + 1; slip > longest && k < system.rows() && system.row_kind(k) == RowKind::tangential; ++k)
