@@ -59,17 +59,18 @@ bool CoupledFriction::solve(std::span<const std::size_t> places, In D, const Spa
   const std::size_t n = places.size();
   W_.resize(n * n);
   for (Vector* x : {&q_, &s_}) x->resize(n);
+  find_levers(places, D);
   double largest = 0;
   bool known = false;
   for (std::size_t i = 0; i < n; ++i) {
-    s_[i] = starts_[places[i]];
+    s_[i] = starts_[places[i]] / levers_[i];
     known = known || s_[i] != 0;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    const double scale = scales_[places[i]];
+    const double scale = scales_[places[i]] * levers_[i];
     q_[i] = -b[i] * scale;
     for (std::size_t j = 0; j < n; ++j) {
-      W_[i * n + j] = D[i * n + j] * scale / scales_[places[j]];
+      W_[i * n + j] = D[i * n + j] * scale / (scales_[places[j]] / levers_[j]);
       q_[i] -= W_[i * n + j] * multipliers_[places[j]];
     }
     largest = std::max(largest, std::abs(q_[i]));
@@ -91,8 +92,26 @@ bool CoupledFriction::solve(std::span<const std::size_t> places, In D, const Spa
     const std::size_t place = places[at(worst)];
     failed_ = static_cast<int>(place) - system_->row_place(rows_[place]).row;
   }
-  for (std::size_t i = 0; i < n; ++i) l[i] = (s_[i] - multipliers_[places[i]]) / scales_[places[i]];
+  for (std::size_t i = 0; i < n; ++i) l[i] = (s_[i] - multipliers_[places[i]]) / scales_[places[i]] * levers_[i];
   return worst < 0;
+}
+
+// Rates of bilateral rows have other units than those of contacts, such as rad/s: they count with the levers that make
+// their entries on the diagonal as large as the mean of the contacts' entries. Levers of all other rows are 1.
+void CoupledFriction::find_levers(std::span<const std::size_t> places, In D) {
+  const std::size_t n = places.size();
+  levers_.assign(n, 1.0);
+  const auto bilateral = [&](std::size_t i) { return system_->row_kind(rows_[places[i]]) == RowKind::bilateral; };
+  double sum = 0;
+  std::size_t contacts = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (bilateral(i)) continue;
+    sum += D[i * n + i];
+    ++contacts;
+  }
+  if (contacts == 0 || contacts == n || !(sum > 0)) return;
+  for (std::size_t i = 0; i < n; ++i)
+    if (bilateral(i) && D[i * n + i] > 0) levers_[i] = std::sqrt(sum / static_cast<double>(contacts) / D[i * n + i]);
 }
 
 // Part after part with the multipliers of the others, which move the rows of a part little; false if that has no end.

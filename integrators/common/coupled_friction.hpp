@@ -36,6 +36,7 @@ class CoupledFriction final : public CondensedLaw {
   int failed_place() const { return failed_; }
 
  private:
+  void find_levers(std::span<const std::size_t> places, In D);
   bool solve_in_turn(std::span<const std::size_t> places, double tolerance, int& worst);
   int solve_block(std::span<const std::size_t> places, std::size_t first, std::size_t last, double tolerance);
   void list_discs(std::span<const std::size_t> places);
@@ -52,6 +53,7 @@ class CoupledFriction final : public CondensedLaw {
   Guess guess_[2];
   ConeProblem cone_;
   std::vector<ConeProblem::Disc> discs_;
+  Vector levers_;  // of the rows of an island
   Vector W_, q_, s_, start_, before_, block_W_, block_q_, block_s_;
 };
 
