@@ -12,6 +12,9 @@ namespace carom {
 namespace {
 
 constexpr double least_diagonal = 1e-14;  // of the largest, for the penalties
+// Of a disc whose multipliers do not move its rows: their effect over the tolerance, or over that of the normal row;
+// its penalty times |q| over R.
+constexpr double fixed_share = 1e-8, slipping_share = 100;
 
 }  // namespace
 
@@ -26,7 +29,7 @@ double ConeProblem::times(In W, std::size_t row, In s, double sum) const {
 
 // Penalties and the shift of the diagonal. Of a body under load that its contacts alone keep from buckling, the
 // diagonal has negative entries.
-void ConeProblem::prepare(In W) {
+void ConeProblem::prepare(In W, In q) {
   const std::size_t n = at(n_);
   double sum = 0, largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -42,6 +45,13 @@ void ConeProblem::prepare(In W) {
     double mean = 0;
     for (std::size_t k = f; k < f + at(disc.rows); ++k) mean += std::abs(W[place(k, k)]) / disc.rows;
     for (int k = 0; k < disc.rows; ++k) p_[f + at(k)] = 1 / std::max(mean, least);
+    const bool presses = disc.source >= 0;
+    const std::size_t N = at(std::max(0, disc.source));
+    const double R = radius(disc, presses ? std::max(begin_[N], p_[N] * std::abs(q[N])) : 0.0);
+    const bool fixed = presses ? mean * p_[N] < fixed_share : mean * R <= fixed_share * tolerance_;
+    if (!(R > 0) || !fixed) continue;
+    const double slip = std::max(length(&q[f], disc.rows), tolerance_);
+    for (int k = 0; k < disc.rows && slip > 0; ++k) p_[f + at(k)] = std::min(p_[f + at(k)], slipping_share * R / slip);
   }
   shift_ = proximal_share * sum / static_cast<double>(std::max<std::size_t>(1, n));
 }
@@ -86,7 +96,9 @@ double ConeProblem::natural_defect(In s, In u) {
 }
 
 double ConeProblem::defect(In W, In q, In s) {
-  prepare(W);
+  tolerance_ = 0;
+  copy(s, begin_);
+  prepare(W, q);
   rates(W, q, s, u_);
   return natural_defect(s, u_);
 }
@@ -168,7 +180,9 @@ void ConeProblem::evaluate(In s, In u, Out rho, In W, bool with_matrix) {
 }
 
 void ConeProblem::linearise(In W, In q, In s, Out rho, Out J) {
-  prepare(W);
+  tolerance_ = 0;
+  copy(s, begin_);
+  prepare(W, q);
   J_.resize(W.size());
   rates(W, q, s, u_);
   evaluate(s, u_, rho, W, true);

@@ -225,7 +225,8 @@ bool FrictionSet::creeps(In defects, double tolerance) {
   for (std::size_t k = 0; k < working_rows_.size() && !refined_; ++k) {
     const int row = working_rows_[k] - first_;
     const Contact& contact = contact_of(row);
-    refined_ = (contact.joint >= 0 || contact.row != row) && std::abs(defects[k]) > tolerance;
+    const double unit = contact.joint >= 0 ? weight(row) : 1;
+    refined_ = (contact.joint >= 0 || contact.row != row) && std::abs(defects[k]) > tolerance * unit;
   }
   return refined_;
 }
@@ -235,10 +236,33 @@ bool FrictionSet::follows(std::size_t row) const {
   return contact_of(i).row != i;
 }
 
-bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) {
+// Finds levers_. D of lengths: joints may turn, and tolerances of lengths are none of angles.
+In FrictionSet::with_levers(std::span<const std::size_t> rows, In D, const SparsePattern* pattern) {
   const std::size_t n = rows.size();
+  levers_.assign(n, 1.0);
+  bool any = false;
+  for (std::size_t k = 0; k < n && has_joints() && !weights_.empty(); ++k) {
+    const int i = working_rows_[rows[k]] - first_;
+    if (of_joint(i)) levers_[k] = 1 / weight(i);
+    any = any || levers_[k] != 1;
+  }
+  if (!any) return D;
+  W_.resize(D.size());
+  for (std::size_t k = 0; k < n; ++k)
+    if (pattern == nullptr)
+      for (std::size_t j = 0; j < n; ++j) W_[k * n + j] = levers_[k] * D[k * n + j] * levers_[j];
+    else
+      for (std::size_t j = at(pattern->row_start[k]); j < at(pattern->row_start[k + 1]); ++j)
+        W_[j] = levers_[k] * D[j] * levers_[at(pattern->column[j])];
+  return W_;
+}
+
+bool FrictionSet::solve(std::span<const std::size_t> rows, In given, const SparsePattern* pattern, In b, Out l) {
+  const std::size_t n = rows.size();
+  const In D = with_levers(rows, given, pattern);
   for (Vector* x : {&q_, &s_, &present_}) x->resize(n);
-  for (std::size_t k = 0; k < n; ++k) present_[k] = s_[k] = multipliers_[at(working_rows_[rows[k]] - first_)];
+  for (std::size_t k = 0; k < n; ++k)
+    present_[k] = s_[k] = multipliers_[at(working_rows_[rows[k]] - first_)] / levers_[k];
   double largest = 0;
   for (std::size_t k = 0; k < n; ++k) {
     double sum = 0;
@@ -247,9 +271,9 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
     else
       for (std::size_t j = at(pattern->row_start[k]); j < at(pattern->row_start[k + 1]); ++j)
         sum += D[j] * s_[at(pattern->column[j])];
-    q_[k] = -b[k] - sum;
+    q_[k] = -b[k] * levers_[k] - sum;
     largest = std::max(largest, std::abs(q_[k]));
-    free_ = std::max(free_, std::abs(q_[k]) / weight(working_rows_[rows[k]] - first_));
+    free_ = std::max(free_, std::abs(q_[k]) / (levers_[k] * weight(working_rows_[rows[k]] - first_)));
   }
   // tangential rows follow their normal row, unless nothing moves
   discs_.clear();
@@ -271,11 +295,11 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
         contact->joint < 0 && normal >= 0 && working_rows_[rows[at(normal)]] - first_ == contact->row;
     disc.source = has_source ? normal : -1;
     disc.friction = has_source ? part->friction : 0;
-    if (contact->joint >= 0) disc.radius = used_.x()[at(contact->joint)];
+    if (contact->joint >= 0) disc.radius = used_.x()[at(contact->joint)] / levers_[at(disc.first)];
     discs_.push_back(disc);
   }
   cone_.set(static_cast<int>(n), discs_, pattern, true);
-  for (std::size_t k = 0; k < n && guessed_; ++k) s_[k] = guess_[at(working_rows_[rows[k]] - first_)];
+  for (std::size_t k = 0; k < n && guessed_; ++k) s_[k] = guess_[at(working_rows_[rows[k]] - first_)] / levers_[k];
   // solutions within the tolerance may follow each other without end
   const bool keep = pattern != nullptr || updates_ > moving_updates;
   const ConeProblem::Result result =
@@ -288,8 +312,8 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
   if (!result.solved) inconsistency_ = std::max(inconsistency_, result.defect);
   for (std::size_t k = 0; k < n; ++k) {
     const std::size_t i = at(working_rows_[rows[k]] - first_);
-    l[k] = s_[k] - multipliers_[i];
-    p_[i] = cone_.penalty(static_cast<int>(k));
+    l[k] = s_[k] * levers_[k] - multipliers_[i];
+    p_[i] = cone_.penalty(static_cast<int>(k)) * levers_[k] * levers_[k];
   }
   // what an interruption has cut short is no solution, though near enough: a restart would go on with other bits
   return (result.solved || result.approximate) && !cone_.stopped();

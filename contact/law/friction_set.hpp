@@ -53,6 +53,8 @@ class FrictionSet final : public CondensedLaw {
   Out limits() { return limits_; }
   /// Of the next solve(), of a row of a joint, global.
   double joint_radius(int row) const { return used_.x()[at(contact_of(row - first_).joint)]; }
+  /// Of a row of a joint, global: the rate of what counts as a length over the rate of the row, which may be an angle.
+  double lever(int row) const { return 1 / weight(row - first_); }
   /// The limits have been filled: the radii of the next solve().
   void find_limits();
   /// What the law leaves, (s - projection of (s - p c))/p, in the order of working_rows().
@@ -124,6 +126,8 @@ class FrictionSet final : public CondensedLaw {
   double radius(const Contact& c, const Disc& disc, double normal) const {
     return c.joint >= 0 ? limits_[at(c.joint)] : c.frictionless || !(normal > 0) ? 0.0 : disc.friction * normal;
   }
+  bool of_joint(int i) const { return contact_of(i).joint >= 0; }
+  In with_levers(std::span<const std::size_t> rows, In D, const SparsePattern* pattern);
   int tangential(const Contact& c) const { return c.frictionless ? 0 : c.rows; }
   // s - p c of the rows of a disc; returns the length.
   double augmented(const Disc& disc, In c, double penalty, double* sigma) const;
@@ -147,6 +151,7 @@ class FrictionSet final : public CondensedLaw {
   ConeProblem cone_;
   std::vector<ConeProblem::Disc> discs_;
   Vector q_, s_, present_;
+  Vector levers_, W_;  // of the rows of a cone problem that has joints: its rows and multipliers are those of lengths
   std::array<long, ConeProblem::stages + 1> stages_{};
   int moves_ = 0;         // limits_move() was true
   bool refined_ = false;  // creeps() was true

@@ -21,12 +21,12 @@ void System::for_blocks(RowSelection set, const Visit& visit) const {
 }
 
 void System::gaps(In q, double t, RowSelection set, Out g, const StepStart* start) const {
-  // only slip displacements depend on the start of the step
-  if (!set.meets(friction_rows)) start = nullptr;
   for_blocks(set, [&](std::size_t b, Range range) {
+    // of contacts with friction only slip displacements depend on the start of the step
+    const bool slips = set != unilateral_rows || constraints_[b]->rows() == 1;
     ConstraintValues wanted;
     wanted.gap = g.data() + first_row_[b] + range.first * constraints_[b]->rows();
-    constraints_[b]->evaluate(range, {q.data(), nullptr, t, start}, wanted);
+    constraints_[b]->evaluate(range, {q.data(), nullptr, t, slips ? start : nullptr}, wanted);
   });
 }
 
@@ -107,7 +107,7 @@ void System::item_values(int row, In q, In v, double t, const ConstraintValues& 
 }
 
 double System::row_gap(int row, In q, double t, const StepStart* start) const {
-  if (!friction_rows.has(row_kind(row))) start = nullptr;
+  if (row_kind(row) == RowKind::unilateral && row_block(row).rows() > 1) start = nullptr;
   ConstraintValues wanted;
   wanted.gap = work_->constraint_out.data();
   item_values(row, q, {}, t, wanted, start);

@@ -24,6 +24,7 @@ void CoupledFriction::begin(double tolerance) {
   multipliers_.clear();
   starts_.clear();
   scales_.clear();
+  rate_scales_.clear();
   radii_.clear();
   part_of_.clear();
   parts_ = 0;
@@ -33,11 +34,14 @@ void CoupledFriction::guess(int part, In multipliers, double factor) { guess_[pa
 
 void CoupledFriction::add_part(std::span<const int> rows, const FrictionSet& set, double scale) {
   for (const int row : rows) {
+    const bool joint = system_->row_kind(row) == RowKind::joint_friction;
+    const double lever = joint ? set.lever(row) : 1;
     rows_.push_back(row);
-    multipliers_.push_back(set.multipliers()[at(row - system_->bilateral())] * scale);
-    radii_.push_back(system_->row_kind(row) == RowKind::joint_friction ? set.joint_radius(row) * scale : 0);
+    scales_.push_back(scale / lever);
+    rate_scales_.push_back(scale * lever);
+    multipliers_.push_back(set.multipliers()[at(row - system_->bilateral())] * scales_.back());
+    radii_.push_back(joint ? set.joint_radius(row) * scales_.back() : 0);
     starts_.push_back(multipliers_.back());
-    scales_.push_back(scale);
     part_of_.push_back(parts_);
   }
   ++parts_;
@@ -50,6 +54,7 @@ void CoupledFriction::add_rows(std::span<const int> rows, In start) {
     radii_.push_back(0);
     starts_.push_back(start[i]);
     scales_.push_back(1);
+    rate_scales_.push_back(1);
     part_of_.push_back(parts_);
   }
   ++parts_;
@@ -67,7 +72,7 @@ bool CoupledFriction::solve(std::span<const std::size_t> places, In D, const Spa
     known = known || s_[i] != 0;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    const double scale = scales_[places[i]] * levers_[i];
+    const double scale = rate_scales_[places[i]] * levers_[i];
     q_[i] = -b[i] * scale;
     for (std::size_t j = 0; j < n; ++j) {
       W_[i * n + j] = D[i * n + j] * scale / (scales_[places[j]] / levers_[j]);

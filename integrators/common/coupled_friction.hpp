@@ -44,8 +44,9 @@ class CoupledFriction final : public CondensedLaw {
   const System* system_;
   double tolerance_ = 0;
   int failed_ = -1, parts_ = 0;
-  std::vector<int> rows_, part_of_;               // global numbers, parts
-  Vector multipliers_, starts_, scales_, radii_;  // radii: of joints
+  std::vector<int> rows_, part_of_;      // global numbers, parts
+  Vector multipliers_, starts_, radii_;  // radii: of joints
+  Vector scales_, rate_scales_;          // what rows and multipliers of lengths have over those of the system
   struct Guess {
     In multipliers;
     double factor = 0;

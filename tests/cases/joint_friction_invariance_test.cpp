@@ -63,18 +63,18 @@ TEST_CASE("coupled methods: wheel, brake and rod move as in the decoupled method
 }
 
 TEST_CASE("the answer does not depend on units, nor on which body comes first") {
-  const auto run = [](double length, double time, double mass, bool turned) {
+  const auto run = [](double length, double time, double mass, bool turned, const char* method = "nsga_decoupled") {
     const double J = mass * length * length;
     const std::string of = turned ? R"(["rod.pin", "ground"])" : R"(["ground", "rod.pin"])";
-    Case c =
-        machine(fmt::format(R"({{"name": "rod", "type": "rigid", "mass": {}, "inertia": [{}, {}, {}],
+    Case c = machine(fmt::format(R"({{"name": "rod", "type": "rigid", "mass": {}, "inertia": [{}, {}, {}],
         "position": [{:.17g}, 0, 0], "points": [{{"name": "pin", "at": [{:.17g}, 0, 0]}}]}})",
-                            mass, 0.001 * J, J / 12, J / 12, 0.5 * length, -0.5 * length),
-                fmt::format(R"({{"name": "pin", "type": "revolute", "of": {}, "axis": [0, 1, 0],
+                                 mass, 0.001 * J, J / 12, J / 12, 0.5 * length, -0.5 * length),
+                     fmt::format(R"({{"name": "pin", "type": "revolute", "of": {}, "axis": [0, 1, 0],
         "friction": {{"coefficient": 0.5, "radius": {:.17g}, "torque": {:.17g}}}}})",
-                            of, 0.2 * length, 0.1 * J / (time * time)),
-                0.01 * time, 0.5 * time, "nsga_decoupled", fmt::format("[0, 0, {:.17g}]", -g * length / (time * time)));
+                                 of, 0.2 * length, 0.1 * J / (time * time)),
+                     0.01 * time, 0.5 * time, method, fmt::format("[0, 0, {:.17g}]", -g * length / (time * time)));
     REQUIRE(c.run() == RunStatus::completed);
+    CHECK(c.statistics().subdivided_steps == 0);
     return Vec3(c.position("rod") / length);
   };
   const Vec3 expected = run(1, 1, 1, false);
@@ -82,6 +82,14 @@ TEST_CASE("the answer does not depend on units, nor on which body comes first") 
   CHECK((run(1000, 1, 1, false) - expected).norm() < 1e-9);
   CHECK((run(1, 1e-3, 1e3, false) - expected).norm() < 1e-9);
   CHECK((run(1e-3, 1e3, 1e-6, true) - expected).norm() < 1e-9);
+  // micrometres, milliseconds and milligrams; nanometres
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(method);
+    const Vec3 in_metres = run(1, 1, 1, false, method);
+    CHECK((run(1e6, 1e3, 1e6, false, method) - in_metres).norm() < 1e-9);
+    CHECK((run(1e9, 1, 1, true, method) - in_metres).norm() < 1e-9);
+    CHECK((run(1e-6, 1, 1, false, method) - in_metres).norm() < 1e-9);
+  }
 }
 
 TEST_CASE("wheel: any step stops it, and the ledger has all of its energy as friction") {

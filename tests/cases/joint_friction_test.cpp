@@ -291,6 +291,35 @@ TEST_CASE("an unbalanced rotor in a long bearing: of second order, whichever poi
     }
 }
 
+TEST_CASE("friction in a joint whose slip a driver elsewhere prescribes") {
+  // a cart on a rail, pushed by a driven cart over a rod; to and fro
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(method);
+    Case c = Case::from_text(fmt::format(R"x({{"format": 1, "title": "t", "gravity": [0, 0, 0],
+      "bodies": [{{"name": "a", "type": "rigid", "mass": 1, "inertia": [0.1, 0.1, 0.1]}},
+                 {{"name": "b", "type": "rigid", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0]}}],
+      "joints": [{{"name": "p", "type": "prismatic", "of": ["ground", "a"], "axis": [1, 0, 0],
+                   "driver": {{"displacement": "0.1*(1 - cos(5*t))"}}}},
+                 {{"name": "q", "type": "prismatic", "of": ["ground", "b"], "axis": [1, 0, 0],
+                   "friction": {{"force": 5}}}},
+                 {{"name": "l", "type": "distance", "of": ["a", "b"]}}],
+      "integrator": {{"type": "{}", "step": 1e-2, "duration": 1}}}})x",
+                                         method));
+    int friction = -1;
+    for (int row = 0; row < c.system().rows(); ++row)
+      if (c.system().row_kind(row) == RowKind::joint_friction) friction = row;
+    REQUIRE(friction >= 0);
+    int slips = 0;
+    REQUIRE(c.run([&](const StepView& view) {
+      const double speed = 0.5 * std::sin(5 * (view.state.t - 0.5 * view.state.last_h));
+      if (std::abs(speed) < 0.05) return;
+      ++slips;
+      CHECK(c.impulse(friction) == doctest::Approx((speed > 0 ? -5 : 5) * view.state.last_h).epsilon(1e-9));
+    }) == RunStatus::completed);
+    CHECK(slips > 80);
+  }
+}
+
 TEST_CASE("a mechanism in its dead point: the load of a bearing is not known, and the run ends") {
   // a parallelogram whose bars lie on one line press on each other by a force that nothing determines
   for (const bool loaded : {false, true})
