@@ -27,7 +27,7 @@ class Plane final : public Obstacle {
   Plane(const Vec3& point, const Vec3& normal) : normal_(normal.normalized()), level_(normal_.dot(point)) {}
   double distance(const Vec3& y) const override { return normal_.dot(y) - level_; }
   Distance evaluate(const Vec3& y) const override { return {distance(y), normal_, Mat3::Zero()}; }
-  double thickness() const override { return std::numeric_limits<double>::infinity(); }
+  double radius() const override { return std::numeric_limits<double>::infinity(); }
   bool flat() const override { return true; }
 
  private:
@@ -49,7 +49,8 @@ class Sphere final : public Obstacle {
     if (r.length > 0) d.hessian = sign_ / r.length * (Mat3::Identity() - r.direction * r.direction.transpose());
     return d;
   }
-  double thickness() const override { return sign_ > 0 ? 2 * radius_ : std::numeric_limits<double>::infinity(); }
+  double radius() const override { return radius_; }
+  bool contains() const override { return sign_ < 0; }
 
  private:
   Vec3 center_;
@@ -114,9 +115,8 @@ class Cylinder final : public Obstacle {
     }
     return d;
   }
-  double thickness() const override {
-    return inside_ ? std::numeric_limits<double>::infinity() : 2 * std::min(radius_, half_length_);
-  }
+  double radius() const override { return inside_ ? radius_ : std::min(radius_, half_length_); }
+  bool contains() const override { return inside_; }
   bool edged() const override { return !inside_ && std::isfinite(half_length_); }
 
  private:

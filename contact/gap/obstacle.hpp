@@ -29,9 +29,11 @@ class Obstacle {
   virtual ~Obstacle() = default;
   virtual double distance(const Vec3& y) const = 0;
   virtual Distance evaluate(const Vec3& y) const = 0;
-  /// Smallest thickness of the obstacle, infinity for half spaces and containers. Obstacles of finite thickness are
-  /// convex.
-  virtual double thickness() const = 0;
+  /// Length over which the direction turns: half of the smallest thickness of a convex obstacle, which a body may pass,
+  /// the radius of a container; infinity for half spaces.
+  virtual double radius() const = 0;
+  /// True for containers: a convex free space.
+  virtual bool contains() const { return false; }
   /// True if the surface has edges, where the gradient turns at once.
   virtual bool edged() const { return false; }
   /// True if the Hessian vanishes everywhere.

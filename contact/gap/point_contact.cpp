@@ -33,7 +33,7 @@ PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint>
                       ConstraintTraits{.kind = RowKind::unilateral,
                                        .linear = !rotating && obstacle->flat() && !rotates(motion.get()),
                                        .moving = motion != nullptr,
-                                       .passable = std::isfinite(obstacle->thickness())}),
+                                       .passable = std::isfinite(obstacle->radius())}),
       reference_(obstacle->flat() ? tangent_reference(obstacle->evaluate(Vec3::Zero()).gradient)
                                   : generic_tangent_reference()),
       of_plane_(reference_, reference_.m),
@@ -55,13 +55,15 @@ Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const V
   return d;
 }
 
-// Obstacles of finite thickness are convex, so that the gap along a straight way has one minimum.
+// The gap along a straight way has one minimum: obstacles are convex. In a container it is least at an end.
 std::string PointContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end,
                                               bool impacts) const {
   std::optional<PrescribedMotion::Pose> moved_0, moved_1;
   const PrescribedMotion::Pose &pose_0 = pose_at(start.t, moved_0), &pose_1 = pose_at(end.t, moved_1);
   for (int i = 0; i < topology().items; ++i) {
-    const double r = points_[static_cast<std::size_t>(i)].radius, radius = obstacle_->thickness() / 2 + r;
+    const double r = points_[static_cast<std::size_t>(i)].radius,
+                 radius = obstacle_->radius() + (obstacle_->contains() ? -r : r);
+    if (!(radius > 0)) continue;
     const auto place = [&](const ConstraintInput& in, const PrescribedMotion::Pose& pose) {
       const Vec3 x = point(in, i).x;
       return motion_ == nullptr ? x : to_obstacle(pose, x);
@@ -76,7 +78,7 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
     const double gap_0 = gap(0);
     if (gap_0 + gap_1 >= length || (short_slide && gap_0 < touching)) continue;
     double low = 0, high = 1;
-    for (int k = 0; k < 40; ++k) {
+    for (int k = 0; k < 40 && !obstacle_->contains(); ++k) {
       const double a = low + (high - low) / 3, b = high - (high - low) / 3;
       if (gap(a) < gap(b))
         high = b;
@@ -84,7 +86,8 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
         low = a;
     }
     const auto turn = [&] { return obstacle_->evaluate(x_0).gradient.dot(obstacle_->evaluate(x_0 + way).gradient); };
-    if (passes(gap_0, gap_1, gap(low), {radius, obstacle_->edged(), impacts}, turn)) return item_name(i);
+    const double smallest = obstacle_->contains() ? std::min(gap_0, gap_1) : gap(low);
+    if (passes(gap_0, gap_1, smallest, {radius, obstacle_->edged(), impacts}, turn)) return item_name(i);
   }
   return {};
 }

@@ -16,6 +16,10 @@ using formula_values::Hessian;
 using formula_values::is_undefined;
 using formula_values::Values;
 
+// Of gaps that close in a step: the rate per change of the coordinates, at the start over that at the end, lies between
+// this share and its inverse, and the gap at the end is below this share of the gap at the start.
+constexpr double least_closing = 0.985, touching_share = 1e-6;
+
 // n slots with one scalar node each, the same nodes for every item.
 Topology topology_of(const std::vector<int>& nodes, std::size_t items) {
   std::vector<int> all;
@@ -70,6 +74,7 @@ ConstraintTraits row_traits(const std::vector<FormulaRow>& rows, std::size_t n, 
     t.linear = t.linear && row.gap.formula.degree_in(n) <= 1;
     t.moving = t.moving || row.gap.formula.depends_on(n);
   }
+  t.passable = kind == RowKind::unilateral && !t.linear;
   return t;
 }
 
@@ -374,6 +379,29 @@ void FormulaRowBlock::evaluate(Range range, const ConstraintInput& in, const Con
     }
     if (values.bias != nullptr) values.bias[k] = bias;
   }
+}
+
+std::string FormulaRowBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end,
+                                            bool impacts) const {
+  if (!impacts) return {};
+  const std::size_t m = n_ + 1;
+  Values x[2], g[2];
+  for (int i = 0; i < topology().items; ++i) {
+    double gap[2];
+    for (std::size_t k = 0; k < 2; ++k) {
+      const ConstraintInput& in = k == 0 ? start : end;
+      gather_coordinates(
+          n_, [&](int slot) { return configuration(in, i, slot); }, in.t, x[k]);
+      gap[k] = rows_[at(i)].gap.formula.gradient(first(x[k], m), first(g[k], m));
+    }
+    if (!(gap[0] > 0 && gap[1] < touching_share * gap[0])) continue;
+    double change[2] = {0, 0};
+    for (std::size_t k = 0; k < 2; ++k)
+      for (std::size_t c = 0; c < n_; ++c) change[k] += g[k][c] * (x[1][c] - x[0][c]);
+    if (change[1] < 0 && !(change[0] < least_closing * change[1] && change[0] > change[1] / least_closing))
+      return item_name(i);
+  }
+  return {};
 }
 
 void FormulaRowBlock::add_reaction(Range range, const ConstraintInput& in, const double* s, double* f) const {

@@ -117,6 +117,9 @@ class FormulaRowBlock final : public ConstraintBlock {
   ContactParameters law(int item, int) const override { return {rows_[static_cast<std::size_t>(item)].restitution}; }
   std::string item_name(int item) const override { return rows_[static_cast<std::size_t>(item)].name; }
   std::string undefined_formula(const ConstraintInput& start, const ConstraintInput& end) const override;
+  /// Gaps that close with another rate per change of the coordinates than at the start of the motion: an impact would
+  /// have the direction of the end.
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
   /// The body's place and the gradient of g by x, y and z, a vector of any length; zero for a body without place.
   Place place(int item, int row, const ConstraintInput& in) const override;
 

@@ -53,6 +53,39 @@ TEST_CASE("fast contacts: head-on, every method finds the impact, whatever its p
         }
 }
 
+TEST_CASE("fast contacts: in a container impacts with e = 1 keep the energy, also at steps as long as the way across") {
+  for (const std::string method :
+       {R"("nsga_decoupled")", R"("nsga_decoupled", "impact": "published")", R"("nsga_coupled")", R"("nsga_pva")"})
+    for (const std::string obstacle : {R"("type": "sphere")", R"("type": "cylinder", "axis": [0, 0, 1])"})
+      for (const double speed : {20.0, 30.0, 100.0}) {
+        CAPTURE(method);
+        CAPTURE(obstacle);
+        CAPTURE(speed);
+        ModelRun run = ModelRun::of_text(fmt::format(R"({{"format": 1, "gravity": [0, 0, 0],
+          "bodies": [{{"name": "b", "type": "rigid", "mass": 1, "shape": {{"type": "sphere", "radius": 0.05}},
+                      "position": [0, 0.02, 0], "velocity": [{}, 0, 0]}}],
+          "contacts": [{{"name": "c", "on": "b", "restitution": 1,
+                        "obstacle": {{{}, "center": [0, 0, 0], "radius": 0.3, "side": "inside"}}}}],
+          "integrator": {{"type": {}, "step": 1e-2, "duration": 0.2}}}})",
+                                                     speed, obstacle, method));
+        REQUIRE(run.run() == RunStatus::completed);
+        CHECK(run.statistics.impacts > 3);
+        CHECK(run.energy() < 1.01 * 0.5 * speed * speed);
+        CHECK(run.energy() > 0.8 * 0.5 * speed * speed);
+      }
+}
+
+TEST_CASE("fast contacts: a gap of coordinates that closes from the other side is not taken for one that opens") {
+  ModelRun run = ModelRun::of_text(R"x({"format": 1,
+    "bodies": [{"name": "b", "type": "coordinates", "masses": [1, 1],
+                "coordinates": [{"name": "x", "velocity": 30}, {"name": "y", "position": 0.02}],
+                "gaps": [{"name": "g", "formula": "0.25 - sqrt(x^2 + y^2)", "restitution": 1}]}],
+    "integrator": {"type": "nsga_coupled", "step": 0.01, "duration": 0.5}})x");
+  REQUIRE(run.run() == RunStatus::completed);
+  CHECK(run.energy() > 0.8 * 450);
+  CHECK(run.energy() < 1.01 * 450);
+}
+
 TEST_CASE("fast contacts: oblique impacts have the direction of the side that is hit, or nearly so") {
   // v - (1 + e) (v . n) n
   const double offset = radius / 4, n_y = 0.25, n_x = std::sqrt(1 - n_y * n_y), speed = 8;

@@ -54,7 +54,7 @@ TEST_CASE("plane: the distance is along the unit normal, whatever the length of 
   CHECK(plane->distance(Vec3(1, 1.6, 1.8)) == doctest::Approx(1));
   CHECK(plane->distance(Vec3(0, 0.4, 0.2)) == doctest::Approx(-1));
   CHECK(plane->flat());
-  CHECK(std::isinf(plane->thickness()));
+  CHECK(std::isinf(plane->radius()));
 }
 
 TEST_CASE("sphere: outside and inside differ by sign") {
@@ -64,8 +64,10 @@ TEST_CASE("sphere: outside and inside differ by sign") {
   CHECK(inside->distance(y) == doctest::Approx(-1));
   CHECK((outside->evaluate(y).gradient - Vec3(2, -1, 2) / 3).norm() < 1e-15);
   CHECK((inside->evaluate(y).gradient + Vec3(2, -1, 2) / 3).norm() < 1e-15);
-  CHECK(outside->thickness() == 1);
-  CHECK(std::isinf(inside->thickness()));
+  CHECK(outside->radius() == 0.5);
+  CHECK(inside->radius() == 0.5);
+  CHECK(!outside->contains());
+  CHECK(inside->contains());
 }
 
 TEST_CASE("finite cylinder: the distance is that of the nearest surface point, negative inside") {
@@ -87,7 +89,7 @@ TEST_CASE("finite cylinder: the distance is that of the nearest surface point, n
   }
   CHECK(inside > 100);
   CHECK(rim > 100);
-  CHECK(cylinder->thickness() == doctest::Approx(1.4));
+  CHECK(cylinder->radius() == doctest::Approx(0.7));
 }
 
 TEST_CASE("obstacles: following the gradient by the distance leads to the surface") {
@@ -110,7 +112,7 @@ TEST_CASE("obstacles: an infinite cylinder given as such is unbounded") {
     const auto cylinder = make_cylinder(Vec3::Zero(), Vec3(0, 0, 2), 1, length, false);
     CHECK(cylinder->distance(Vec3(3, 0, 1e6)) == doctest::Approx(2));
     CHECK(cylinder->evaluate(Vec3(0, 3, -1e6)).gradient == Vec3(0, 1, 0));
-    CHECK(cylinder->thickness() == 2);
+    CHECK(cylinder->radius() == 1);
   }
 }
 

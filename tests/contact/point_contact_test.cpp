@@ -136,6 +136,15 @@ TEST_CASE("contact: a motion through a thin obstacle between two open ends is to
   CHECK(!missed({ball, nullptr}, {0.4, 0, 0}, {1.2, 0, 0}));
   CHECK(!missed({ball, nullptr}, {1.1, 0, 0}, {std::cos(0.16), std::sin(0.16), 0}));
   CHECK(missed({ball, nullptr}, {1.1, 0, 0}, {std::cos(0.19), std::sin(0.19), 0}));
+  // in a container nothing lies on the way, but its direction turns
+  const auto bowl = make_sphere(Vec3::Zero(), 1, true);
+  CHECK(missed({bowl, nullptr}, {0.5, 0, 0}, {-1, 0, 0}));
+  CHECK(!missed({bowl, nullptr}, {0.5, 0, 0}, {1.01, 0, 0}));
+  CHECK(!missed({bowl, nullptr}, {0.5, 0, 0}, {-0.9, 0, 0}));
+  CHECK(missed({bowl, nullptr, 0.2}, {0.5, 0, 0}, {-0.81, 0, 0}));
+  CHECK(!missed({bowl, nullptr}, {0.9, 0, 0}, {std::cos(0.16), std::sin(0.16), 0}));
+  CHECK(missed({bowl, nullptr}, {0.9, 0, 0}, {std::cos(0.19), std::sin(0.19), 0}));
+  CHECK(!missed({bowl, nullptr}, {1, 0, 0}, {std::cos(0.19), std::sin(0.19), 0}));  // rolls
   // statics: the direction of the end is right
   const Vec3 side(std::cos(0.5), std::sin(0.5), 0), outside(1.1, 0, 0);
   CHECK(missed({ball, nullptr}, outside, side));
