@@ -166,6 +166,13 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   if (misses_contact(*system_, start.q, start.t, smooth.q(), scales.t, report)) return false;
   leave_coarse(smooth, report);
   interpolate(smooth);
+  // Contacts that touch and do not move are closed, with or without a load: rounding must not decide whether an impact
+  // goes through them at once, or one after the other.
+  const double still = scales.momenta(1).row_roundoff;
+  for (std::size_t i = 0; i < resting_.size(); ++i)
+    if (system_->row_kind(n_b + static_cast<int>(i)) == RowKind::unilateral && coarse_[i] == 0 &&
+        std::abs(gaps_[i].c[0]) <= rounding && std::abs(gaps_[i].c[1]) <= h() * still)
+      resting_[i] = 1;
 
   theta_ = weight_ = 0;
   for (Vector* x : {&W_, &drift_, &impulses_}) set_zero(*x);

@@ -1,8 +1,10 @@
 // Newton's cradle with e = 1: closed forms of Newton's impact law for equal balls in a line.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cmath>
+#include <string>
 
 #include "case_runner.hpp"
 
@@ -64,6 +66,37 @@ TEST_CASE("cradle: when all balls touch, Newton's law gives (-3, 2, 2, 2, 2)/5")
   CHECK(worst_momentum < 1e-14);
   CHECK(cradle.statistics().impacts == 4);
   CHECK(cradle.statistics().subdivided_steps == 0);
+}
+
+TEST_CASE("cradle: balls that hang and touch are struck together, in every method and at every step") {
+  // pendulums of 0.3 m, of which the first one falls from 0.6 rad: v_1 = (1 - 4 e)/5 v and (1 + e)/5 v for the others
+  const double e = 0.9;
+  for (const std::string method : {"nsga_decoupled", "nsga_coupled", "moreau_jean"})
+    for (const double h : {5e-3, 1e-3, 4e-4}) {
+      CAPTURE(method);
+      CAPTURE(h);
+      std::string bodies, joints, names;
+      for (int i = 0; i < 5; ++i) {
+        const double angle = i == 0 ? 0.6 : 0;
+        bodies += fmt::format(
+            R"({}{{"name": "b{}", "type": "rigid", "mass": 0.2, "shape": {{"type": "sphere", "radius": 0.02}},
+          "position": [{}, 0, {}], "orientation": {{"axis": [0, 1, 0], "angle": {}}},
+          "points": [{{"name": "t", "at": [0, 0, 0.3]}}]}})",
+            i == 0 ? "" : ", ", i, 0.04 * i - 0.3 * std::sin(angle), 0.3 * (1 - std::cos(angle)), angle);
+        joints +=
+            fmt::format(R"({}{{"name": "j{}", "type": "revolute", "of": ["ground", "b{}.t"], "axis": [0, 1, 0]}})",
+                        i == 0 ? "" : ", ", i, i);
+        names += fmt::format(R"({}"b{}")", i == 0 ? "" : ", ", i);
+      }
+      Case c = Case::from_text(fmt::format(R"({{"format": 1, "gravity": [0, 0, -9.81], "bodies": [{}], "joints": [{}],
+        "contacts": [{{"name": "c", "between": [{}], "restitution": {}}}],
+        "integrator": {{"type": "{}", "step": {}, "duration": 0.3}}}})",
+                                           bodies, joints, names, e, method, h));
+      REQUIRE(c.run() == RunStatus::completed);
+      // shortly after the impact at 0.2812 s, with the speed of 1.013
+      CHECK(c.velocity("b0").x() == doctest::Approx((1 - 4 * e) / 5 * 1.013).epsilon(0.04));
+      CHECK(c.velocity("b4").x() == doctest::Approx((1 + e) / 5 * 1.013).epsilon(0.04));
+    }
 }
 
 TEST_CASE("cradle: touching balls with any restitution keep the momentum and obey Newton's law in every contact") {
