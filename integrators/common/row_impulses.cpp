@@ -10,6 +10,8 @@ namespace carom {
 namespace {
 constexpr int free_changes = 50;     // exchanges of all wrong rows before the least-index rule
 constexpr double uncoupled = 1e-13;  // of entries of H that count as zero or equal
+// Of the largest rate: what redundant rows of the set may miss. A contact that a driver contradicts misses all.
+constexpr double missed_share = 1e-3, missed_roundoffs = 1e3;
 }  // namespace
 
 RowImpulses::RowImpulses(const System& system, const LumpedMass& mass)
@@ -285,7 +287,7 @@ bool RowImpulses::solve_coupled(In c_0, double roundoff, Out r) {
   }
   const int most = free_changes + 10 * static_cast<int>(count) * static_cast<int>(std::min<std::size_t>(count, 100));
   seen_.clear();
-  bool careful = false;
+  bool careful = false, contradicts = false;
   for (iterations_ = 1; iterations_ <= most; ++iterations_) {
     active_.clear();
     b_.clear();
@@ -325,10 +327,25 @@ bool RowImpulses::solve_coupled(In c_0, double roundoff, Out r) {
       changed = true;
       ++set_changes_;
     }
+    if (redundant_ && !changed && roundoff > 0) {
+      double fastest = 0, miss = 0;
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t i = coupled_[k];
+        if (in_set_[k] == 0) continue;
+        fastest = std::max(fastest, std::abs(c_0[i]));
+        miss = std::max(miss, std::abs(c_0[i] + rate(i, velocity_)));
+      }
+      contradicts = miss > missed_share * fastest + missed_roundoffs * roundoff;
+      // of rows that contradict each other, a contact tells more than a joint
+      for (std::size_t k = 0; k < count && contradicts && failed_row_ < n_b; ++k)
+        if (in_set_[k] != 0 && std::abs(c_0[coupled_[k]] + rate(coupled_[k], velocity_)) > 0.1 * miss)
+          failed_row_ = listed_[coupled_[k]];
+    }
     for (const std::size_t i : coupled_)
       if (r[i] != 0)
         for (const CondensedRow::Part& part : rows_[i].parts)
           for (const int e : delassus_.components().equations(part.component)) velocity_[at(e)] = 0;
+    if (contradicts) return false;
     if (!changed) {
       for (const std::size_t i : coupled_)
         if (listed_[i] >= n_b) r[i] = std::max(0.0, r[i]);

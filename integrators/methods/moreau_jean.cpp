@@ -45,10 +45,23 @@ std::vector<Integrator::Objection> MoreauJean::objections(const State& start, do
   return unclear_friction(start);
 }
 
-bool MoreauJean::initialise(State& state, double h, StepReport&) {
+bool MoreauJean::initialise(State& state, double h, StepReport& report) {
   clear(state, h);
   mark_touching(state);
-  return true;
+  return moves_by_mass(state, report);
+}
+
+// Impulses move what has mass. Springs alone do not move a part without mass to its place, which is one at position
+// level.
+bool MoreauJean::moves_by_mass(const State& state, StepReport& report) {
+  std::fill(dv_.begin(), dv_.end(), 1.0);
+  system().mass_times(state.q, dv_, Mx_);
+  if (std::ranges::find(Mx_, 0.0) == Mx_.end()) return true;
+  SaddlePoint mass;
+  mass.analyse(system(), tangent_properties(system(), NewtonMethod::full), nullptr, scales().length, true);
+  Vector acceleration(at(system().size())), multipliers(at(system().bilateral()));
+  return consistent_acceleration(system(), mass, scales().mass, true, state.q, state.v, state.t, acceleration,
+                                 multipliers, report);
 }
 
 bool MoreauJean::advance(const StepScales& scales, const State& start, State& end, StepReport& report) {

@@ -35,6 +35,7 @@ class MoreauJean final : public Integrator, private MixedProblem {
   std::span<MixedNewton* const> solvers() override { return solvers_; }
 
  private:
+  bool moves_by_mass(const State& state, StepReport& report);
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   bool predict_contacts(const StepScales& scales, const State& start, StepReport& report);
   void measure_drift(StepReport& report);

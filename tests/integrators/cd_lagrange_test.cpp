@@ -247,6 +247,21 @@ TEST_CASE("CD-Lagrange: coupled contacts and joints obey the impact law, and the
   CHECK(ledger.balance().impacts < 0);
 }
 
+TEST_CASE("CD-Lagrange: a driver that presses a body into the floor ends the run, which names the contact") {
+  ModelRun run = ModelRun::of_text(R"({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "b", "type": "rigid", "mass": 1, "shape": {"type": "sphere", "radius": 0.1},
+                "position": [0, 0, 0.15]}],
+    "joints": [{"name": "p", "type": "prismatic", "of": ["ground", "b"], "axis": [0, 0, 1],
+                "driver": {"displacement": "-0.5*t"}}],
+    "initial_state": {"project": "velocities"},
+    "contacts": [{"name": "f", "on": "b", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "integrator": {"type": "cd_lagrange", "step": 1e-3, "duration": 0.3}})");
+  CHECK(run.run() == RunStatus::failed);
+  CHECK(run.state().t == doctest::Approx(0.1).epsilon(0.05));
+  REQUIRE(run.report.worst_row >= 0);
+  CHECK(run.system().row_name(run.report.worst_row).starts_with("f"));
+}
+
 TEST_CASE("CD-Lagrange: a driver may start with another rate than its body, and give the work of that") {
   ModelRun run = ModelRun::of_text(R"({"format": 1,
     "bodies": [{"name": "a", "type": "rigid", "mass": 1, "inertia": [1, 2, 3]}],

@@ -104,6 +104,22 @@ TEST_CASE("Moreau-Jean: resting contacts carry the weight; joints hold at veloci
   CHECK(drift[0] / drift[1] > 1.7);
 }
 
+TEST_CASE("Moreau-Jean: a part without mass that springs alone hold is refused, one that a joint holds is not") {
+  const auto model = [](const std::string& more) {
+    return R"({"format": 1,
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 0, "position": [1, 0, 0], "fixed": ["y", "z"]},
+               {"name": "b", "type": "point_mass", "mass": 2, "position": [2.3, 0, 0], "fixed": ["y", "z"]}],
+    "ground": [{"name": "o", "at": [0, 0, 0]}],
+    "springs": [{"name": "s", "of": ["a", "b"], "stiffness": 50, "natural_length": 1},
+                {"name": "r", "of": ["ground.o", "a"], "stiffness": 50, "natural_length": 1}],)" +
+           more + R"("integrator": {"type": "moreau_jean", "step": 1e-2, "duration": 0.5}})";
+  };
+  const std::string message = "is there a component without mass that no joint holds?";
+  CHECK_THROWS_WITH_AS(ModelRun::of_text(model("")), doctest::Contains(message.c_str()), std::exception);
+  ModelRun run = ModelRun::of_text(model(R"("joints": [{"name": "d", "type": "distance", "of": ["a", "b"]}],)"));
+  CHECK(run.run() == RunStatus::completed);
+}
+
 TEST_CASE("Moreau-Jean: the ledger closes through impacts, with joints and without") {
   for (const char* name : {"bouncing_ball", "brick", "brick_tied", "bead_chain", "four_bar"}) {
     CAPTURE(name);
