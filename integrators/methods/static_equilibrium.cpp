@@ -25,8 +25,9 @@ constexpr double largest_plain_rise = 0.1;             // the same without pseud
 // Length of an increment of a path over that to be made along the direction of the path at the start. Where a contact
 // closes or opens, the path has a kink, which no smaller increment removes.
 constexpr double longest_smooth = 1.25, longest_kink = 2, longest_last_kink = 100;
-// displacement in an increment under load control, over the length, and its growth from the increment before per time
-constexpr double snapping_way = 0.1, snapping_growth = 5;
+// Of an increment under load control that may have jumped: displacement over the length, or rotation (rad), and growth
+// of its rate from the increment before.
+constexpr double snapping_way = 0.1, snapping_turn = 0.5, snapping_growth = 5;
 constexpr double blocked = 1e-12;                 // of the first displacement under the loads: rounding
 constexpr double smallest_shift_of_loads = 1e-4;  // sigma times mass and length over the loads
 
@@ -137,9 +138,22 @@ bool StaticEquilibrium::snaps(const State& start, State& end, double increment, 
   double way = 0;
   for (const DofMap::Translation& c : system().dofs().translations())
     way = std::max(way, std::abs(end.q[at(c.entry)] - start.q[at(c.entry)]));
+  double least = 1;  // cosine of half the angle of a rotation
+  for (const DofMap::Frame& f : system().dofs().rotating_frames()) {
+    double cosine = 0;
+    for (int c = 0; c < 4; ++c) cosine += start.q[at(f.entry + c)] * end.q[at(f.entry + c)];
+    least = std::min(least, std::abs(cosine));
+  }
+  way = std::max(way, snapping_way / snapping_turn * scales().length * 2 * std::acos(least));
   const double before = start.history[last_rate].values[0], rate = way / increment;
   end.history[last_rate].values[0] = rate;
-  if (before < 0 || way < snapping_way * scales().length || rate < snapping_growth * before) return false;
+  // In the first increment of a run bodies may hang, unfold or come to rest on obstacles. But where friction is to hold
+  // them and does not, they are not where the model says. An equilibrium as a start may be far from the given places.
+  const double step = options_.step;
+  if (before < 0 && (step == 0 || newton_.friction() == nullptr || !newton_.transient())) return false;
+  // what jumps is as far away in a part of an increment
+  const double part = step > 0 ? std::sqrt(std::min(1.0, increment / step)) : 1;
+  if (way < part * snapping_way * scales().length || rate < snapping_growth * before) return false;
   report.snapped = report.shortest;
   if (!report.snapped) mark_failed(report, -1, FailureReason::path_lost);
   return !report.snapped;

@@ -53,6 +53,7 @@ struct StaticOptions {
   int max_iterations = 50;              ///< of an increment, counted from the last change of its active set
   double tolerance = 1e-10;             ///< of the equilibrium, relative to the sum of its terms
   double constraint_tolerance = 1e-11;  ///< of constraint rows, times the length scale
+  double step = 0;                      ///< increment of time of a run; 0: of the search for an equilibrium as a start
   double ramp_start = 0, ramp_duration = 0;
   PathControl control = PathControl::load;  ///< arc_length needs a ramp
   Scales scales;

@@ -59,7 +59,7 @@ UntilSettings read_end_criterion(const json& c, const ModelDocument& document) {
   if (c.contains("below")) settings.below = c["below"].get<double>();
   if (c.contains("damping")) settings.damping = c["damping"].get<double>();
   if (c.contains("formula")) {
-    settings.formula = text(c["formula"]);
+    settings.formula = c["formula"].is_string() ? text(c["formula"]) : c["formula"].dump();
     for (const json& probe : c["probes"]) settings.probes.push_back(text(probe));
     // only those that it names: Formula checks all
     const auto parameters = document.parameters();
@@ -77,6 +77,8 @@ SimulationOptions read_time(const json& integrator, const RunOptions& options, M
   simulation.step = time.step;
   simulation.duration = options.end_time ? *options.end_time - time.start : time.duration;
   simulation.max_subdivisions = time.max_subdivisions;
+  if (!method_of(integrator).dynamic && !options.end_time && time.duration == 0)
+    issues.add("/integrator/duration", "expected a duration > 0: at the start no equilibrium is searched");
   if (simulation.duration / simulation.step > 1e15)
     issues.add("/integrator/step", "expected a step that is not so small: more than 1e15 steps would be needed");
   if (simulation.duration > 0 && !(simulation.duration > 1e-9 * simulation.step))

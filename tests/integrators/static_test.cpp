@@ -1,5 +1,6 @@
 // Static equilibria against closed forms.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 
@@ -163,6 +164,48 @@ TEST_CASE("statics: beyond the limit load a truss fails there, or has snapped to
     CHECK(run.report.reason != FailureReason::none);
   } else {
     CHECK(run.statistics.snaps == 1);
+  }
+}
+
+TEST_CASE("statics: a shallow truss that snaps by less than an increment's limit of one way is told at every step") {
+  for (const double step : {0.1, 0.05, 0.02, 0.005}) {
+    CAPTURE(step);
+    ModelRun run = ModelRun::of_text(R"({"format": 1,
+      "bodies": [{"name": "apex", "type": "point_mass", "mass": 1, "position": [0, 0, 0.1], "fixed": ["x", "y"]}],
+      "ground": [{"name": "left", "at": [-1, 0, 0]}, {"name": "right", "at": [1, 0, 0]}],
+      "springs": [{"name": "a", "of": ["ground.left", "apex"], "stiffness": 1e5},
+                  {"name": "b", "of": ["ground.right", "apex"], "stiffness": 1e5}],
+      "loads": [{"name": "press", "type": "force", "on": "apex", "value": [0, 0, -200]}],
+      "integrator": {"type": "static"}})",
+                                     {"/integrator/step=" + std::to_string(step)});
+    if (run.run() == RunStatus::failed)
+      CHECK(run.state().t < 0.25);
+    else
+      CHECK(run.statistics.snaps == 1);
+  }
+}
+
+TEST_CASE("statics: a ladder that nothing holds jumps in its first increment, which is told") {
+  const auto ladder = [](double angle, double step) {
+    return ModelRun::of_text(fmt::format(R"({{"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "l", "type": "rigid", "mass": 10, "inertia": [4, 4, 0.1], "position": [{:.17g}, 0, {:.17g}],
+                  "orientation": {{"axis": [0, 1, 0], "angle": {}}}, "fixed": ["y"],
+                  "points": [{{"name": "b", "at": [2, 0, 0]}}, {{"name": "t", "at": [-2, 0, 0]}}]}}],
+      "contacts": [{{"name": "floor", "on": "l.b", "friction": 0.4,
+                    "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}},
+                   {{"name": "wall", "on": "l.t", "friction": 0.4,
+                    "obstacle": {{"type": "plane", "normal": [1, 0, 0]}}}}],
+      "integrator": {{"type": "static", "step": {}}}}})",
+                                         2 * std::cos(angle), 2 * std::sin(angle), angle, step));
+  };
+  // tan of the steepest angle at which it slides: (1 - mu^2)/(2 mu), 0.8098
+  for (const double step : {0.5, 0.1, 0.01}) {
+    CAPTURE(step);
+    ModelRun slides = ladder(0.79, step), holds = ladder(0.83, step);
+    if (slides.run() == RunStatus::completed) CHECK(slides.statistics.snaps > 0);
+    REQUIRE(holds.run() == RunStatus::completed);
+    CHECK(holds.statistics.snaps == 0);
+    CHECK(holds.position("l").z() == doctest::Approx(2 * std::sin(0.83)).epsilon(1e-5));
   }
 }
 

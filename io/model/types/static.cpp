@@ -44,6 +44,7 @@ Node static_spec() {
 Model::MakeIntegrator build(const json& in, const Model& model) {
   StaticOptions options;
   const TimeSettings time = time_settings(in);
+  options.step = time.step;
   options.ramp_start = time.start;
   options.ramp_duration = in.contains("ramp") ? in["ramp"].get<double>() : time.duration;
   if (in["control"] == "arc_length") options.control = PathControl::arc_length;
