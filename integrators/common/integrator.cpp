@@ -239,6 +239,8 @@ void Integrator::measure_slip(const State& before, const State& after) {
   if (!info_.dynamic || info_.explicit_step || !system_->row_kinds().meets(friction_rows)) return;
   const StepStart start{before.q.data(), before.v.data(), before.t};
   const int n_b = system_->bilateral();
+  if (row_weights_.empty() && system_->row_kinds().has(RowKind::joint_friction))
+    row_weights_ = row_weights(*system_, scales_.length);
   bool stays_closed = false;
   int measured = -1;  // first row of the item whose values these are
   double gap[most_contact_rows], rate_0[most_contact_rows], rate_1[most_contact_rows];
@@ -253,10 +255,12 @@ void Integrator::measure_slip(const State& before, const State& after) {
       system_->item_values(row, before.q, before.v, before.t, {.rate = rate_0}, nullptr);
       system_->item_values(row, after.q, after.v, after.t, {.gap = gap, .rate = rate_1}, &start);
     }
-    const double displacement = gap[in_item];
-    const double way = 0.5 * (after.t - before.t) * (rate_0[in_item] + rate_1[in_item]);
-    report_.slip += std::max(std::abs(displacement), std::abs(way));
-    report_.slip_mismatch += std::abs(displacement - way);
+    const double lever = kind == RowKind::joint_friction ? 1 / row_weights_[at(row)] : 1;
+    const double displacement = lever * gap[in_item];
+    const double way = 0.5 * lever * (after.t - before.t) * (rate_0[in_item] + rate_1[in_item]);
+    SlipSum& slip = kind == RowKind::joint_friction ? report_.joint_slip : report_.contact_slip;
+    slip.way += std::max(std::abs(displacement), std::abs(way));
+    slip.mismatch += std::abs(displacement - way);
   }
 }
 

@@ -210,6 +210,7 @@ class Integrator {
   NewtonOptions newton_;
   TangentOperators T_;
   Vector no_residual_;  // zeros, of a method without solvers
+  Vector row_weights_;  // of a model with joints with friction: over these, their slip is a length
   double roundoff_;     // System::roundoff_force per length
   EnergyGuard guard_;
   std::optional<EnergyGuard> kept_guard_;  // of the start of a step whose parts are judged

@@ -15,6 +15,11 @@ namespace {
 // Rejected trials without a nominal step in between that needed no halving: the run makes no progress.
 constexpr long most_rejected = 1000;
 
+void add(const SlipSum& slip, SlipSum& sum) {
+  sum.way += slip.way;
+  sum.mismatch += slip.mismatch;
+}
+
 /// The duration in steps: full ones, what remains, and how many there are with a last, shorter one.
 struct Division {
   long full_steps;
@@ -140,8 +145,8 @@ void visit_statistics(Statistics& s, const Visit& visit) {
     visit(*n);
   for (auto& i : s.iterations) visit(i.sum), visit(i.max);
   for (auto* x : {&s.position_residual, &s.velocity_residual, &s.smallest_gap, &s.largest_speed, &s.largest_rotation,
-                  &s.growth, &s.slip, &s.slip_mismatch, &s.stalled_residual, &s.step_seconds, &s.sampled_total,
-                  &s.observer_seconds, &s.earlier_seconds})
+                  &s.growth, &s.contact_slip.way, &s.contact_slip.mismatch, &s.joint_slip.way, &s.joint_slip.mismatch,
+                  &s.stalled_residual, &s.step_seconds, &s.sampled_total, &s.observer_seconds, &s.earlier_seconds})
     visit(*x);
   for (auto& x : s.sampled_seconds) visit(x);
 }
@@ -212,8 +217,8 @@ void Simulation::record(const StepReport& report) {
   statistics_.smallest_gap = std::min(statistics_.smallest_gap, report.smallest_gap);
   statistics_.impacts += report.impacts;
   statistics_.growth = report.growth;
-  statistics_.slip += report.slip;
-  statistics_.slip_mismatch += report.slip_mismatch;
+  add(report.contact_slip, statistics_.contact_slip);
+  add(report.joint_slip, statistics_.joint_slip);
   statistics_.friction_fallbacks += report.friction_fallbacks > 0 ? 1 : 0;
   statistics_.frictionless_steps += report.friction_left_out ? 1 : 0;
   statistics_.snaps += report.snapped ? 1 : 0;

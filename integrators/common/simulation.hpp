@@ -49,8 +49,8 @@ struct RunStatistics {
   double subproblem_seconds(std::size_t i) const {
     return sampled_total > 0 ? step_seconds * sampled_seconds[i] / sampled_total : 0.0;
   }
-  double growth = 0;                   ///< largest growth of the energy without cause, over the energies
-  double slip = 0, slip_mismatch = 0;  ///< sums, see StepReport
+  double growth = 0;                 ///< largest growth of the energy without cause, over the energies
+  SlipSum contact_slip, joint_slip;  ///< see StepReport
   double observer_seconds = 0;
   double earlier_seconds = 0;  ///< step_seconds + observer_seconds of the runs before a restart
   double mean_iterations(std::size_t subproblem) const {

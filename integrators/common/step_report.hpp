@@ -58,6 +58,12 @@ struct SubproblemReport {
   double history_at(int i) const { return history[static_cast<std::size_t>(i % history_size)]; }
 };
 
+/// Slip of rows with friction, lengths.
+struct SlipSum {
+  double way = 0;
+  double mismatch = 0;  ///< by which displacements differ from what the velocities at both ends of the step tell
+};
+
 /// The numbers of a step.
 struct StepFigures {
   bool converged = true;
@@ -79,13 +85,13 @@ struct StepFigures {
   bool snapped = false;            ///< statics: the smallest increment leads to an equilibrium far away
   bool redundant = false;          ///< redundant rows were met: multipliers are those of least norm
   double speed = 0;                ///< largest speed at the start of the step, rotations times the length scale
-  double rotation = 0;       ///< largest rotation of a frame in the step by its angular velocity at the start, rad
-  double growth = 0;         ///< of the energy without cause, in the run so far, over the energies (EnergyGuard)
-  double slip = 0;           ///< way of all slip rows of contacts that stay closed and of joints with friction
-  double slip_mismatch = 0;  ///< by which their displacements differ from what their velocities at both ends tell
-  int closed = 0;            ///< conditional rows that are closed at the end
-  int impacts = 0;           ///< rows that closed in this step and were open before
-  int releases = 0;          ///< rows that opened in this step and were closed before
+  double rotation = 0;   ///< largest rotation of a frame in the step by its angular velocity at the start, rad
+  double growth = 0;     ///< of the energy without cause, in the run so far, over the energies (EnergyGuard)
+  SlipSum contact_slip;  ///< of contacts that stay closed
+  SlipSum joint_slip;    ///< of joints with friction; angles times the length scale
+  int closed = 0;        ///< conditional rows that are closed at the end
+  int impacts = 0;       ///< rows that closed in this step and were open before
+  int releases = 0;      ///< rows that opened in this step and were closed before
 };
 
 struct StepReport : StepFigures {

@@ -21,6 +21,8 @@ namespace {
 
 // slip that is judged, over the length scale; what positions and velocities may tell differently, over the slip
 constexpr double least_slip = 1e-4, largest_mismatch = 0.03;
+// energies of rounding, over mass and speed squared of the model
+constexpr double least_energy = 1e-24;
 constexpr double half_turn = 3;  // nearly
 
 std::string duration_words(double seconds) {
@@ -191,7 +193,8 @@ std::string summary_text(const Model& model, const RunAccount& account) {
       {"set_fallbacks", s.set_fallbacks},
       {"friction_fallbacks", s.friction_fallbacks},
       {"frictionless_steps", s.frictionless_steps},
-      {"slip", {{"way", s.slip}, {"mismatch", s.slip_mismatch}}},
+      {"slip", {{"way", s.contact_slip.way}, {"mismatch", s.contact_slip.mismatch}}},
+      {"joint_slip", {{"way", s.joint_slip.way}, {"mismatch", s.joint_slip.mismatch}}},
       {"snaps", s.snaps},
       {"redundant_steps", s.redundant_steps},
       {"stalled", {{"steps", s.stalled_steps}, {"residual", s.stalled_residual}}},
@@ -302,14 +305,16 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
                           "of impacts: nsga_decoupled takes impacts one after the other"
                         : ""));
   }
-  if (s.slip > least_slip * model.scales.length && s.slip_mismatch > largest_mismatch * s.slip)
+  for (const auto& [what, slip] : {std::pair{"contacts", s.contact_slip}, std::pair{"joints", s.joint_slip}}) {
+    if (!(slip.way > least_slip * model.scales.length && slip.mismatch > largest_mismatch * slip.way)) continue;
     remarks.push_back(
-        fmt::format("contacts or joints slip by {:.2g} in all, but their positions and their velocities tell slips "
+        fmt::format("{} slip by {:.2g} in all, but their positions and their velocities tell slips "
                     "that differ by {:.2g}: friction is not resolved; use a smaller step{}",
-                    s.slip, s.slip_mismatch,
+                    what, slip.way, slip.mismatch,
                     model.system.has_forces(force_internal)
                         ? ", or a smaller rho_infinity or damping against vibrations that friction drives"
                         : ""));
+  }
   if (s.frictionless_steps > 0)
     remarks.push_back(
         fmt::format("in {} of the shortest steps no reactions fulfilled Coulomb's law, and contacts moved without "
@@ -411,16 +416,20 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                           {"force_correction", b.corrections}};
     double error = 0;
     for (const auto& [name, work] : errors) error += work;
+    // where nothing moves, the energies of rounding are no measure
+    const double moving = least_energy * scales.mass * scales.speed * scales.speed;
+    const auto share = [&](double work) {
+      return b.scale > moving ? fmt::format("{:.2g} of the energies", work / b.scale) : fmt::format("{:.2g}", work);
+    };
     row("  work of", words({{"loads", b.loads},
                             {"drivers", b.drivers},
                             {"damping", b.damping},
                             {"friction", b.friction},
                             {"impacts", b.impacts}}));
-    row("  error of the method",
-        fmt::format("{:.4g}, {:.2g} of the energies", error, b.scale > 0 ? std::abs(error) / b.scale : 0.0));
+    row("  error of the method", b.scale > moving ? fmt::format("{:.4g}, {}", error, share(std::abs(error)))
+                                                  : fmt::format("{:.4g}; nothing moves", error));
     if (verbose) row("    of", words(errors));
-    row("  closure", fmt::format("{:.2g} of the energies (tolerances of iterations)",
-                                 b.scale > 0 ? b.largest_closure / b.scale : 0.0));
+    row("  closure", share(b.largest_closure) + " (tolerances of iterations)");
   }
   if (!account.expectations.empty()) {
     const auto& all = account.expectations;
