@@ -94,8 +94,10 @@ double LinearBarBlock::roundoff_force(double length_scale) const {
   return stiffness_.empty() ? 0 : *std::max_element(stiffness_.begin(), stiffness_.end()) * length_scale;
 }
 
+// Of a bar in the direction of -axis, elongation() is negative in tension.
 void LinearBarBlock::output(std::string_view, Range range, const ElementInput& in, double* values) const {
-  for (int e = range.first; e < range.last; ++e) *values++ = stiffness_[at(e)] * elongation(in, e);
+  for (int e = range.first; e < range.last; ++e)
+    *values++ = std::copysign(1.0, signed_length_[at(e)]) * stiffness_[at(e)] * elongation(in, e);
 }
 
 // ---- three-dimensional, geometrically nonlinear

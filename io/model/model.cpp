@@ -135,11 +135,18 @@ std::unique_ptr<Integrator> start_integrator(Model& model, bool initialise, Mode
   const std::string where = row >= 0        ? " at " + model.system.row_name(row)
                             : equation >= 0 ? " at " + model.system.equation_name(equation)
                                             : "";
-  issues.add(row >= 0        ? model.pointer_of_row(row)
-             : equation >= 0 ? model.pointer_of_equation(equation)
-                             : "",
-             "the initial accelerations cannot be computed: the mass matrix with the joints is singular" + where +
-                 "; is there a component without mass that no joint holds?");
+  const std::string pointer = row >= 0        ? model.pointer_of_row(row)
+                              : equation >= 0 ? model.pointer_of_equation(equation)
+                                              : "";
+  SparseRow gradient;
+  if (row >= 0) model.system.row_gradient(row, model.state.q, model.state.t, nullptr, gradient);
+  if (row >= 0 && gradient.equation.empty()) {
+    issues.add(pointer, "nothing that moves is held by " + model.system.row_name(row) +
+                            ": all that it connects is fixed or ground");
+    return nullptr;
+  }
+  issues.add(pointer, "the initial accelerations cannot be computed: the mass matrix with the joints is singular" +
+                          where + "; is there a component without mass that no joint holds?");
   return nullptr;
 }
 

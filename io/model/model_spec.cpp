@@ -201,7 +201,8 @@ Node contacts_spec() {
                   one_or_list("points", reference("point or body", Target::point_or_points)).unique().like("arm.end"),
                   "what touches the obstacle: points, all nodes of a bar (\"arm.nodes\"), or a body: the vertices "
                   "of its box or mesh (\"box.vertices\"), the rims of its cylinder (\"wheel.rims\", 24 points "
-                  "each), its sphere, or else its centre (\"box.center\")"),
+                  "each: what rolls on a rim loses energy at every point), its sphere, or else its centre "
+                  "(\"box.center\")"),
               optional("between", list("bodies", reference("sphere", Target::sphere)).at_least_items(2).unique(),
                        "spheres that touch each other, in all pairs; with more than 20 of them rows belong to pairs "
                        "that are near"),
@@ -344,7 +345,10 @@ Node until_spec() {
                                         std::vector<std::string> names;
                                         for (const json& probe : owner["probes"]) {
                                           if (!probe.is_string()) return {};
-                                          names.push_back(probe.get<std::string>());
+                                          const std::string name = probe.get<std::string>();
+                                          if (!is_variable_name(name) || std::ranges::find(names, name) != names.end())
+                                            return {};
+                                          names.push_back(name);
                                         }
                                         names.emplace_back("t");
                                         return names;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 
 #include "core/base/vector_ops.hpp"
@@ -52,7 +53,7 @@ EndCriteria::EndCriteria(const Model& model, const std::vector<Probe>& probes, M
   }
 }
 
-bool EndCriteria::holds(const Criterion& c, const StepView& view) {
+bool EndCriteria::holds(Criterion& c, const StepView& view) {
   const State& s = view.state;
   if (s.t < c.settings.after) return false;
   switch (c.settings.type) {
@@ -75,8 +76,14 @@ bool EndCriteria::holds(const Criterion& c, const StepView& view) {
         values_.push_back(all[column.component]);
       }
       values_.push_back(s.t);
+      // comparisons with what is no number are false: only the processor's flag tells
+      std::feclearexcept(FE_INVALID);
       const double value = c.formula->value(values_);
-      return std::isfinite(value) && value != 0;
+      if (std::fetestexcept(FE_INVALID) != 0 || !std::isfinite(value)) {
+        if (c.undefined++ == 0) c.first_undefined = s.t;
+        return false;
+      }
+      return value != 0;
     }
   }
   return false;
@@ -96,6 +103,16 @@ void EndCriteria::after_step(const StepView& view) {
     if (view.nominal && now && met_ < 0 && view.state.t - c.since >= c.settings.duration - 1e-9 * view.nominal_step)
       met_ = static_cast<int>(i);
   }
+}
+
+std::vector<std::string> EndCriteria::remarks() const {
+  std::vector<std::string> remarks;
+  for (const Criterion& c : criteria_)
+    if (c.undefined > 0)
+      remarks.push_back(
+          fmt::format("{}: the formula had no value at {} steps, first at t = {:.6g}, and counted as not fulfilled",
+                      c.settings.pointer, c.undefined, c.first_undefined));
+  return remarks;
 }
 
 std::string EndCriteria::key(const Criterion& c) { return c.settings.pointer + " " + c.words.words; }

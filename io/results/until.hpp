@@ -39,6 +39,8 @@ class EndCriteria final : public Observer {
   };
   /// Null if none did.
   const Met* met() const { return met_ >= 0 ? &criteria_[at(met_)].words : nullptr; }
+  /// Formulas that had no value at some step, such as the logarithm of a negative number, for the report of a run.
+  std::vector<std::string> remarks() const;
 
  private:
   struct Criterion {
@@ -52,8 +54,10 @@ class EndCriteria final : public Observer {
     std::vector<Column> columns;  // variables of the formula before t
     bool holds = false;
     double since = 0;
+    long undefined = 0;          // steps at which the formula had no value
+    double first_undefined = 0;  // time
   };
-  bool holds(const Criterion& criterion, const StepView& view);
+  bool holds(Criterion& criterion, const StepView& view);
   static std::string key(const Criterion& criterion);
 
   std::vector<Criterion> criteria_;

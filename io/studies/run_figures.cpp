@@ -162,6 +162,7 @@ class Builder {
     Figure::Panel panel;
     panel.logarithmic = request_.logarithmic_y;
     std::vector<std::string> units;
+    bool all_zero = true;
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       if (!(runs_[r].*which)) continue;
       const ResultsTable& table = *(runs_[r].*which);
@@ -170,6 +171,7 @@ class Builder {
         // work that is never done is left out
         const std::vector<double>& y = table.columns[i];
         if (std::all_of(y.begin(), y.end(), [](double x) { return x == 0; })) continue;
+        all_zero = false;
         Figure::Curve curve;
         curve.name = label_of(r, table.names[i]);
         if (cut(table, i, curve)) panel.curves.push_back(std::move(curve));
@@ -177,7 +179,7 @@ class Builder {
       }
     }
     panel.label = with_unit(label, common(units));
-    if (!panel.curves.empty() || request_.window) return add(std::move(panel), what);
+    if (!panel.curves.empty() || (request_.window && !all_zero)) return add(std::move(panel), what);
     notes_.push_back(what + ": all values are zero");
   }
 

@@ -137,6 +137,18 @@ TEST_CASE("plot: several runs lie over one another, in a window of time, with en
         doctest::Approx(std::sqrt(2 / 9.81)).epsilon(1e-6));
 }
 
+TEST_CASE("plot: a window of a run without work shows its energies") {
+  const TemporaryDirectory directory;
+  json free = ball();
+  free["gravity"] = {0, 0, 0};
+  free.erase("contacts");
+  free["output"]["probes"].erase(1);
+  solve(directory, "free", free);
+  const Outcome outcome = run_carom(directory, {"plot", "free", "--energy", "--window", "0.25,0.75", "-o", "p.svg"});
+  CHECK(outcome.code == 0);
+  CHECK(contains(read(directory / "p.svg"), ">kinetic<"));
+}
+
 TEST_CASE("plot: a panel is as tall as its legend, of which gnuplot leaves out what has no room") {
   const TemporaryDirectory directory;
   std::vector<std::string> words = {"plot"};

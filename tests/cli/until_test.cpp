@@ -55,6 +55,32 @@ TEST_CASE("until: without a criterion that holds a run goes to its end, and the 
   CHECK(contains(shown.out, "z < 0.5"));
 }
 
+TEST_CASE("until: a formula without a value counts as not fulfilled, and the run tells") {
+  const TemporaryDirectory directory;
+  const auto run = [&](const std::string& formula) {
+    return run_carom(directory, {"run", model_path("bouncing_ball"), "-o", "r", "--set", "/expect=[]", "--set",
+                                 "/integrator/duration=0.5", "--set",
+                                 R"(/until=[{"type": "formula", "probes": ["v"], "formula": ")" + formula + "\"}]"});
+  };
+  // v < 0 from the start on
+  for (const char* formula : {"log(v - 1) < -3", "!(sqrt(v - 1) > 0)", "0/(v - v) > 1"}) {
+    CAPTURE(formula);
+    const Outcome outcome = run(formula);
+    CHECK(outcome.code == 0);
+    CHECK(contains(outcome.err, "/until/0: the formula had no value at"));
+    CHECK(read_json(directory / "r/summary.json")["time"]["end"] == 0.5);
+  }
+  // only what is evaluated counts
+  const Outcome guarded = run("v < -1 || (v > 1 && log(v - 1) < -3)");
+  CHECK_FALSE(contains(guarded.err, "had no value"));
+  CHECK(read_json(directory / "r/summary.json")["time"]["end"].get<double>() < 0.2);
+  // a number is a formula too
+  const Outcome number = run_carom(directory, {"run", model_path("bouncing_ball"), "-o", "r", "--set", "/expect=[]",
+                                               "--set", R"(/until=[{"type": "formula", "probes": [], "formula": 1}])"});
+  CHECK(number.code == 0);
+  CHECK(read_json(directory / "r/summary.json")["time"]["end"].get<double>() < 0.1);
+}
+
 TEST_CASE("until: a restart goes on to the same bytes, also while a criterion is being held") {
   const TemporaryDirectory directory;
   const Words settings = {"--set", R"(/until=[{"type": "kinetic_energy", "below": 1e-4, "for": 0.5}])",

@@ -58,6 +58,9 @@ TEST_CASE("linear bar: a stretch u gives EA u/L, also when it lies in the negati
     q[4] += direction * 0.3;
     CHECK(internal_forces(s, q)[0] == doctest::Approx(-direction * 6 * 0.3 / 2));
     CHECK(s.energies(q, Vector(1, 0.0), 0).elastic == doctest::Approx(0.5 * 3 * 0.09));
+    double axial = 0;
+    s.elements()[0]->output("axial_force", {0, 1}, {q.data(), nullptr, 0}, &axial);
+    CHECK(axial == doctest::Approx(0.9));
     // the node's equation is its second component
     CHECK(s.roundoff_force(0.1) == doctest::Approx(0.3));
   }

@@ -266,6 +266,14 @@ const std::vector<WrongValue> wrong_values = {
  R"_(/output/probes/0/quantity: expected a quantity, got "positon.y"; did you mean "position.y"?)_"},
 {R"_(/output/probes/0/quantity)_", R"_("position.w")_",
  R"_(/output/probes/0/quantity: expected a quantity, got "position.w"; did you mean "position.x"?)_"},
+{R"_(/until)_", R"_([{"type":"formula","probes":["p.z"],"formula":"1"}])_",
+ R"_(/until/0/probes/0: expected a name of letters, digits and _ that formulas can use, got "p.z"
+/until/0/probes/0: no probe with a column "p.z"; allowed is "tip")_"},
+{R"_(/until)_", R"_([{"type":"formula","probes":["e"],"formula":"e < 1"}])_",
+ R"_(/until/0/probes/0: expected another name than "e", which formulas know as a constant
+/until/0/probes/0: no probe with a column "e"; allowed is "tip")_"},
+{R"_(/until)_", R"_([{"type":"formula","probes":["tip","tip"],"formula":"tip < 1"}])_",
+ R"_(/until/0/probes/1: "tip" occurs twice in this list)_"},
 {R"_(/output/probes/0/quantity)_", R"_("energy.total")_",
  R"_(/output/probes/0/of: "energy.total" belongs to the whole model and takes no "of")_"},
 {R"_(/output/probes/0/quantity)_", R"_("gap")_",

@@ -171,6 +171,17 @@ TEST_CASE("prepared run: errors of reading, options, building, expectations and 
                 R"(/materials=[{"name": "m", "type": "linear_elastic", "young": 1, "density": 1}])",
                 R"(/sections=[{"name": "s", "type": "area", "area": 1}])", "/output/probes/0/of=ball.node.0"}) ==
         "--set /expect/0/time=-1 /expect/0/time: expected a time not before the start of the run\n");
+  const std::string nothing_solved = errors({R"(/integrator={"type": "static", "duration": 0})"});
+  CHECK_MESSAGE(nothing_solved.find("/integrator/duration: expected a duration > 0") != std::string::npos,
+                nothing_solved);
+  const PreparedRun held = prepare_run(parse_model(R"({"format": 1,
+    "bodies": [{"name": "b", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "fixed": ["translation", "rotation"]}],
+    "joints": [{"name": "j", "type": "revolute", "of": ["ground", "b"], "axis": [0, 0, 1]}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1}})",
+                                                   "m.json", {}),
+                                       {});
+  CHECK_MESSAGE(messages(held.issues).find("/joints/0: nothing that moves is held by j") != std::string::npos,
+                messages(held.issues));
   const std::string singular = errors({"/bodies/0/mass=0"});
   CHECK_MESSAGE(singular.find("/bodies/0: the initial accelerations cannot be computed") != std::string::npos,
                 singular);
