@@ -29,7 +29,9 @@ Node bar_spec() {
                  required("material", reference("material", Target::material), "name of its material"),
                  required("section", reference("section", Target::section), "name of its cross section"),
                  preset("kinematics",
-                        choice({{"linear", "small axial displacements along the bar, one degree of freedom per node"},
+                        choice({{"linear",
+                                 "small axial displacements along the bar, one degree of freedom per node, so that "
+                                 "loads and gravity across the bar have no effect"},
                                 {"nonlinear", "large displacements in space, no bending stiffness"}}),
                         "nonlinear", "what its nodes can do"),
                  mass_matrix("from the linear interpolation", "half of each element's mass at its nodes"),
