@@ -320,6 +320,36 @@ TEST_CASE("friction in a joint whose slip a driver elsewhere prescribes") {
   }
 }
 
+TEST_CASE("friction in a joint whose slip a driver elsewhere prescribes, but for rounding of the joints between") {
+  // a bead on a rail, dragged over a rod that lies across the rail by any angle
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"})
+    for (const double across : {0.8, 0.95, 1.2, 10.0, 100.0})
+      for (const double force : {0.5, 5.0, 500.0}) {
+        CAPTURE(method);
+        CAPTURE(across);
+        CAPTURE(force);
+        Case c = Case::from_text(fmt::format(R"x({{"format": 1, "title": "t", "gravity": [0, 0, -9.81],
+          "bodies": [{{"name": "a", "type": "point_mass", "mass": 2}},
+                     {{"name": "b", "type": "point_mass", "mass": 0.7, "position": [0.6, {}, 0]}}],
+          "joints": [{{"name": "d", "type": "prismatic", "of": ["ground", "a"], "axis": [1, 0, 0],
+                       "driver": {{"displacement": "2*t"}}}},
+                     {{"name": "l", "type": "distance", "of": ["a", "b"]}},
+                     {{"name": "r", "type": "prismatic", "of": ["ground", "b"], "axis": [1, 0, 0],
+                       "friction": {{"force": {}}}}}],
+          "initial_state": {{"project": "velocities"}},
+          "integrator": {{"type": "{}", "step": 1e-3, "duration": 0.1}}}})x",
+                                             across, force, method));
+        int friction = -1;
+        for (int row = 0; row < c.system().rows(); ++row)
+          if (c.system().row_kind(row) == RowKind::joint_friction) friction = row;
+        double worst = 0;
+        REQUIRE(c.run([&](const StepView& view) {
+          worst = std::max(worst, std::abs(c.impulse(friction) / view.state.last_h + force));
+        }) == RunStatus::completed);
+        CHECK(worst < 1e-9 * force);
+      }
+}
+
 TEST_CASE("a mechanism in its dead point: the load of a bearing is not known, and the run ends") {
   // a parallelogram whose bars lie on one line press on each other by a force that nothing determines
   for (const bool loaded : {false, true})
