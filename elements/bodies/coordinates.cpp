@@ -17,8 +17,9 @@ using formula_values::is_undefined;
 using formula_values::Values;
 
 // Of gaps that close in a step: the rate per change of the coordinates, at the start over that at the end, lies between
-// this share and its inverse, and the gap at the end is below this share of the gap at the start.
-constexpr double least_closing = 0.985, touching_share = 1e-6;
+// this share and its inverse; the gap at the end over that at the start, at most; the gap at the start over its change,
+// at least; cosines between motion and direction of a gap that is left and met on another side.
+constexpr double least_closing = 0.985, touching_share = 1e-6, closing_share = 0.1, reversing = 0.5;
 
 // n slots with one scalar node each, the same nodes for every item.
 Topology topology_of(const std::vector<int>& nodes, std::size_t items) {
@@ -394,12 +395,21 @@ std::string FormulaRowBlock::missed_contact(const ConstraintInput& start, const 
           n_, [&](int slot) { return configuration(in, i, slot); }, in.t, x[k]);
       gap[k] = rows_[at(i)].gap.formula.gradient(first(x[k], m), first(g[k], m));
     }
-    if (!(gap[0] > 0 && gap[1] < touching_share * gap[0])) continue;
-    double change[2] = {0, 0};
-    for (std::size_t k = 0; k < 2; ++k)
-      for (std::size_t c = 0; c < n_; ++c) change[k] += g[k][c] * (x[1][c] - x[0][c]);
-    if (change[1] < 0 && !(change[0] < least_closing * change[1] && change[0] > change[1] / least_closing))
-      return item_name(i);
+    double change[2] = {0, 0}, size[2] = {0, 0}, way = 0;
+    for (std::size_t c = 0; c < n_; ++c) {
+      const double dx = x[1][c] - x[0][c];
+      way = std::hypot(way, dx);
+      for (std::size_t k = 0; k < 2; ++k) {
+        change[k] += g[k][c] * dx;
+        size[k] = std::hypot(size[k], g[k][c]);
+      }
+    }
+    if (!(change[1] < 0) || gap[1] > touching_share * std::max(gap[0], -change[1])) continue;
+    // one that slides along a curved gap has changes of second order, and hardly a gap at the start
+    const bool closes = gap[0] > closing_share * -change[1];
+    const bool turns = closes ? !(change[0] < least_closing * change[1] && change[0] > change[1] / least_closing)
+                              : change[0] > reversing * size[0] * way && change[1] < -reversing * size[1] * way;
+    if (turns) return item_name(i);
   }
   return {};
 }

@@ -86,6 +86,27 @@ TEST_CASE("fast contacts: a gap of coordinates that closes from the other side i
   CHECK(run.energy() < 1.01 * 450);
 }
 
+TEST_CASE("fast contacts: what slides along a curved gap of coordinates does not close it") {
+  for (const std::string method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "event_driven"})
+    for (const std::string gap : {"1 - x^2 - y^2", "1 - sqrt(x^2 + y^2)", "1 - x^2/4 - y^2"})
+      for (const double speed : {0.0, 3.0})
+        for (const double h : {1e-2, 1e-3}) {
+          CAPTURE(method);
+          CAPTURE(gap);
+          CAPTURE(speed);
+          CAPTURE(h);
+          const double x = gap.find('4') == std::string::npos ? 0.6 : 1.2;
+          ModelRun run = ModelRun::of_text(fmt::format(R"x({{"format": 1,
+            "bodies": [{{"name": "c", "type": "coordinates", "masses": [1, 1], "forces": ["0", "-10"],
+                        "coordinates": [{{"name": "x", "position": {}, "velocity": {}}},
+                                        {{"name": "y", "position": -0.8, "velocity": {}}}],
+                        "gaps": [{{"name": "g", "formula": "{}"}}]}}],
+            "integrator": {{"type": "{}", "step": {}, "duration": 0.4}}}})x",
+                                                       x, -0.8 * speed, -0.6 * speed, gap, method, h));
+          CHECK(run.run() == RunStatus::completed);
+        }
+}
+
 TEST_CASE("fast contacts: oblique impacts have the direction of the side that is hit, or nearly so") {
   // v - (1 + e) (v . n) n
   const double offset = radius / 4, n_y = 0.25, n_x = std::sqrt(1 - n_y * n_y), speed = 8;
