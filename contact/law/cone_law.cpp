@@ -12,9 +12,9 @@ namespace carom {
 namespace {
 
 constexpr double least_diagonal = 1e-14;  // of the largest, for the penalties
-// Of a disc whose multipliers do not move its rows: the entries on the diagonal over that of the normal row, or without
-// one the effect of R over |q|; its penalty times |q| over R.
-constexpr double fixed_share = 1e-8, slipping_effect = 1e-6, slipping_share = 100;
+// Of a disc whose multipliers do not move its rows: their effect over the tolerance, or over that of the normal row;
+// its penalty times |q| over R.
+constexpr double fixed_share = 1e-8, slipping_share = 100;
 
 }  // namespace
 
@@ -48,8 +48,8 @@ void ConeProblem::prepare(In W, In q) {
     const bool presses = disc.source >= 0;
     const std::size_t N = at(std::max(0, disc.source));
     const double R = radius(disc, presses ? std::max(begin_[N], p_[N] * std::abs(q[N])) : 0.0);
-    const double free = length(&q[f], disc.rows), slip = std::max(free, tolerance_);
-    const bool fixed = presses ? mean * p_[N] < fixed_share : mean * R <= slipping_effect * free;
+    const double slip = std::max(length(&q[f], disc.rows), tolerance_);
+    const bool fixed = presses ? mean * p_[N] < fixed_share : mean * R <= fixed_share * tolerance_;
     if (!(R > 0) || !fixed) continue;
     for (int k = 0; k < disc.rows && slip > 0; ++k) p_[f + at(k)] = std::min(p_[f + at(k)], slipping_share * R / slip);
   }

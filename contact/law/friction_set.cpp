@@ -13,6 +13,7 @@ constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of 
 constexpr int reserved_rows = 24;
 constexpr double settled_limit = 1e-11;  // relative
 constexpr int most_moves = 8;
+constexpr double heaviest = 1e4;   // effective mass of a row of a joint that multipliers move, over the penalty
 constexpr int moving_updates = 4;  // after which multipliers stay if they solve the law of many rows
 }  // namespace
 
@@ -240,11 +241,16 @@ bool FrictionSet::follows(std::size_t row) const {
 In FrictionSet::with_levers(std::span<const std::size_t> rows, In D, const SparsePattern* pattern) {
   const std::size_t n = rows.size();
   levers_.assign(n, 1.0);
+  const auto own = [&](std::size_t k) {
+    return pattern == nullptr ? k * n + k : at(pattern->find(static_cast<int>(k), static_cast<int>(k)));
+  };
+  const double least = 1 / (heaviest * penalty_);
   bool any = false;
-  for (std::size_t k = 0; k < n && has_joints() && !weights_.empty(); ++k) {
+  for (std::size_t k = 0; k < n && has_joints(); ++k) {
     const int i = working_rows_[rows[k]] - first_;
-    if (of_joint(i)) levers_[k] = 1 / weight(i);
-    any = any || levers_[k] != 1;
+    if (!of_joint(i)) continue;
+    levers_[k] = 1 / weight(i);
+    any = any || levers_[k] != 1 || !(D[own(k)] * levers_[k] * levers_[k] > least);
   }
   if (!any) return D;
   W_.resize(D.size());
@@ -254,6 +260,10 @@ In FrictionSet::with_levers(std::span<const std::size_t> rows, In D, const Spars
     else
       for (std::size_t j = at(pattern->row_start[k]); j < at(pattern->row_start[k + 1]); ++j)
         W_[j] = levers_[k] * D[j] * levers_[at(pattern->column[j])];
+  // Where a driver or other joints prescribe the slip, D is zero but for rounding. With a compliance, as in a step of
+  // the proximal-point method, such a disc has a solution, which the next linear systems refine.
+  for (std::size_t k = 0; k < n; ++k)
+    if (of_joint(working_rows_[rows[k]] - first_)) W_[own(k)] = std::max(W_[own(k)], least);
   return W_;
 }
 
