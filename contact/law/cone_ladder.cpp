@@ -181,9 +181,8 @@ ConeProblem::Result ConeProblem::solve(In W, In q, double tolerance, Out s, In p
   least_defect_ = std::numeric_limits<double>::infinity();
   enough_ = 0;
   given_ = W.data();
-  tolerance_ = tolerance;
+  prepare(W);
   copy(s, begin_);
-  prepare(W, q);
   if (n_ <= (present.empty() ? few_rows : few_linearised_rows))
     result.solved = climb(W, q, tolerance, s, present, result.stage);
   else if (present.empty())

@@ -11,10 +11,8 @@ namespace carom {
 
 namespace {
 
-constexpr double least_diagonal = 1e-14;  // of the largest, for the penalties
-// Of a disc whose multipliers do not move its rows: their effect over the tolerance, or over that of the normal row;
-// its penalty times |q| over R.
-constexpr double fixed_share = 1e-8, slipping_share = 100;
+// for the penalties: of the largest entry on the diagonal, and of a disc over that of its normal row
+constexpr double least_diagonal = 1e-14, least_tangential = 1e-4;
 
 }  // namespace
 
@@ -29,7 +27,7 @@ double ConeProblem::times(In W, std::size_t row, In s, double sum) const {
 
 // Penalties and the shift of the diagonal. Of a body under load that its contacts alone keep from buckling, the
 // diagonal has negative entries.
-void ConeProblem::prepare(In W, In q) {
+void ConeProblem::prepare(In W) {
   const std::size_t n = at(n_);
   double sum = 0, largest = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -44,14 +42,8 @@ void ConeProblem::prepare(In W, In q) {
     const std::size_t f = at(disc.first);
     double mean = 0;
     for (std::size_t k = f; k < f + at(disc.rows); ++k) mean += std::abs(W[place(k, k)]) / disc.rows;
+    if (disc.source >= 0) mean = std::max(mean, least_tangential / p_[at(disc.source)]);
     for (int k = 0; k < disc.rows; ++k) p_[f + at(k)] = 1 / std::max(mean, least);
-    const bool presses = disc.source >= 0;
-    const std::size_t N = at(std::max(0, disc.source));
-    const double R = radius(disc, presses ? std::max(begin_[N], p_[N] * std::abs(q[N])) : 0.0);
-    const double slip = std::max(length(&q[f], disc.rows), tolerance_);
-    const bool fixed = presses ? mean * p_[N] < fixed_share : mean * R <= fixed_share * tolerance_;
-    if (!(R > 0) || !fixed) continue;
-    for (int k = 0; k < disc.rows && slip > 0; ++k) p_[f + at(k)] = std::min(p_[f + at(k)], slipping_share * R / slip);
   }
   shift_ = proximal_share * sum / static_cast<double>(std::max<std::size_t>(1, n));
 }
@@ -96,9 +88,7 @@ double ConeProblem::natural_defect(In s, In u) {
 }
 
 double ConeProblem::defect(In W, In q, In s) {
-  tolerance_ = 0;
-  copy(s, begin_);
-  prepare(W, q);
+  prepare(W);
   rates(W, q, s, u_);
   return natural_defect(s, u_);
 }
@@ -180,9 +170,7 @@ void ConeProblem::evaluate(In s, In u, Out rho, In W, bool with_matrix) {
 }
 
 void ConeProblem::linearise(In W, In q, In s, Out rho, Out J) {
-  tolerance_ = 0;
-  copy(s, begin_);
-  prepare(W, q);
+  prepare(W);
   J_.resize(W.size());
   rates(W, q, s, u_);
   evaluate(s, u_, rho, W, true);

@@ -73,8 +73,9 @@
 // of its discs must have the same pattern. A multifrontal LU factorises them (core/linear).
 //
 // Where W = 0 but for rounding, no multipliers of a disc move its rows: a driver or other joints prescribe its slip.
-// Defects in the unit of c would then be small for any multipliers. The penalty of such a disc is
-// p_T = 100 R/|q_T|, with which every disc that slips has a defect, unless s_T = -R q_T/|q_T|.
+// Defects in the unit of c, those of multipliers over p_T, are then small for any multipliers. The penalty of a contact
+// is therefore 1e4 p_N at most, and callers give the rows of joints, which no normal row has, a compliance
+// (least_compliance).
 //
 // The problem of a single contact is solved with certainty if W is positive definite: with S the Schur complement,
 // s_T(k) = -(S + k)^-1 q~ and |s_T(k)| = R(s_N(k)) has a root k >= 0 unless the contact sticks. Several contacts with
@@ -134,6 +135,9 @@ class ConeProblem {
   /// linearisation helps more than the solution of this one. `keep`: `present` is the solution of more than 12 rows if
   /// its defects are below 6 tolerances.
   Result solve(In W, In q, double tolerance, Out s, In present = {}, bool keep = false);
+  /// The least entry on the diagonal of W of a row of a joint. penalty: of the rows of the model, a mass. Callers pass
+  /// the multipliers of an outer iteration, which this compliance is a step of the proximal-point method for.
+  static constexpr double least_compliance(double penalty) { return 1e-4 / penalty; }
   /// p of a row in the last problem.
   double penalty(int row) const { return p_[static_cast<std::size_t>(row)]; }
   /// The largest defect of a row in the unit of q: |s - projection of (s - p c)|/p.
@@ -188,7 +192,7 @@ class ConeProblem {
     return pattern_ != nullptr ? at(pattern_->find(static_cast<int>(i), static_cast<int>(j))) : i * at(n_) + j;
   }
   double times(In W, std::size_t row, In s, double sum = 0) const;  // sum + W s
-  void prepare(In W, In q);
+  void prepare(In W);
   void rates(In W, In q, In s, Out u) const;
   static double length(const double* x, int rows) {
     return rows == 1 ? std::abs(x[0]) : rows == 2 ? std::hypot(x[0], x[1]) : std::hypot(x[0], x[1], x[2]);
@@ -231,7 +235,7 @@ class ConeProblem {
   std::vector<Unit> units_;
   std::vector<UnitBlock> blocks_;  // of these
   double shift_ = 0;               // of the diagonal of W_r
-  double least_defect_ = 0, enough_ = 0, tolerance_ = 0;
+  double least_defect_ = 0, enough_ = 0;
   bool spreads_ = false;
   const double* given_ = nullptr;  // the matrix of the problem, not a shifted one
   Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, begin_, swept_, best_,

@@ -28,7 +28,7 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, int iterations, O
   shifted_.resize(W.size());
   const double shift = shift_;
   const auto restore = [&] {
-    prepare(W, q);
+    prepare(W);
     shift_ = shift;
   };
   const ProximalRule& rule = pattern_ == nullptr ? proximal_of_few : proximal_of_many;
@@ -45,7 +45,7 @@ bool ConeProblem::proximal_point(In W, In q, double tolerance, int iterations, O
       shifted_q_[i] = q[i] - add * start_[i];
     }
     copy(start_, s);
-    prepare(shifted_, q);
+    prepare(shifted_);
     if (!newton(shifted_, shifted_q_, tolerance, rule.searches && k % 2 == 0, rule.iterations, s)) {
       a *= rule.growth;
       continue;

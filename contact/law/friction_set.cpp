@@ -13,7 +13,6 @@ constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of 
 constexpr int reserved_rows = 24;
 constexpr double settled_limit = 1e-11;  // relative
 constexpr int most_moves = 8;
-constexpr double heaviest = 1e4;   // effective mass of a row of a joint that multipliers move, over the penalty
 constexpr int moving_updates = 4;  // after which multipliers stay if they solve the law of many rows
 }  // namespace
 
@@ -237,14 +236,14 @@ bool FrictionSet::follows(std::size_t row) const {
   return contact_of(i).row != i;
 }
 
-// Finds levers_. D of lengths: joints may turn, and tolerances of lengths are none of angles.
+// D with the levers of joints, which it finds, and their least compliance: tolerances of lengths are none of angles.
 In FrictionSet::with_levers(std::span<const std::size_t> rows, In D, const SparsePattern* pattern) {
   const std::size_t n = rows.size();
   levers_.assign(n, 1.0);
   const auto own = [&](std::size_t k) {
     return pattern == nullptr ? k * n + k : at(pattern->find(static_cast<int>(k), static_cast<int>(k)));
   };
-  const double least = 1 / (heaviest * penalty_);
+  const double least = ConeProblem::least_compliance(penalty_);
   bool any = false;
   for (std::size_t k = 0; k < n && has_joints(); ++k) {
     const int i = working_rows_[rows[k]] - first_;
@@ -260,16 +259,14 @@ In FrictionSet::with_levers(std::span<const std::size_t> rows, In D, const Spars
     else
       for (std::size_t j = at(pattern->row_start[k]); j < at(pattern->row_start[k + 1]); ++j)
         W_[j] = levers_[k] * D[j] * levers_[at(pattern->column[j])];
-  // Where a driver or other joints prescribe the slip, D is zero but for rounding. With a compliance, as in a step of
-  // the proximal-point method, such a disc has a solution, which the next linear systems refine.
   for (std::size_t k = 0; k < n; ++k)
     if (of_joint(working_rows_[rows[k]] - first_)) W_[own(k)] = std::max(W_[own(k)], least);
   return W_;
 }
 
-bool FrictionSet::solve(std::span<const std::size_t> rows, In given, const SparsePattern* pattern, In b, Out l) {
+bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePattern* pattern, In b, Out l) {
   const std::size_t n = rows.size();
-  const In D = with_levers(rows, given, pattern);
+  const In W = with_levers(rows, D, pattern);
   for (Vector* x : {&q_, &s_, &present_}) x->resize(n);
   for (std::size_t k = 0; k < n; ++k)
     present_[k] = s_[k] = multipliers_[at(working_rows_[rows[k]] - first_)] / levers_[k];
@@ -277,10 +274,10 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In given, const Spars
   for (std::size_t k = 0; k < n; ++k) {
     double sum = 0;
     if (pattern == nullptr)
-      for (std::size_t j = 0; j < n; ++j) sum += D[k * n + j] * s_[j];
+      for (std::size_t j = 0; j < n; ++j) sum += W[k * n + j] * s_[j];
     else
       for (std::size_t j = at(pattern->row_start[k]); j < at(pattern->row_start[k + 1]); ++j)
-        sum += D[j] * s_[at(pattern->column[j])];
+        sum += W[j] * s_[at(pattern->column[j])];
     q_[k] = -b[k] * levers_[k] - sum;
     largest = std::max(largest, std::abs(q_[k]));
     free_ = std::max(free_, std::abs(q_[k]) / (levers_[k] * weight(working_rows_[rows[k]] - first_)));
@@ -313,7 +310,7 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In given, const Spars
   // solutions within the tolerance may follow each other without end
   const bool keep = pattern != nullptr || updates_ > moving_updates;
   const ConeProblem::Result result =
-      cone_.solve(D, q_, std::max(tolerance_, rounding * largest), s_, exact_ ? In() : In(present_), keep);
+      cone_.solve(W, q_, std::max(tolerance_, rounding * largest), s_, exact_ ? In() : In(present_), keep);
   if (result.solved)
     ++stages_[at(result.stage)];
   else

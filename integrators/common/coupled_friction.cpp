@@ -17,8 +17,9 @@ constexpr double endless = 1e300;  // radius
 constexpr double tolerance_factors[] = {1, 100, 1e4};
 }  // namespace
 
-void CoupledFriction::begin(double tolerance) {
+void CoupledFriction::begin(double tolerance, double penalty) {
   tolerance_ = tolerance;
+  least_ = penalty > 0 ? ConeProblem::least_compliance(penalty) : 0;
   failed_ = -1;
   rows_.clear();
   multipliers_.clear();
@@ -76,6 +77,8 @@ bool CoupledFriction::solve(std::span<const std::size_t> places, In D, const Spa
     q_[i] = -b[i] * scale;
     for (std::size_t j = 0; j < n; ++j) {
       W_[i * n + j] = D[i * n + j] * scale / (scales_[places[j]] / levers_[j]);
+      if (i == j && system_->row_kind(rows_[places[i]]) == RowKind::joint_friction)
+        W_[i * n + j] = std::max(W_[i * n + j], least_);
       q_[i] -= W_[i * n + j] * multipliers_[places[j]];
     }
     largest = std::max(largest, std::abs(q_[i]));

@@ -27,7 +27,8 @@ class CoupledFriction final : public CondensedLaw {
   void guess(int part, In multipliers, double factor);
   /// The rows of the next solve() are listed part by part. `scale`: of the rows of a part, 1 or tau; `tolerance`: of
   /// these lengths; `set`: multipliers and the radii of joints of the part.
-  void begin(double tolerance);
+  /// `penalty`: of ProblemScales; only of models with friction of joints.
+  void begin(double tolerance, double penalty = 0);
   void add_part(std::span<const int> rows, const FrictionSet& set, double scale);
   /// The same of a part whose multipliers are zero, with a start for every row; bilateral rows are allowed.
   void add_rows(std::span<const int> rows, In start);
@@ -42,7 +43,7 @@ class CoupledFriction final : public CondensedLaw {
   void list_discs(std::span<const std::size_t> places);
 
   const System* system_;
-  double tolerance_ = 0;
+  double tolerance_ = 0, least_ = 0;  // least_: compliance of rows of joints
   int failed_ = -1, parts_ = 0;
   std::vector<int> rows_, part_of_;      // global numbers, parts
   Vector multipliers_, starts_, radii_;  // radii: of joints

@@ -56,7 +56,8 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
       // rows over their tolerances times the first of these are comparable
       double tolerance = 0;
       for (std::size_t i = 0; i < parts_.size(); ++i)
-        if (parts_[i]->friction_ && tolerance == 0) law->begin(friction_share * (tolerance = scales[i].row_tolerance));
+        if (parts_[i]->friction_ && tolerance == 0)
+          law->begin(friction_share * (tolerance = scales[i].row_tolerance), scales[i].penalty);
       for (std::size_t i = 0; i < parts_.size(); ++i)
         if (const MixedNewton& part = *parts_[i]; part.friction_)
           law->add_part(part.solved_rows(), *part.friction_, tolerance / scales[i].row_tolerance);
