@@ -16,13 +16,9 @@ constexpr double rank_tolerance = 1e-10;                 // smaller pivots of a 
 constexpr double large_rank_tolerance = 100 * proximal;  // of a sparse island, which is regularised
 constexpr int refinements = 3;
 constexpr std::size_t most_dense_rows = 128;
-constexpr std::size_t beside_share = 16;  // equations of an island's components, per row, whose columns are laid out
 constexpr std::size_t many_columns = 64;  // of a component: its inverse costs fewer solves
 constexpr int many_components = 32;       // the same with any number of columns beyond that of its equations
 constexpr double symmetric_tolerance = 1e-12;
-constexpr int most_sweeps = 100;
-constexpr double opening = 1e-6;         // of the largest value: rows that carry nothing and open
-constexpr double settled_sweep = 1e-16;  // squared change by a sweep, of that by the first
 
 int find_root(std::vector<int>& parent, int i) {
   while (parent[at(i)] != i) i = parent[at(i)] = parent[at(parent[at(i)])];
@@ -82,7 +78,8 @@ void Delassus::analyse(const SparsePattern& base, std::size_t rows) {
   touched_.reserve(4 * rows);
   island_of_.reserve(rows);
   values_.reserve(rows * rows);
-  columns_.reserve(rows * std::min(beside_share * rows, at(base.rows)));
+  const std::size_t dense = std::min(rows, most_dense_rows);
+  columns_.reserve(dense * std::min(beside_share * dense, at(base.rows)));
   for (Vector* x : {&scale_, &b_, &residual_, &correction_, &product_}) x->reserve(rows);
 }
 
@@ -256,89 +253,6 @@ void Delassus::find_islands(Rows rows) {
   for (std::size_t r = 0; r < rows.size(); ++r) order_[islands_[at(island_of_[r])].last++] = r;
 }
 
-// The column whose entries follow.
-void Delassus::lay_out(const CondensedRow& column) {
-  for (const CondensedRow::Part& part : column.parts) laid_out_[at(part.component)] = column.column.data() + part.first;
-}
-
-void Delassus::clear_away(const CondensedRow& column) {
-  for (const CondensedRow::Part& part : column.parts) laid_out_[at(part.component)] = nullptr;
-}
-
-// Of D, in the row and in the column that is laid out.
-double Delassus::entry(const CondensedRow& row) const {
-  const SparseRow& G = row.G;
-  double sum = 0;
-  for (std::size_t k = 0; k < G.equation.size(); ++k) {
-    const int e = G.equation[k];
-    const double* const part = laid_out_[at(components_.of(e))];
-    if (part != nullptr) sum += G.value[k] * part[components_.place(e)];
-  }
-  return sum;
-}
-
-// The columns of an island side by side in columns_, whose row of an equation follows from number_ of its component;
-// false, and nothing is done, if its components have many more equations than the island has rows.
-bool Delassus::lay_out_beside(const Island& island, Rows rows) {
-  const std::size_t n = island.size(), most = beside_share * n;
-  std::size_t equations = 0;
-  for (std::size_t i = island.first; i < island.last && equations <= most; ++i)
-    for (const int c : touched(order_[i])) {
-      if (number_[at(c)] >= 0) continue;
-      number_[at(c)] = static_cast<int>(equations);
-      equations += components_.equations(c).size();
-    }
-  if (equations > most) {
-    clear_numbers(island);
-    return false;
-  }
-  columns_.assign(equations * n, 0.0);
-  for (std::size_t j = 0; j < n; ++j) {
-    const CondensedRow& row = *rows[order_[island.first + j]];
-    for (const CondensedRow::Part& part : row.parts) {
-      double* to = columns_.data() + at(number_[at(part.component)]) * n + j;
-      const double* from = row.column.data() + part.first;
-      for (std::size_t k = components_.equations(part.component).size(); k > 0; --k, to += n) *to = *from++;
-    }
-  }
-  return true;
-}
-
-void Delassus::clear_numbers(const Island& island) {
-  for (std::size_t i = island.first; i < island.last; ++i)
-    for (const int c : touched(order_[i])) number_[at(c)] = -1;
-}
-
-// Row-major.
-void Delassus::find_dense_values(const Island& island, Rows rows, bool scaled, double* values) {
-  const std::size_t n = island.size();
-  if (lay_out_beside(island, rows)) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const SparseRow& G = rows[order_[island.first + i]]->G;
-      double* const D = values + i * n;
-      std::fill_n(D, n, 0.0);
-      for (std::size_t k = 0; k < G.equation.size(); ++k) {
-        const int e = G.equation[k];
-        const double g = G.value[k];
-        const double* const c = columns_.data() + (at(number_[at(components_.of(e))]) + components_.place(e)) * n;
-        for (std::size_t j = 0; j < n; ++j) D[j] += g * c[j];
-      }
-      for (std::size_t j = 0; j < n && scaled; ++j) D[j] *= scale_[island.first + i] * scale_[island.first + j];
-    }
-    clear_numbers(island);
-    return;
-  }
-  for (std::size_t j = 0; j < n; ++j) {
-    const CondensedRow& column = *rows[order_[island.first + j]];
-    lay_out(column);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double share = scaled ? scale_[island.first + i] * scale_[island.first + j] : 1.0;
-      values[i * n + j] = entry(*rows[order_[island.first + i]]) * share;
-    }
-    clear_away(column);
-  }
-}
-
 bool Delassus::factorise(Rows rows) {
   find_islands(rows);
   scale_.resize(rows.size());
@@ -353,17 +267,6 @@ bool Delassus::factorise(Rows rows) {
     regularised_ = regularised_ || island.regularised;
   }
   return true;
-}
-
-// Rows of bodies of very different mass are no redundant rows: judge rank with a unit diagonal.
-void Delassus::scale_rows(const Island& island, Rows rows) {
-  for (std::size_t k = island.first; k < island.last; ++k) {
-    const CondensedRow& row = *rows[order_[k]];
-    lay_out(row);
-    const double d = std::abs(entry(row));
-    clear_away(row);
-    scale_[k] = d > 0 ? 1 / std::sqrt(d) : 1.0;
-  }
 }
 
 // And lists the rows of the components of an island of many rows.
@@ -385,71 +288,6 @@ bool Delassus::factorise_dense(Island& island, Rows rows) {
   const In values = In(values_).subspan(island.values, n * n);
   island.regularised = !(island.lu.factorise(values, static_cast<int>(n)) > rank_tolerance);
   return !island.regularised || island.lu.factorise(values, static_cast<int>(n), proximal) > 0;
-}
-
-void Delassus::list_rows_of_components(const Island& island) {
-  for (std::size_t k = island.first; k < island.last; ++k)
-    for (const int c : touched(order_[k])) rows_of_component_[at(c)].clear();
-  for (std::size_t k = island.first; k < island.last; ++k)
-    for (const int c : touched(order_[k])) rows_of_component_[at(c)].push_back(static_cast<int>(k - island.first));
-}
-
-void Delassus::find_pattern(const Island& island, SparsePattern& pattern) const {
-  pattern.rows = pattern.cols = static_cast<int>(island.size());
-  pattern.row_start.assign(1, 0);
-  pattern.column.clear();
-  for (std::size_t k = island.first; k < island.last; ++k) {
-    const auto first = static_cast<std::ptrdiff_t>(pattern.column.size());
-    for (const int c : touched(order_[k]))
-      pattern.column.insert(pattern.column.end(), rows_of_component_[at(c)].begin(), rows_of_component_[at(c)].end());
-    std::sort(pattern.column.begin() + first, pattern.column.end());
-    pattern.column.erase(std::unique(pattern.column.begin() + first, pattern.column.end()), pattern.column.end());
-    pattern.row_start.push_back(pattern.nonzeros());
-  }
-}
-
-// The pattern is symmetric: the rows of a column's entries are the columns of the row of the same number.
-void Delassus::find_values(const Island& island, Rows rows, const SparsePattern& pattern, bool scaled, Out values) {
-  next_.assign(pattern.row_start.begin(), pattern.row_start.end() - 1);
-  for (int j = 0; j < pattern.rows; ++j) {
-    const CondensedRow& column = *rows[order_[island.first + at(j)]];
-    lay_out(column);
-    for (int k = pattern.row_start[at(j)]; k < pattern.row_start[at(j + 1)]; ++k) {
-      const std::size_t i = at(pattern.column[at(k)]);
-      const double share = scaled ? scale_[island.first + i] * scale_[island.first + at(j)] : 1.0;
-      values[next_[i]++] = entry(*rows[order_[island.first + i]]) * share;
-    }
-    clear_away(column);
-  }
-}
-
-// The pattern of D, in which all rows of a contact have the columns of any of them.
-void Delassus::find_law_pattern(const Island& island, const CondensedLaw& law) {
-  find_pattern(island, law_pattern_);
-  const SparsePattern single = law_pattern_;
-  const int n = single.rows;
-  std::vector<int> first(at(n)), last(at(n));  // of the contact of a row
-  for (int i = 0; i < n; ++i) {
-    const bool follows = i > 0 && law.follows(order_[island.first + at(i)]);
-    first[at(i)] = follows ? first[at(i - 1)] : i;
-  }
-  for (int i = n - 1; i >= 0; --i)
-    last[at(i)] = i + 1 < n && first[at(i + 1)] == first[at(i)] ? last[at(i + 1)] : i + 1;
-  law_pattern_.row_start.assign(1, 0);
-  law_pattern_.column.clear();
-  std::vector<int> columns;
-  for (int i = 0; i < n; ++i) {
-    if (first[at(i)] == i) {
-      columns.clear();
-      for (int k = single.row_start[at(i)]; k < single.row_start[at(last[at(i)])]; ++k)
-        columns.push_back(first[at(single.column[at(k)])]);
-      std::sort(columns.begin(), columns.end());
-      columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-    }
-    for (const int f : columns)
-      for (int j = f; j < last[at(f)]; ++j) law_pattern_.column.push_back(j);
-    law_pattern_.row_start.push_back(law_pattern_.nonzeros());
-  }
 }
 
 bool Delassus::factorise_sparse(Island& island, Rows rows) {
@@ -522,66 +360,6 @@ bool Delassus::solve(Rows rows, CondensedLaw& law, Out b) {
     for (std::size_t j = 0; j < n; ++j) b[places[j]] = l[j];
   }
   return solved;
-}
-
-void Delassus::sweep(Rows rows, In b, Out l) {
-  find_islands(rows);
-  scale_.resize(rows.size());
-  for (Vector* x : {&b_, &residual_, &correction_}) x->resize(rows.size());
-  for (int i = 0; i < island_count_; ++i) {
-    const Island& island = islands_[at(i)];
-    list_rows_of_components(island);
-    find_pattern(island, sweep_pattern_);
-    scale_rows(island, rows);
-    sweep_values_.resize(sweep_pattern_.column.size());
-    find_values(island, rows, sweep_pattern_, true, sweep_values_);
-    const std::size_t n = island.size();
-    for (std::size_t k = 0; k < n; ++k) {
-      const std::size_t row = order_[island.first + k];
-      b_[k] = b[row] * scale_[island.first + k];
-      correction_[k] = l[row] / scale_[island.first + k];
-    }
-    sweep_island(n);
-    for (std::size_t k = 0; k < n; ++k) l[order_[island.first + k]] = correction_[k] * scale_[island.first + k];
-  }
-}
-
-// correction_: l; residual_: direction of the conjugate gradients, whose gradient is the change by a sweep.
-void Delassus::sweep_island(std::size_t rows) {
-  const std::size_t n = rows;
-  const auto value = [&](std::size_t i) {
-    double w = -b_[i];
-    for (int k = sweep_pattern_.row_start[i]; k < sweep_pattern_.row_start[i + 1]; ++k)
-      w += sweep_values_[at(k)] * correction_[at(sweep_pattern_.column[at(k)])];
-    return w;
-  };
-  const auto sweep = [&] {
-    double change = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      product_[i] = std::max(0.0, correction_[i] - value(i)) - correction_[i];
-      correction_[i] += product_[i];
-      change += product_[i] * product_[i];
-    }
-    return change;
-  };
-  product_.resize(n);
-  double before = sweep();
-  const double enough = settled_sweep * before;
-  for (std::size_t i = 0; i < n; ++i) residual_[i] = product_[i];
-  for (int k = 1; k < most_sweeps && before > enough; ++k) {
-    const double now = sweep(), beta = now / before;
-    before = now;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double direction = beta <= 1 ? beta * residual_[i] : 0;
-      correction_[i] += direction;
-      residual_[i] = direction + product_[i];
-    }
-  }
-  sweep();
-  const double opens = opening * max_abs(In(b_).first(n));
-  for (std::size_t i = 0; i < n; ++i) product_[i] = correction_[i] > 0 ? 0.0 : value(i);
-  for (std::size_t i = 0; i < n; ++i)
-    if (product_[i] > opens) correction_[i] = -product_[i];
 }
 
 // In place in b_, of the scaled operator.

@@ -109,6 +109,9 @@ class Delassus {
   int islands() const { return island_count_; }
 
  private:
+  // equations of an island's components, per row, whose columns are laid out side by side
+  static constexpr std::size_t beside_share = 16;
+
   struct SparseIsland {
     SparsePattern pattern;
     Vector values, shifted;
