@@ -23,6 +23,8 @@ namespace {
 constexpr double least_slip = 1e-4, largest_mismatch = 0.03;
 // energies of rounding, over mass and speed squared of the model
 constexpr double least_energy = 1e-24;
+// energy that impacts give although restitution takes energy, over the energies in the model
+constexpr double impact_gain = 0.05;
 constexpr double half_turn = 3;  // nearly
 
 std::string duration_words(double seconds) {
@@ -270,6 +272,16 @@ std::string worst_row(const Model& model, const StepReport& r) {
   return rows                    ? model.system.row_name(r.worst_row)
          : r.worst_equation >= 0 ? model.system.equation_name(r.worst_equation)
                                  : "";
+}
+
+std::string impact_remark(const EnergyBalance& balance) {
+  const double gain = balance.impacts - balance.friction_gain;
+  if (!(gain > impact_gain * balance.scale)) return "";
+  return fmt::format(
+      "impacts gave {:.2g} of the energies in the model, which no restitution does: the law takes the velocities "
+      "at the start of the step for those before the impact; use a smaller step, nsga_decoupled with "
+      "\"impact\": \"located\", or event_driven",
+      gain / balance.scale);
 }
 
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& s) {

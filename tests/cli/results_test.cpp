@@ -391,6 +391,24 @@ void check_threads(const std::vector<std::string>& names) {
 TEST_CASE("run: two threads give the same bits as one") {
   check_threads({"cube", "mixed", "landing_plate", "whip", "bead_chain"});
 }
+TEST_CASE("run: impacts that give energy are remarked") {
+  // a ball with little play in a container, which it crosses in about a step
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "a", "type": "rigid", "mass": 1, "shape": {"type": "sphere", "radius": 0.999},
+                "position": [0, 0, -0.0005], "velocity": [0.325, 0.544, -0.773]}],
+    "contacts": [{"name": "c", "on": "a", "restitution": 1,
+                  "obstacle": {"type": "sphere", "center": [0, 0, 0], "radius": 1, "side": "inside"}}],
+    "integrator": {"type": "nsga_pva", "step": 1e-3, "duration": 0.5}})");
+  const Outcome gains = run_carom(directory, {"run", "m.json", "-o", "r"});
+  CHECK(gains.code == 0);
+  CHECK(read_json(directory / "r/summary.json")["energy"]["impacts"] > 0.2);
+  CHECK(contains(gains.err, "note: impacts gave "));
+  const Outcome keeps = run_carom(directory, {"run", "m.json", "-o", "s", "--set", "/integrator/type=nsga_decoupled"});
+  CHECK(keeps.code == 0);
+  CHECK_FALSE(contains(keeps.err, "impacts gave"));
+}
+
 TEST_CASE("run: two threads give the same bits as one in every model" * doctest::test_suite("long")) {
   check_threads(model_names());
 }
