@@ -1,4 +1,5 @@
 #include "core/mechanics/system.hpp"
+#include "core/formula/jump.hpp"
 #include "core/formula/pole.hpp"
 
 #include <algorithm>
@@ -506,8 +507,20 @@ double System::largest_angular_velocity(In v) const {
   return std::sqrt(largest);
 }
 
-void System::watch(TimeFunction formula, bool with_rate, std::string name) {
-  watched_.push_back({std::move(formula), with_rate, std::move(name)});
+double System::largest_angular_velocity(int row, In v) const {
+  const Topology& topology = row_block(row).topology();
+  double largest = 0;
+  for (std::size_t slot = 0; slot < topology.slots.size(); ++slot) {
+    const int node = topology.node(row_place(row).item, static_cast<int>(slot));
+    const int e = dofs_.equation(node, 3);  // of the rotation: all or none are fixed
+    if (e >= 0)
+      largest = std::max(largest, v[at(e)] * v[at(e)] + v[at(e) + 1] * v[at(e) + 1] + v[at(e) + 2] * v[at(e) + 2]);
+  }
+  return std::sqrt(largest);
+}
+
+void System::watch(TimeFunction formula, FormulaUse use, std::string name) {
+  watched_.push_back({std::move(formula), use, std::move(name)});
 }
 
 void System::watch_angle(std::function<double(const DofMap&, In)> angle, std::string name) {
@@ -523,9 +536,15 @@ std::string System::lost_angle(In q_0, In q_1) const {
 std::string System::undefined_formula(double from, double to) const {
   for (const WatchedFormula& w : watched_) {
     const TimeValue x = w.formula.evaluate(to);
-    if (!std::isfinite(x.value) || (w.with_rate && !std::isfinite(x.rate)) || has_pole(w.formula, from, to))
+    if (!std::isfinite(x.value) || (w.use.rate && !std::isfinite(x.rate)) || has_pole(w.formula, from, to))
       return w.name;
   }
+  return {};
+}
+
+std::string System::jumping_formula(double from, double to) const {
+  for (const WatchedFormula& w : watched_)
+    if (w.use.moves && !std::isnan(find_jump(w.formula, from, to, w.use.period))) return w.name;
   return {};
 }
 

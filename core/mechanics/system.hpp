@@ -71,6 +71,13 @@ struct Momenta {
   Vec3 angular = Vec3::Zero();  ///< about the origin, in inertial axes
 };
 
+/// What a system uses of a formula of time.
+struct FormulaUse {
+  bool rate = false;
+  bool moves = false;  ///< the value is a place or an angle of something that moves
+  double period = 0;   ///< of an angle, whose jumps by whole turns move nothing
+};
+
 class System {
  public:
   System();
@@ -89,8 +96,8 @@ class System {
   /// been called yet.
   void use_lumped_mass() { lumped_ = true; }
   bool lumped_mass() const { return lumped_; }
-  /// Registers a formula for undefined_formula(). with_rate: a block also uses the formula's rate. name: for messages.
-  void watch(TimeFunction formula, bool with_rate, std::string name);
+  /// Registers a formula for undefined_formula() and jumping_formula(). name: for messages.
+  void watch(TimeFunction formula, FormulaUse use, std::string name);
   /// Registers an angle for lost_angle(): a function of the configuration that jumps by 4 pi at the ends of its range.
   void watch_angle(std::function<double(const DofMap&, In)> angle, std::string name);
   /// Precondition: finalize() has not been called yet, because finalize() sizes the buffers by the number of threads.
@@ -161,11 +168,15 @@ class System {
   /// Largest |component| of a velocity; angular velocities are multiplied by length.
   double speed(In v, double length) const;
   double largest_angular_velocity(In v) const;
+  /// The same of the bodies of a row.
+  double largest_angular_velocity(int row, In v) const;
   /// Largest |coordinate| of all free translational and scalar components.
   double largest_position(In q) const;
   /// The name of a watched formula whose value (or rate, if a block uses the rate) is not finite at the end of a step,
   /// or that has a pole within; empty if all are finite.
   std::string undefined_formula(double from, double to) const;
+  /// The name of a watched formula of a place or an angle that jumps within a step; empty: none does.
+  std::string jumping_formula(double from, double to) const;
   /// The name of a watched angle that has jumped between two configurations of a step; empty: none has.
   std::string lost_angle(In q_0, In q_1) const;
   /// True if formulas of coordinates give forces, masses, constraints or gaps.
@@ -309,7 +320,7 @@ class System {
   std::vector<std::string> node_names_;
   struct WatchedFormula {
     TimeFunction formula;
-    bool with_rate;
+    FormulaUse use;
     std::string name;
   };
   std::vector<WatchedFormula> watched_;

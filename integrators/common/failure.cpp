@@ -48,6 +48,8 @@ const char* text_of(FailureReason reason) {
       return "the state is not finite";
     case FailureReason::undefined_formula:
       return "a formula has no finite value";
+    case FailureReason::jumping_formula:
+      return "a prescribed place or angle jumps";
     case FailureReason::indefinite_mass:
       return "a mass matrix is not positive definite";
     case FailureReason::inverted_element:
@@ -56,6 +58,8 @@ const char* text_of(FailureReason reason) {
       return "bodies pass through each other, or to another side of each other, within the step";
     case FailureReason::lost_angle:
       return "an angle leaves the two turns in which springs, stops and conditions know it";
+    case FailureReason::large_rotation:
+      return "a body turns by more than half a turn in the step while it rubs";
     case FailureReason::path_lost:
       return "the path of equilibria is lost";
     case FailureReason::unexplained_energy:

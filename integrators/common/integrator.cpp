@@ -23,6 +23,7 @@ namespace {
 constexpr int large_model = 2000, timed_step = 16;
 constexpr double unclear_share = 1e-6;  // of the load of a bearing, changed by a combination of rows without force
 constexpr long clear_steps = 64;        // between two tests of that
+constexpr double half_turn = 3;         // nearly
 
 // Where the bodies would be after the time h if they kept their velocities.
 Vector places_ahead(const System& system, const State& state, double h) {
@@ -105,6 +106,8 @@ bool Integrator::guarded(State& state, double h) {
   if (!std::isfinite(scales.speed) || !std::isfinite(scales.place)) return refuse(FailureReason::state_not_finite);
   if (std::string formula = system_->undefined_formula(state.t, state.t + h); !formula.empty())
     return refuse(FailureReason::undefined_formula, std::move(formula));
+  if (std::string formula = system_->jumping_formula(state.t, state.t + h); !formula.empty())
+    return refuse(FailureReason::jumping_formula, std::move(formula));
   report_.timed = system_->size() > large_model || steps_++ % timed_step == 0;
 
   guard_.begin(state);
@@ -133,7 +136,29 @@ bool Integrator::guarded(State& state, double h) {
     return refuse(FailureReason::inverted_element, std::move(element));
   if (std::string item = system_->missed_contact(state.q, state.t, other_.q, other_.t, info_.dynamic); !item.empty())
     return refuse(FailureReason::missed_contact, std::move(item));
+  if (std::string item = slip_without_angle(state, other_); !item.empty())
+    return refuse(FailureReason::large_rotation, std::move(item));
   return true;
+}
+
+// The slip displacement of a step takes rotations on the shorter way.
+std::string Integrator::slip_without_angle(const State& before, const State& after) const {
+  if (!info_.dynamic || info_.explicit_step || !system_->row_kinds().has(RowKind::tangential)) return {};
+  const double h = after.t - before.t;
+  const auto turns = [&](In v) { return h * system_->largest_angular_velocity(v) > half_turn; };
+  if (!turns(before.v) && !turns(after.v)) return {};
+  const auto row_turns = [&](int row, const State& s) {
+    return h * system_->largest_angular_velocity(row, s.v) > half_turn;
+  };
+  bool closed = false;
+  for (int row = system_->bilateral(); row < system_->rows(); ++row) {
+    const RowKind kind = system_->row_kind(row);
+    const std::size_t i = at(row - system_->bilateral());
+    if (kind == RowKind::unilateral) closed = before.closed[i] != 0 || after.closed[i] != 0;
+    if (kind == RowKind::tangential && closed && (row_turns(row, before) || row_turns(row, after)))
+      return system_->row_name(row);
+  }
+  return {};
 }
 
 // Where numbers became infinite, a formula of coordinates may be the cause: one without a value where the iteration

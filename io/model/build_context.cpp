@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "core/mechanics/body_point.hpp"
 #include "io/model/types/registry.hpp"
@@ -44,13 +45,13 @@ int BuildContext::add_coordinate(double value, const std::string& name, double r
   return add_node(NodeKind::scalar, {&value, 1}, name, Vec3(rate, 0, 0));
 }
 
-TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs) {
+TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs, Moves moves) {
   const double start = time_settings(root()["integrator"]).start;
   try {
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
     if (value.is_string()) {
       TimeFunction f = TimeFunction::formula(text(value), document.parameters());
-      if (!method_of(root()["integrator"]).dynamic) needs = Needs::value;
+      if (!method_of(root()["integrator"]).dynamic) needs = Needs::value, moves = Moves::nothing;
       const TimeValue x = f.evaluate(start);
       std::string missing;
       if (!std::isfinite(x.value)) {
@@ -63,7 +64,10 @@ TimeFunction BuildContext::time_function(const json& value, const std::string& p
       if (!missing.empty())
         error(pointer, "expected a finite " + missing + " at the start, t = " + brief(start) + ", got none from " +
                            brief(value));
-      if (!f.is_constant()) model.system.watch(f, needs >= Needs::rate, pointer + " " + brief(value));
+      const FormulaUse use{.rate = needs >= Needs::rate,
+                           .moves = moves != Moves::nothing,
+                           .period = moves == Moves::angle ? 2 * std::numbers::pi : 0};
+      if (!f.is_constant()) model.system.watch(f, use, pointer + " " + brief(value));
       return f;
     }
     const bool cubic = text(value["interpolation"]) == "cubic";
@@ -75,9 +79,10 @@ TimeFunction BuildContext::time_function(const json& value, const std::string& p
   }
 }
 
-std::array<TimeFunction, 3> BuildContext::time_functions(const json& value, const std::string& pointer, Needs needs) {
-  return {time_function(value[0], pointer + "/0", needs), time_function(value[1], pointer + "/1", needs),
-          time_function(value[2], pointer + "/2", needs)};
+std::array<TimeFunction, 3> BuildContext::time_functions(const json& value, const std::string& pointer, Needs needs,
+                                                         Moves moves) {
+  return {time_function(value[0], pointer + "/0", needs, moves), time_function(value[1], pointer + "/1", needs, moves),
+          time_function(value[2], pointer + "/2", needs, moves)};
 }
 
 AttachedPoint BuildContext::point(const json& reference, const std::string& pointer) {

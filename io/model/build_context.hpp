@@ -42,9 +42,12 @@ class BuildContext {
 
   /// Derivatives of a function of time that the model uses; an acceleration is used only at the start.
   enum class Needs { value, rate, acceleration };
-  TimeFunction time_function(const nlohmann::json& value, const std::string& pointer, Needs needs = Needs::value);
+  /// What moves as the function says: a jump ends a dynamic run.
+  enum class Moves { nothing, place, angle };
+  TimeFunction time_function(const nlohmann::json& value, const std::string& pointer, Needs needs = Needs::value,
+                             Moves moves = Moves::nothing);
   std::array<TimeFunction, 3> time_functions(const nlohmann::json& value, const std::string& pointer,
-                                             Needs needs = Needs::value);
+                                             Needs needs = Needs::value, Moves moves = Moves::nothing);
 
   /// Adds a scalar coordinate with its initial value and rate.
   int add_coordinate(double value, const std::string& name, double rate);

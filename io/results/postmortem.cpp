@@ -216,6 +216,13 @@ void PostMortem::find_hints(const StepView& view) {
     return;
   }
 
+  if (reason == FailureReason::jumping_formula) {
+    hints_.emplace_back(fmt::format(
+        "{} jumps at t = {:.9g}, a motion in no time: let it take a while, as smoothstep(a, b, t) does from a to b",
+        last.failed_item, last.t + last.h));
+    return;
+  }
+
   if (reason == FailureReason::lost_angle) {
     hints_.emplace_back(fmt::format(
         "the angle of {} passes 2 pi or -2 pi at t = {:.9g}, and a state does not tell its turns: let the run "

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "case_runner.hpp"
+#include "tests/support/model_run.hpp"
 
 using namespace carom;
 using namespace carom::cases;
@@ -116,5 +117,45 @@ TEST_CASE("moving floor: the bouncing ball keeps its periodic orbit and obeys th
       CHECK(std::abs(speeds[k] - 0.5 * g * period) < 4 * h * g);
     }
     CHECK(law < 1e-11 * balls.scales().speed);
+  }
+}
+
+TEST_CASE("obstacles and drivers that jump end the run, but whole turns of an angle do not") {
+  const auto run_of = [](const std::string& rest, const std::string& method) {
+    return test::ModelRun::of_text(R"x({"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{"name": "b", "type": "rigid", "mass": 1, "shape": {"type": "sphere", "radius": 0.1},
+                  "position": [0, 0, 0.1]}],)x" +
+                                   rest + R"x(, "integrator": {"type": ")x" + method +
+                                   R"x(", "step": 1e-2, "duration": 0.8}})x");
+  };
+  const auto floor = [](const std::string& motion) {
+    return R"x("contacts": [{"name": "floor", "on": "b", "restitution": 0,
+      "obstacle": {"type": "plane", "normal": [0, 0, 1], "motion": {)x" +
+           motion + "}}}]";
+  };
+  const auto joint = [](const std::string& type, const std::string& driver) {
+    return R"x("joints": [{"name": "j", "type": ")x" + type + R"x(", "of": ["ground", "b"], "axis": [0, 0, 1],
+      "driver": {)x" +
+           driver + "}}]";
+  };
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "moreau_jean", "cd_lagrange"}) {
+    CAPTURE(method);
+    for (const std::string& rest : {floor(R"x("translation": [0, 0, "t < 0.537 ? 0 : 0.05"])x"),
+                                    floor(R"x("rotation": {"axis": [0, 0, 1], "angle": "3*t + 0.1*step(t - 0.537)"})x"),
+                                    joint("prismatic", R"x("displacement": "t + 0.1*sign(t - 0.537)")x"),
+                                    joint("revolute", R"x("angle": "mod(2*t, 1.074)")x")}) {
+      CAPTURE(rest);
+      test::ModelRun run = run_of(rest, method);
+      CHECK(run.run() == RunStatus::failed);
+      CHECK(text_of(run.report.reason) == std::string(text_of(FailureReason::jumping_formula)));
+      CHECK(run.report.failed_item.starts_with("/"));
+      CHECK(run.state().t == doctest::Approx(0.537).epsilon(1e-4));
+    }
+    for (const std::string& rest : {floor(R"x("translation": [0, 0, "smoothstep(0.5, 0.6, t)*0.05"])x"),
+                                    floor(R"x("translation": [0, 0, "0.1*max(0, t - 0.537)"])x"),
+                                    joint("revolute", R"x("angle": "mod(20*t, 2*pi)")x")}) {
+      CAPTURE(rest);
+      CHECK(run_of(rest, method).run() == RunStatus::completed);
+    }
   }
 }

@@ -188,19 +188,19 @@ void add_free(BuildContext& context, const JointSource& joint, const JointCoordi
               const CoordinateKeys& keys, JointParts& parts) {
   const json& j = *joint.json;
   const bool is_driven = j.contains("driver") && j["driver"].contains(keys.driver);
+  const bool angle = coordinate.kind == JointCoordinate::Kind::angle;
   if (is_driven) {
     CoordinateRow row;
     row.name = joint.name;
     row.coordinate = coordinate;
     row.value = context.time_function(j["driver"][keys.driver], joint.pointer + "/driver/" + keys.driver,
-                                      BuildContext::Needs::acceleration);
+                                      BuildContext::Needs::acceleration,
+                                      angle ? BuildContext::Moves::angle : BuildContext::Moves::place);
     row.holds = "driver";
-    (coordinate.kind == JointCoordinate::Kind::angle ? parts.angle_driver : parts.displacement_driver) =
-        parts.append(drivers, std::move(row));
+    (angle ? parts.angle_driver : parts.displacement_driver) = parts.append(drivers, std::move(row));
   }
   const bool elastic = j.contains(keys.spring) && j[keys.spring]["stiffness"].get<double>() != 0;
-  if (coordinate.kind == JointCoordinate::Kind::angle && (elastic || j.contains(keys.stops)))
-    watch_angle(context.model.system, coordinate, joint.name);
+  if (angle && (elastic || j.contains(keys.stops))) watch_angle(context.model.system, coordinate, joint.name);
   if (j.contains(keys.spring)) {
     const json& s = j[keys.spring];
     parts.append(springs, {.name = joint.name,
@@ -359,7 +359,8 @@ void build_distance(BuildContext& context, const JointSource& joint, JointParts&
   row.value = TimeFunction::constant(start);
   if (joint.json->contains("length")) {
     const json& length = (*joint.json)["length"];
-    row.value = context.time_function(length, joint.pointer + "/length", BuildContext::Needs::acceleration);
+    row.value = context.time_function(length, joint.pointer + "/length", BuildContext::Needs::acceleration,
+                                      BuildContext::Moves::place);
     const double t = time_settings(context.root()["integrator"]).start;
     if (const double l = row.value.value(t); !(l > 0))
       return context.error(joint.pointer + "/length", "expected a length > 0 at the start, got " + brief(json(l)));
