@@ -3,12 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "core/lie/so3.hpp"
+
 namespace carom {
 
 namespace {
 
-// Distance from a point or axis, after projection of the offset r: |r|, the direction of r and the projector normal to
-// it.
+// Distance from a point or axis, after projection of the offset r: |r| and the direction of r.
 struct Radial {
   double length;
   Vec3 direction;
@@ -50,6 +51,7 @@ class Sphere final : public Obstacle {
     return d;
   }
   double radius() const override { return radius_; }
+  Vec3 turned(const Vec3& y, const Mat3& Q) const override { return center_ + Q * (y - center_); }
   bool contains() const override { return sign_ < 0; }
 
  private:
@@ -116,6 +118,11 @@ class Cylinder final : public Obstacle {
     return d;
   }
   double radius() const override { return inside_ ? radius_ : std::min(radius_, half_length_); }
+  Vec3 turned(const Vec3& y, const Mat3& Q) const override {
+    const Quaternion q = so3::matrix_to_quaternion(Q);
+    const double angle = 2 * std::atan2(q.tail<3>().dot(axis_), q[0]);
+    return center_ + so3::exp(Vec3(angle * axis_)) * (y - center_);
+  }
   bool contains() const override { return inside_; }
   bool edged() const override { return !inside_ && std::isfinite(half_length_); }
 

@@ -36,6 +36,12 @@ class Obstacle {
   virtual bool contains() const { return false; }
   /// True if the surface has edges, where the gradient turns at once.
   virtual bool edged() const { return false; }
+  /// y turned about the centre or the axis of the obstacle by that part of a rotation Q which moves nothing but the
+  /// material of the obstacle: its surface stays.
+  virtual Vec3 turned(const Vec3& y, const Mat3& Q) const {
+    (void)Q;
+    return y;
+  }
   /// True if the Hessian vanishes everywhere.
   virtual bool flat() const { return false; }
 };

@@ -68,7 +68,10 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
       const Vec3 x = point(in, i).x;
       return motion_ == nullptr ? x : to_obstacle(pose, x);
     };
-    const Vec3 x_0 = place(start, pose_0), way = place(end, pose_1) - x_0;
+    const Vec3 x_0 = place(start, pose_0);
+    Vec3 x_1 = place(end, pose_1);
+    if (rotates(motion_.get())) x_1 = obstacle_->turned(x_1, pose_0.Q.transpose() * pose_1.Q);
+    const Vec3 way = x_1 - x_0;
     const auto gap = [&](double share) { return obstacle_->distance(x_0 + share * way) - r; };
     // the gap changes by no more than the way: most are too short to lead deep enough
     const double gap_1 = gap(1), length = way.norm();
@@ -209,16 +212,23 @@ ConstraintBlock::Place PointContactBlock::place(int item, int row, const Constra
 // ---- tangential rows
 
 ConstraintBlock::Turn PointContactBlock::tangent_turn(int item, const ConstraintInput& in) const {
-  if (rows() == 1 || in.start == nullptr || obstacle_->flat()) return {};
-  // in the axes of the obstacle
-  const auto normal = [&](const ConstraintInput& at) {
+  if (rows() == 1 || in.start == nullptr || (obstacle_->flat() && !rotates(motion_.get()))) return {};
+  // in inertial axes: the slip of a body that others push keeps its direction there, not in the axes of the obstacle
+  struct End {
+    Vec3 n;
+    std::optional<TangentBasis> turned;
+    const TangentBasis* basis;
+  };
+  const auto find = [&](const ConstraintInput& at, End& end) {
     std::optional<PrescribedMotion::Pose> moved;
     const PrescribedMotion::Pose& pose = pose_at(at.t, moved);
-    const Vec3 n = distance(pose, point(at, item).x, points_[static_cast<std::size_t>(item)].radius).gradient;
-    return motion_ == nullptr ? n : Vec3(pose.Q.transpose() * n);
+    end.n = distance(pose, point(at, item).x, points_[static_cast<std::size_t>(item)].radius).gradient;
+    end.basis = &tangents(pose, end.n, end.turned);
   };
-  const Vec3 n = normal(in), n_n = normal({in.start->q, nullptr, in.start->t, nullptr});
-  return TangentBasis(reference_, n).turn_from(TangentBasis(reference_, n_n), n, n_n);
+  End now, before;
+  find(in, now);
+  find({in.start->q, nullptr, in.start->t, nullptr}, before);
+  return now.basis->turn_from(*before.basis, now.n, before.n);
 }
 
 const TangentBasis& PointContactBlock::tangents(const PrescribedMotion::Pose& pose, const Vec3& n,

@@ -130,7 +130,7 @@ struct CoupledMotion::Velocity final : MixedProblem {
       const int row = m.system_->bilateral() + static_cast<int>(i);
       if (candidates[i] == 0) continue;
       if (m.anchors_.empty()) c[at(row)] = m.system_->row_rate(row, m.q_, m.v_, m.t_, &m.step_);
-      if (m.roles_.fixed == nullptr) c[at(row)] += reflected_rate(*m.system_, row, m.start_->q, *m.start_);
+      if (m.roles_.fixed == nullptr) c[at(row)] += reflected_rate(*m.system_, row, m.start_->q, *m.start_, m.q_, m.t_);
     }
   }
   double residual(In s, Out r) override {
@@ -244,7 +244,6 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   }
 
   const bool contacts = setup_.smooth_rows.has(RowKind::unilateral), searched = contacts && roles.fixed == nullptr;
-  fallback_ = false;
   std::fill(frictionless_.begin(), frictionless_.end(), std::uint8_t{0});
   bool solved = attempt(scales, start, contacts, report);
   // Where the anchors contradict each other even in the shortest step: without friction of the contacts that close in
@@ -262,7 +261,7 @@ bool CoupledMotion::solve(const StepScales& scales, const State& start, EnergyGu
   const bool cycles = !solved && report.reason == FailureReason::no_convergence;
   if (searched && system_->conditional() > 0 && (cycles || (solved && settles(start)))) {
     if (cycles) forget_failure(report);
-    report.set_fallback = fallback_ = true;
+    report.set_fallback = true;
     solved = attempt(scales, start, false, report);
   }
   if (!solved) return false;
@@ -314,7 +313,7 @@ bool CoupledMotion::settles(const State& start) const {
   const double slow = settling_steps * h_ * scales_.force / scales_.mass;
   return std::ranges::any_of(velocity_.active_rows(), [&](int row) {
     if (start.closed[at(row - system_->bilateral())] != 0) return false;
-    const double reflected = reflected_rate(*system_, row, start.q, start);
+    const double reflected = reflected_rate(*system_, row, start.q, start, q_, t_);
     const double least = -slow * velocity_.weight(row) * system_->contact_parameters(row).restitution;
     return reflected != 0 && reflected >= least;
   });

@@ -83,7 +83,6 @@ class CoupledMotion final : public CoupledProblem {
   const Vector& smooth_v() const { return v_smooth_; }
   bool corrected() const { return moved_[1]; }  ///< U is not zero
   bool jumped() const { return moved_[2]; }     ///< W is not zero
-  bool fell_back() const { return fallback_; }  ///< the last solve left contacts out of S
   /// Of Lam; null: those of the end of the step.
   const MeanDirections* mean_directions() const { return directions(mean_velocity_); }
   const MixedNewton& solver(int i) const { return *solvers_[at(i)]; }
@@ -106,7 +105,6 @@ class CoupledMotion final : public CoupledProblem {
     return setup_.mean_directions ? &mean : nullptr;
   }
   bool idle(int i) const;
-  void move_places();
   const Vector& forces();
   double momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r);
   const double* end_multipliers(In s, const MeanDirections& mean, Vector& end);
@@ -144,7 +142,7 @@ class CoupledMotion final : public CoupledProblem {
   StepStart step_;
   double h_ = 0, t_ = 0, gap_roundoff_ = 0;
   bool moved_[3] = {};  // x of the part is not zero
-  bool forces_known_ = false, fallback_ = false;
+  bool forces_known_ = false;
   TangentOperators T_d_, T_u_;
   Vector a_star_, a_n_, vd_, v_smooth_, d_, U_, W_, v_, f_, Mx_, reaction_, q_smooth_, q_;
   Vector row_, row_at_start_, eta_, eta_n_, nu_total_, impulse_total_;  // totals: of conditional rows

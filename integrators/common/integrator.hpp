@@ -25,6 +25,7 @@
 #include "integrators/common/stable_step.hpp"
 #include "integrators/common/step_report.hpp"
 #include "integrators/common/step_scales.hpp"
+#include "integrators/common/tangent_pair.hpp"
 
 namespace carom {
 
@@ -84,14 +85,15 @@ struct SwitchEvent {
   double energy = 0;           ///< change of the kinetic energy in the velocity jump, which switches of a step share
 };
 
-/// e g'_n of the impact law of a row, at the configuration q and the velocity of the start of a step (Integrator); of a
-/// tangential row e_T times its slip velocity.
-inline double reflected_rate(const System& system, int row, In q, const State& start) {
+/// e g'_n of the impact law of a row, at the velocity of the start of a step and the place q there (Integrator); of a
+/// tangential row e_T times its slip velocity, in the directions at (q_1, t_1).
+inline double reflected_rate(const System& system, int row, In q, const State& start, In q_1, double t_1) {
   const double e = system.contact_parameters(row).restitution;
   const StepStart from{start.q.data(), start.v.data(), start.t};
   if (e == 0) return 0.0;
-  const double rate = system.row_rate(row, q, start.v, start.t, &from);
-  return e * (system.row_kind(row) == RowKind::tangential ? rate : std::min(0.0, rate));
+  const auto rate = [&](int r) { return system.row_rate(r, q, start.v, start.t, &from); };
+  if (system.row_kind(row) != RowKind::tangential) return e * std::min(0.0, rate(row));
+  return e * value_at_end(system, row, q_1, t_1, {q.data(), start.v.data(), start.t}, rate);
 }
 
 class Integrator {
@@ -179,8 +181,8 @@ class Integrator {
   const TangentOperators* tangent_operators(In d);
   /// e g'_n, which the impact law of a row reflects. A contact that moves apart at the start and closes within the step
   /// stays closed: reflecting its rate would leave it approaching.
-  double reflected_rate(int row, In q, const State& start) const {
-    return carom::reflected_rate(*system_, row, q, start);
+  double reflected_rate(int row, In q, const State& start, In q_1, double t_1) const {
+    return carom::reflected_rate(*system_, row, q, start, q_1, t_1);
   }
   StepScales measure(const State& state, double h, StepReport& report) const;
   /// Position residual and smallest gap of the end of a step, from the last test of a problem in gaps.
@@ -202,6 +204,7 @@ class Integrator {
   void count_events(const State& before, const State& after);
   void measure_slip(const State& before, const State& after);
   bool friction_has_become_unclear();
+  std::string slip_without_angle(const State& before, const State& after) const;
   std::size_t failed_solver() const { return report_.failed >= 0 ? at(report_.failed) : 0; }
 
   const System* system_;

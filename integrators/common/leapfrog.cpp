@@ -114,7 +114,7 @@ bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) 
   c_.resize(list_.size());
   r_.assign(list_.size(), 0.0);
   for (std::size_t i = 0; i < list_.size(); ++i)
-    c_[i] = impulses_.rate(i, w_) + rate_at_rest(list_[i], state.q, state.t + 0.5 * h);
+    c_[i] = impulses_.rate(i, w_) + rate_at_rest(list_[i], state.q, state.t + 0.5 * h, state.q, state.t);
   if (!impulses_.solve(c_, 0, r_)) return fail_impulses(report, FailureReason::singular_matrix);
   impulses_.add_velocity(2 / h, r_, state.acceleration);
   for (std::size_t i = 0; i < list_.size(); ++i) {
@@ -205,6 +205,12 @@ bool Leapfrog::find_half_rotations(In p, double h, Out w) {
 double Leapfrog::rate_at_rest(int row, In q, double t) const {
   const bool moves = row < system().bilateral() ? system().driven() : system().row_block(row).traits().moving;
   return moves ? system().row_rate(row, q, zero_, t) : 0.0;
+}
+
+double Leapfrog::rate_at_rest(int row, In q_at, double t_at, In q, double t) const {
+  const auto rate = [&](int r) { return rate_at_rest(r, q_at, t_at); };
+  return system().obstacles_move() ? value_at_start(system(), row, q_at, t_at, {q.data(), nullptr, t}, rate)
+                                   : rate(row);
 }
 
 // The velocity that impulses give, in the metric of the mass.

@@ -81,6 +81,8 @@ class Leapfrog : public Integrator {
 
   /// The rate of a row at rest at a time: g_t.
   double rate_at_rest(int row, In q, double t) const;
+  /// The same at (q_at, t_at), of tangential rows in the directions at (q, t).
+  double rate_at_rest(int row, In q_at, double t_at, In q, double t) const;
   /// Splits the impulses r_ of the listed rows into reactions that act throughout a step, forces_, and impacts, jumps_
   /// (rows() entries): reactions are those that a smooth motion with the rows closed would need,
   ///   G a + bias + H s/h = 0 for joints,  >= 0 perp s >= 0 for contacts,  s <= r,

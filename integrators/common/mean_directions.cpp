@@ -73,20 +73,11 @@ const SparseRow& StayedRows::at_start(const System& system, int row, In q_n, con
   return gradients_[i];
 }
 
-MeanDirections::Pair MeanDirections::turn(const System& system, int row, In q, double t) const {
-  if (system.row_kind(row) != RowKind::tangential) return {};
-  const int k = system.row_place(row).row;
-  if (k == most_contact_rows - 1) return {};  // pivoting, about the normal
-  const ConstraintBlock::Turn turn = system.tangent_turn(row, q, t, start);
-  const bool first = k % 2 == 1;
-  return {turn.c, first ? turn.s : -turn.s, first ? row + 1 : row - 1};
-}
-
 void MeanDirections::split(const System& system, In q, double t, Out s, Out at_start) const {
   for (int row = system.bilateral(); row < system.rows(); ++row) {
     if (!of(row - system.bilateral()) || s[at(row)] == 0) continue;
     if (!at_start.empty()) {
-      const Pair pair = turn(system, row, q, t);
+      const TangentPair pair = tangent_pair(system, row, q, t, start);
       at_start[at(row)] += (1 - share) * pair.c * s[at(row)];
       if (pair.s != 0) at_start[at(pair.partner)] += (1 - share) * pair.s * s[at(row)];
     }
@@ -96,7 +87,7 @@ void MeanDirections::split(const System& system, In q, double t, Out s, Out at_s
 
 // The gradients at both ends have the same equations in the same order.
 void MeanDirections::take_mean(const System& system, int row, In q, double t, SparseRow& gradient) const {
-  const Pair pair = turn(system, row, q, t);
+  const TangentPair pair = tangent_pair(system, row, q, t, start);
   for (double& value : gradient.value) value *= share;
   const auto add = [&](int other, double c) {
     if (other < 0 || c == 0) return;

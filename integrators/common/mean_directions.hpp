@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/mechanics/system.hpp"
+#include "integrators/common/tangent_pair.hpp"
 
 namespace carom {
 
@@ -80,13 +81,6 @@ struct MeanDirections {
     }
     return false;
   }
-  /// What R makes of a tangential row: c times the same row and s times its partner.
-  struct Pair {
-    double c = 1, s = 0;
-    int partner = -1;
-  };
-  /// Of a row in the configuration q at t; of other rows than tangential ones: the row itself.
-  Pair turn(const System& system, int row, In q, double t) const;
   /// The multipliers s (one per row) become those of the directions at the end of the step. `at_start` (as many
   /// entries, zeros): gets those of the directions at the start; empty: they are not wanted.
   void split(const System& system, In q, double t, Out s, Out at_start = {}) const;
@@ -98,7 +92,7 @@ struct MeanDirections {
     const double end = rate(row, q, t);
     if (!of(row - system.bilateral())) return end;
     const In q_n(start.q, q.size());
-    const Pair pair = turn(system, row, q, t);
+    const TangentPair pair = tangent_pair(system, row, q, t, start);
     double before = pair.c * rate(row, q_n, start.t);
     if (pair.s != 0) before += pair.s * rate(pair.partner, q_n, start.t);
     return share * end + (1 - share) * before;

@@ -90,11 +90,11 @@ void CdLagrange::list_rows(In q, double t, double h, const State& start, const S
   offset_.resize(list_.size());
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const int row = list_[i];
-    offset_[i] = rate_at_rest(row, row < n_b ? q : q_ahead, t + 0.5 * h);
+    offset_[i] = rate_at_rest(row, row < n_b ? q : q_ahead, t + 0.5 * h, q, t);
     r_[i] = start.impulse[at(row)];
     const double e = row < n_b ? 0 : system().contact_parameters(row).restitution;
     if (e > 0) {
-      const double rate = impulses_.rate(i, w_) + rate_at_rest(row, q_behind, t - 0.5 * h);
+      const double rate = impulses_.rate(i, w_) + rate_at_rest(row, q_behind, t - 0.5 * h, q, t);
       offset_[i] += e * (system().row_kind(row) == RowKind::tangential ? rate : std::min(0.0, rate));
     }
     c_[i] = impulses_.rate(i, w_next_) + offset_[i];

@@ -144,7 +144,8 @@ bool MoreauJean::predict_contacts(const StepScales& scales, const State& start, 
                      : gaps_[at(row)] <= closed                      ? 1
                                                                      : 0;
     if (candidates_[i] != 0)
-      reflected_[at(row)] = reflected_rate(row, system().obstacles_move() ? start.q : q_middle_, start);
+      reflected_[at(row)] =
+          reflected_rate(row, system().obstacles_move() ? start.q : q_middle_, start, q_middle_, scales.t);
   }
   return true;
 }

@@ -330,7 +330,7 @@ bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, 
     // contacts that stay closed, or were hit at their instants, have no impact at the end of the step
     const int contact = normal_row(row) - n_b;
     const bool done = located_ && (start.active[at(contact)] != 0 || (impacts() && located_->hit(contact)));
-    reflected_[at(row)] = done ? 0 : reflected_rate(row, start.q, start);
+    reflected_[at(row)] = done ? 0 : reflected_rate(row, start.q, start, q_, t_);
   }
   if (!velocity_.solve(*W_, scales.momenta(options_.penalty), report)) return false;
   report.velocity_residual = velocity_.largest_row();

@@ -46,8 +46,9 @@ std::vector<Integrator::Objection> PaoliSchatzman::objections(const State& start
     const int e = system().dofs().rotating_frames().front().equation;
     return {{"", e,
              "expected nodes without rotation (points, bars, springs, solids, coordinates), got " +
-                 system().equation_name(e) + ": \"" + info().name +
-                 "\" adds positions; cd_lagrange and moreau_jean take frames"}};
+                 system().equation_name(e) + ": \"" + info().name + "\" adds positions; " +
+                 (system().has_massless_equation() ? "moreau_jean takes frames, also without mass"
+                                                   : "cd_lagrange and moreau_jean take frames")}};
   }
   std::vector<Objection> found = Leapfrog::objections(start, h);
   if (info().name == "carpenter")
