@@ -26,7 +26,8 @@ void JointBuilder::read() {
     JointPools own;  // of a joint that switches
     JointParts parts(switches ? own : pools_);
     if (!read_ends(joint, kind, parts)) continue;
-    const bool of_set = !parts.held().empty();
+    const bool of_set =
+        std::ranges::any_of(list[i]["of"], [&](const json& of) { return context_.point_set(text(of)) != nullptr; });
     parts.begin_own();
     kind.build(context_, joint, parts);
     joints.push_back({joint.name, parts.angle, parts.displacement, nullptr});
@@ -64,16 +65,16 @@ std::shared_ptr<System> JointBuilder::switching_rows(const JointSource& joint, J
 AttachedPoint JointBuilder::read_end(const JointSource& joint, int side, JointParts& parts) {
   const json& of = (*joint.json)["of"][static_cast<std::size_t>(side)];
   const std::string reference = text(of);
-  const std::size_t dot = reference.find('.');
-  const BodyInfo* body = context_.model.find_body(reference.substr(0, dot));
-  if (body != nullptr && dot != std::string::npos)
-    if (const auto set = body->sets.find(reference.substr(dot + 1)); set != body->sets.end())
-      return frame_of_set(joint, side, set->second, parts);
+  if (const PointSet* const set = context_.point_set(reference)) {
+    const auto known = frames_.find(reference);
+    return known != frames_.end() ? known->second : frame_of_set(joint, side, *set, parts);
+  }
   return context_.point(of, joint.pointer + "/of/" + std::to_string(side));
 }
 
 // A frame without mass at the centre of the points, which are held as if they were fixed in it. It starts with the
-// velocities of the rigid motion nearest to theirs.
+// velocities of the rigid motion nearest to theirs. All joints of the points act on the same frame: the rows of a
+// second one would all be redundant.
 AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, const PointSet& set, JointParts& parts) {
   const std::string pointer = joint.pointer + "/of/" + std::to_string(side),
                     reference = text((*joint.json)["of"][static_cast<std::size_t>(side)]);
@@ -114,7 +115,7 @@ AttachedPoint JointBuilder::frame_of_set(const JointSource& joint, int side, con
     c.offset_b = p.offset;
     parts.append(coincidence_pool(true), std::move(c));
   }
-  return {frame, Vec3::Zero()};
+  return frames_[reference] = {frame, Vec3::Zero()};
 }
 
 // Where the ends are at the start; false after a complaint.

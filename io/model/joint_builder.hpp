@@ -2,6 +2,7 @@
 // that probes, inventory and messages need.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class JointBuilder {
   JointPools pools_;
   SwitchingBuilder switching_{context_};
   std::vector<Item> items_;
+  std::map<std::string, AttachedPoint> frames_;  // of groups of nodes
 };
 
 }  // namespace carom

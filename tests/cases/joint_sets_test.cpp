@@ -68,4 +68,17 @@ TEST_CASE("joint of a set: a block fixed by a face and driven along a rail follo
   CHECK(worst < 1e-10);
 }
 
+TEST_CASE("joint of a set: joints of the same face act on one frame") {
+  const std::string fixed = R"({"name": "a", "type": "fixed", "of": ["ground", "block.left"]})";
+  const auto run_of = [](const std::string& joints, std::size_t rows) {
+    Case c = Case::from_text(block(joints));
+    CHECK(c.system().bilateral() == static_cast<int>(rows));
+    CHECK(c.run() == RunStatus::completed);
+    return c.position("block.node.7");
+  };
+  const Vec3 once = run_of(fixed, 12 + 6);
+  const Vec3 twice = run_of(fixed + R"(, {"name": "b", "type": "fixed", "of": ["block.left", "ground"]})", 12 + 6 + 6);
+  CHECK((once - twice).norm() < 1e-9);
+}
+
 }  // namespace
