@@ -74,7 +74,8 @@ void Delassus::analyse(const SparsePattern& base, std::size_t rows) {
   islands_.resize(std::min<std::size_t>(1, rows));
   for (Island& island : islands_) island.lu.reserve(static_cast<int>(rows));
   for (std::vector<Job>* x : {&jobs_, &ordered_}) x->reserve(2 * rows);
-  for (std::vector<std::size_t>* x : {&turn_first_, &order_, &touched_first_}) x->reserve(rows + 2);
+  for (std::vector<std::size_t>* x : {&turn_first_, &order_, &touched_first_, &segment_first_}) x->reserve(rows + 2);
+  segments_.reserve(2 * rows);
   touched_.reserve(4 * rows);
   island_of_.reserve(rows);
   values_.reserve(rows * rows);
@@ -204,10 +205,22 @@ void Delassus::add_column(const CondensedRow& row, double l, Out x) const {
 
 // ---- islands
 
+void Delassus::list_segments(const SparseRow& G) {
+  for (std::size_t k = 0; k < G.equation.size(); ++k) {
+    const int c = components_.of(G.equation[k]);
+    if (segments_.size() == segment_first_.back() || segments_.back().component != c) segments_.push_back({c, k, k});
+    segments_.back().last = k + 1;
+  }
+  segment_first_.push_back(segments_.size());
+}
+
 void Delassus::find_islands(Rows rows) {
   touched_.clear();
   touched_first_.assign(1, 0);
+  segments_.clear();
+  segment_first_.assign(1, 0);
   for (const CondensedRow* const row : rows) {
+    list_segments(row->G);
     const std::size_t first = touched_first_.back();
     int last = -1;
     for (const SparseRow* const x : {&row->F, &row->G}) {

@@ -126,6 +126,11 @@ class Delassus {
     std::unique_ptr<SparseIsland> large;
     std::size_t size() const { return last - first; }
   };
+  // Consecutive equations of a row's G in one component.
+  struct Segment {
+    int component;
+    std::size_t first, last;
+  };
   // A part of a column, or, with equation >= 0, a column of the inverse of a component.
   struct Job {
     int component, equation, turn;
@@ -134,10 +139,11 @@ class Delassus {
 
   void list_jobs(Rows rows);
   void apply_inverse(CondensedRow& row) const;
+  void list_segments(const SparseRow& G);
   void find_islands(Rows rows);
   void lay_out(const CondensedRow& column);
   void clear_away(const CondensedRow& column);
-  double entry(const CondensedRow& row) const;
+  double entry(const SparseRow& G, std::size_t row) const;
   std::span<const int> touched(std::size_t row) const {
     return std::span(touched_).subspan(touched_first_[row], touched_first_[row + 1] - touched_first_[row]);
   }
@@ -176,6 +182,8 @@ class Delassus {
   SparsePattern law_pattern_;
   std::vector<int> touched_;                         // components of all rows, row after row
   std::vector<std::size_t> touched_first_;           // of a row
+  std::vector<Segment> segments_;                    // of G of all rows, row after row
+  std::vector<std::size_t> segment_first_;           // of a row
   std::vector<int> island_of_;                       // per row
   std::vector<std::size_t> order_;                   // rows, island after island
   std::vector<std::vector<int>> rows_of_component_;  // their numbers in the island at hand

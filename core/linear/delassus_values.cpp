@@ -17,13 +17,13 @@ void Delassus::clear_away(const CondensedRow& column) {
 }
 
 // Of D, in the row and in the column that is laid out.
-double Delassus::entry(const CondensedRow& row) const {
-  const SparseRow& G = row.G;
+double Delassus::entry(const SparseRow& G, std::size_t row) const {
   double sum = 0;
-  for (std::size_t k = 0; k < G.equation.size(); ++k) {
-    const int e = G.equation[k];
-    const double* const part = laid_out_[at(components_.of(e))];
-    if (part != nullptr) sum += G.value[k] * part[components_.place(e)];
+  for (std::size_t i = segment_first_[row]; i < segment_first_[row + 1]; ++i) {
+    const Segment& s = segments_[i];
+    const double* const part = laid_out_[at(s.component)];
+    if (part == nullptr) continue;
+    for (std::size_t k = s.first; k < s.last; ++k) sum += G.value[k] * part[components_.place(G.equation[k])];
   }
   return sum;
 }
@@ -84,7 +84,8 @@ void Delassus::find_dense_values(const Island& island, Rows rows, bool scaled, d
     lay_out(column);
     for (std::size_t i = 0; i < n; ++i) {
       const double share = scaled ? scale_[island.first + i] * scale_[island.first + j] : 1.0;
-      values[i * n + j] = entry(*rows[order_[island.first + i]]) * share;
+      const std::size_t row = order_[island.first + i];
+      values[i * n + j] = entry(rows[row]->G, row) * share;
     }
     clear_away(column);
   }
@@ -95,7 +96,7 @@ void Delassus::scale_rows(const Island& island, Rows rows) {
   for (std::size_t k = island.first; k < island.last; ++k) {
     const CondensedRow& row = *rows[order_[k]];
     lay_out(row);
-    const double d = std::abs(entry(row));
+    const double d = std::abs(entry(row.G, order_[k]));
     clear_away(row);
     scale_[k] = d > 0 ? 1 / std::sqrt(d) : 1.0;
   }
@@ -131,7 +132,8 @@ void Delassus::find_values(const Island& island, Rows rows, const SparsePattern&
     for (int k = pattern.row_start[at(j)]; k < pattern.row_start[at(j + 1)]; ++k) {
       const std::size_t i = at(pattern.column[at(k)]);
       const double share = scaled ? scale_[island.first + i] * scale_[island.first + at(j)] : 1.0;
-      values[next_[i]++] = entry(*rows[order_[island.first + i]]) * share;
+      const std::size_t row = order_[island.first + i];
+      values[next_[i]++] = entry(rows[row]->G, row) * share;
     }
     clear_away(column);
   }

@@ -8,8 +8,9 @@
 namespace carom {
 
 namespace {
-constexpr int free_changes = 50;     // exchanges of all wrong rows before the least-index rule
-constexpr double uncoupled = 1e-13;  // of entries of H that count as zero or equal
+constexpr int free_changes = 50;         // exchanges of all wrong rows before the least-index rule
+constexpr int least_index_changes = 50;  // of redundant rows, which the rule may exchange for long: then a cone problem
+constexpr double uncoupled = 1e-13;      // of entries of H that count as zero or equal
 // Of the largest rate: what redundant rows of the set may miss. A contact that a driver contradicts misses all.
 constexpr double missed_share = 1e-3, missed_roundoffs = 1e3;
 }  // namespace
@@ -301,6 +302,11 @@ bool RowImpulses::solve_coupled(In c_0, double roundoff, Out r) {
     }
     if (std::find(seen_.begin(), seen_.end(), hash) != seen_.end() || iterations_ > free_changes) careful = true;
     if (!careful) seen_.push_back(hash);
+    if (redundant_ && iterations_ == free_changes + least_index_changes) {
+      if (solve_islands(c_0, roundoff, r)) return true;
+      failed_row_ = -1;
+      continue;
+    }
     if (!active_.empty()) {
       if (!delassus_.factorise(active_)) return false;
       redundant_ = redundant_ || delassus_.regularised();

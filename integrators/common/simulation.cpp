@@ -14,6 +14,7 @@ namespace carom {
 namespace {
 // Rejected trials without a nominal step in between that needed no halving: the run makes no progress.
 constexpr long most_rejected = 1000;
+constexpr int large_model = 600;  // equations: beside its steps the time for what an interrupted one needs is short
 
 void add(const SlipSum& slip, SlipSum& sum) {
   sum.way += slip.way;
@@ -86,7 +87,7 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
     const double size = h * static_cast<double>(length) / static_cast<double>(units);
     system_.find_candidates(state_.q, state_.v, state_.t, size);
     // what an interrupted step needs costs time, which short steps have not
-    integrator_.stop_on(last_seconds_ > patience_ ? stop_ : nullptr);
+    integrator_.stop_on(last_seconds_ > patience_ || system_.size() >= large_model ? stop_ : nullptr);
     const StepReport& report = integrator_.step(state_, size, grid_.level == options_.max_subdivisions);
     report_ = &report;
     last_seconds_ = lap();

@@ -64,8 +64,8 @@ class Simulation {
 
   void add_observer(Observer& observer) { observers_.push_back(&observer); }
   /// The run ends after the step or sub-step during which *flag becomes non-zero. A step is not completed, but given up
-  /// between two corrections of Newton's method, if the step before took longer than `patience` seconds, or if there is
-  /// none before; state and checkpoint are then those before the step.
+  /// between two corrections of Newton's method, if the model is large, if the step before took longer than `patience`
+  /// seconds, or if there is none before; state and checkpoint are then those before the step.
   void stop_on(const volatile std::sig_atomic_t* flag, double patience = 0.2) {
     stop_ = flag;
     patience_ = patience;
