@@ -157,6 +157,11 @@ class Converge final : public StudyCommand {
     const bool is_file = std::filesystem::exists(reference_, code);
     if (const auto value = number_of(reference_); value && varied.numbers()) {
       if (!(*value > 0)) throw StudyError("--reference: expected a number > 0 or a file, got " + reference_);
+      const double last = varied.values.back();
+      const bool falls = varied.values.size() > 1 ? varied.values.back() < varied.values.front() : !steps_.empty();
+      if (falls ? *value >= last : *value <= last)
+        throw StudyError(fmt::format("--reference: expected a value beyond {}, the last one of {}, got {}",
+                                     varied.words.back(), varied.label, reference_));
       run_of(reference_);
     } else if (const std::size_t equals = reference_.find('='); !is_file && equals != std::string::npos && equals > 0) {
       const std::string key = reference_.substr(0, equals);

@@ -28,22 +28,22 @@ class ContactSet {
   void resize(const System& system, RowSelection selection);
   /// Forgets multipliers and active set. All rows are candidates until restrict_to is called.
   void reset();
-  /// Rows that may become active; `flags` per unilateral row.
+  /// Rows that may become active; `flags` per conditional row.
   void restrict_to(const std::vector<std::uint8_t>& flags) { candidates_ = &flags; }
-  /// Rows that are active whatever the sign of their multiplier; flags per unilateral row, null: none.
+  /// Rows that are active whatever the sign of their multiplier; flags per conditional row, null: none.
   void fix(const std::vector<std::uint8_t>* flags) { fixed_ = flags; }
-  /// Rows that the first update makes active whatever c is, if there are many of them; flags per unilateral row. A pile
-  /// of bodies finds its contacts one layer an update otherwise. Few rows are found at once, and keep their account of
-  /// iterations. `near`: so do rows with c below the largest penetration, since corrections may close them; the caller
-  /// drops those that do not carry.
+  /// Rows that the first update makes active whatever c is, if there are many of them; flags per conditional row. A
+  /// pile of bodies finds its contacts one layer an update otherwise. Few rows are found at once, and keep their
+  /// account of iterations. `near`: so do rows with c below the largest penetration, since corrections may close them;
+  /// the caller drops those that do not carry.
   void begin_with(const std::vector<std::uint8_t>* flags, bool near = false);
   bool begins_with_many() const { return first_rows_ != nullptr; }
   /// Drops active rows with negative multipliers; one for each of active_rows().
   void drop_idle(In multipliers);
-  /// Added to the multipliers where the set is evaluated, one value per unilateral row (total impulses of PVA).
+  /// Added to the multipliers where the set is evaluated, one value per conditional row (total impulses of PVA).
   void offset_by(const Vector& offsets) { offsets_ = &offsets; }
 
-  /// Evaluates the set from the row values c (one per unilateral row) with penalty p; multipliers of rows that are not
+  /// Evaluates the set from the row values c (one per conditional row) with penalty p; multipliers of rows that are not
   /// active become zero. Returns the number of rows that changed. A row enters only with c < -band, the roundoff of c,
   /// so that rounding does not decide events that fall on a time step. Rows flagged in `held` (closed before) enter
   /// with c < 0, so that rest does not flicker, and in the first update already with c < band: what rests on each other
@@ -55,14 +55,14 @@ class ContactSet {
   /// Global numbers of the active rows, ascending.
   std::span<const int> active_rows() const { return active_rows_; }
   const std::vector<std::uint8_t>& flags() const { return flags_; }
-  /// Multipliers per unilateral row; add_increment adds to the active ones, in the order of active_rows.
+  /// Multipliers per conditional row; add_increment adds to the active ones, in the order of active_rows.
   Vector& multipliers() { return multipliers_; }
   const Vector& multipliers() const { return multipliers_; }
   void add_increment(In increments);
   double augmented(std::size_t i, double c, double penalty) const {
     return multipliers_[i] - (weights_.empty() ? penalty : penalty / (weights_[i] * weights_[i])) * c;
   }
-  /// Weights over which the rows are lengths (one per unilateral row; empty: 1), for the penalty and the band.
+  /// Weights over which the rows are lengths (one per conditional row; empty: 1), for the penalty and the band.
   void measure(In weights) { weights_.assign(weights.begin(), weights.end()); }
   /// The penalty that the last update used: the given one, or a very small one once the update has become careful.
   double effective(double penalty) const;

@@ -51,11 +51,11 @@ class FrictionSet final : public CondensedLaw {
   /// The first rows of these discs, global, and their radii at the present multipliers, to be filled.
   std::span<const int> joint_rows() const { return joint_rows_; }
   Out limits() { return limits_; }
-  /// Of the next solve(), of a row of a joint, global.
+  /// Largest friction of a row of a joint, given by its global number, in the next solve().
   double joint_radius(int row) const { return used_.x()[at(contact_of(row - first_).joint)]; }
   /// Of a row of a joint, global: the rate of what counts as a length over the rate of the row, which may be an angle.
   double lever(int row) const { return 1 / weight(row - first_); }
-  /// The limits have been filled: the radii of the next solve().
+  /// Takes the values of limits(), which the caller has filled, as radii of the next solve().
   void find_limits();
   /// What the law leaves, (s - projection of (s - p c))/p, in the order of working_rows().
   void defects(In c, Out defects) const;

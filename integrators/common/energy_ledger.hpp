@@ -12,16 +12,15 @@
 //                                    tangential rows' Lam (g_0' + g_1')/2 counts as that of the contacts
 //               other impulses       (force * duration) . (v_0 + v_1)/2
 //
-// In stages in which constraints switch (Stage::switches) the correction, in the jump joints and other impulses, and
-// the numerical part of a motion count apart from those of all other stages: reactions act along an intermediate
-// gradient.
+// where g_0' = G v_0 + g_t and g_1' = G v_1 + g_t. In stages in which constraints switch (Stage::switches) the
+// correction, in the jump joints and other impulses, and the numerical part of a motion count apart from those of all
+// other stages: reactions act along an intermediate gradient.
 //
-// where g_0' = G v_0 + g_t and g_1' = G v_1 + g_t. The parts of a jump add up to (v_0 + v_1)/2 . M (v_1 - v_0) = T_1 -
-// T_0, because the impulses are M (v_1 - v_0); so what is left between the energy and the sum of all parts, the
-// closure, is the residual of the jump and rounding. At a contact that stays closed the smooth motion of DS falls, the
-// position correction lifts and the jump takes the speed of the fall: work of O(h) per time that cancels. V is elastic
-// energy and that of the field of gravity; what loads give is work. A restart from an edited model counts from the
-// energy that the new model has.
+// The parts of a jump add up to (v_0 + v_1)/2 . M (v_1 - v_0) = T_1 - T_0, because the impulses are M (v_1 - v_0); so
+// what is left between the energy and the sum of all parts, the closure, is the residual of the jump and rounding. At a
+// contact that stays closed the smooth motion of DS falls, the position correction lifts and the jump takes the speed
+// of the fall: work of O(h) per time that cancels. V is elastic energy and that of the field of gravity; what loads
+// give is work. A restart from an edited model counts from the energy that the new model has.
 #pragma once
 
 #include <optional>

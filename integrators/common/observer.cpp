@@ -25,6 +25,12 @@ double stage_work(const System& system, const Stage& stage, int row) {
 double row_work(const StepView& view, int row) {
   const System& system = view.system;
   const State& state = view.state;
+  if (!view.integrator.info().dynamic) {
+    const double force = state.lambda[at(row)];
+    const Stage& increment = view.integrator.stages().front();
+    const StepStart start{increment.q_0.data(), increment.v_0.data(), increment.t_0};
+    return force == 0 ? 0 : force * system.row_gap(row, state.q, state.t, &start);
+  }
   double impulse = state.impulse[at(row)], work = 0;
   if (impulse == 0) return 0;
   const auto stages = view.integrator.stages();

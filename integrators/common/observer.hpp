@@ -29,7 +29,8 @@ In velocity_behind(std::span<const Stage> stages, std::size_t i);
 /// both ends and in the directions of the stage.
 double stage_work(const System& system, const Stage& stage, int row);
 /// Work of the impulse of a row in the step, with the mean of its rates at both ends, and by parts where the velocity
-/// jumps within the step.
+/// jumps within the step. Of a row of friction in an increment without velocities: force at its end times slip
+/// displacement.
 double row_work(const StepView& view, int row);
 
 enum class RunStatus { completed, failed, interrupted };

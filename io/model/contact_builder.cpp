@@ -1,5 +1,7 @@
 #include "io/model/contact_builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +14,7 @@
 #include "contact/gap/point_contact.hpp"
 #include "contact/gap/sphere_contact.hpp"
 #include "io/model/types/registry.hpp"
+#include "io/schema/json_source.hpp"
 
 namespace carom {
 
@@ -21,6 +24,7 @@ namespace {
 
 // Beyond, most pairs are far apart, and a search finds those that may touch.
 constexpr std::size_t most_spheres_with_all_pairs = 20;
+constexpr std::size_t most_points_for_gaps = 3000;  // all of which are compared
 
 std::string shown(double value) { return json(value).dump(); }
 
@@ -144,6 +148,7 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   const std::string name = text(contact["name"]);
   std::vector<ContactPoint> on_frames, on_points;
   std::vector<TouchingPoint> touching;
+  std::vector<std::size_t> ends;  // of the references in `touching`
   const json& on = contact["on"];
   // Node and offset, and whether a set names the point: two sets may share a point; naming the same point twice is an
   // error.
@@ -164,6 +169,7 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
       }
       touching.push_back(std::move(p));
     }
+    ends.push_back(touching.size());
   }
   if (!take_candidates(touching.size(), pointer)) return;
   const auto radius = [&](const TouchingPoint& p) {
@@ -201,6 +207,11 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
     if (radius(p) >= room)
       return context_.error(pointer + "/obstacle", "a ball inside must have a radius below " + shown(room) + ", but " +
                                                        p.label + " has the radius " + shown(radius(p)));
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::size_t first = i > 0 ? ends[i - 1] : 0;
+    remark_gaps(name, text(on[i]), std::span(touching).subspan(first, ends[i] - first), *surfaces.front().obstacle,
+                radius);
+  }
   const double distance = surfaces.front().obstacle->distance(context_.initial_place(touching.front().at));
   info.mesh =
       kind.picture(o, o.contains("draw_size") ? o["draw_size"].get<double>() : picture_size(std::abs(distance)));
@@ -217,6 +228,27 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   }
   contacts_.push_back(std::move(built));
   context_.model.obstacles.push_back(std::move(info));
+}
+
+// An obstacle that is smaller than the distance of neighbouring points passes between them.
+void ContactBuilder::remark_gaps(const std::string& contact, const std::string& reference,
+                                 std::span<const TouchingPoint> points, const Obstacle& obstacle,
+                                 const std::function<double(const TouchingPoint&)>& radius) const {
+  if (points.size() < 2 || points.size() > most_points_for_gaps || obstacle.contains()) return;
+  double widest = 0;
+  for (const TouchingPoint& p : points) {
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const TouchingPoint& other : points)
+      if (&other != &p)
+        nearest = std::min(nearest, (context_.initial_place(p.at) - context_.initial_place(other.at)).norm());
+    widest = std::max(widest, nearest - 2 * radius(p));
+  }
+  if (widest > 2 * obstacle.radius())
+    context_.model.warnings.push_back(
+        fmt::format("contact {}: only points of {} touch, which are {:.3g} apart, and an obstacle as small as this "
+                    "one, {:.3g} thick, "
+                    "passes between them: let more points touch, or spheres",
+                    in_quotes(contact), in_quotes(reference), widest, 2 * obstacle.radius()));
 }
 
 // The points of a reference: a point, a set of points, or a body, which means the points of its shape, its sphere, or
@@ -262,10 +294,12 @@ std::shared_ptr<const PrescribedMotion> ContactBuilder::read_motion(const json& 
   if (!obstacle.contains("motion")) return motion;
   const json& m = obstacle["motion"];
   if (m.contains("translation"))
-    motion->translation = context_.time_functions(m["translation"], pointer + "/motion/translation", needs);
+    motion->translation =
+        context_.time_functions(m["translation"], pointer + "/motion/translation", needs, BuildContext::Moves::place);
   if (m.contains("rotation")) {
     motion->axis = vec3(m["rotation"]["axis"]).stableNormalized();
-    motion->angle = context_.time_function(m["rotation"]["angle"], pointer + "/motion/rotation/angle", needs);
+    motion->angle = context_.time_function(m["rotation"]["angle"], pointer + "/motion/rotation/angle", needs,
+                                           BuildContext::Moves::angle);
     motion->about = vec3(m["rotation"]["about"]);
   }
   return motion;

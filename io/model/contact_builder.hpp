@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ class ContactBuilder {
   void read_spheres(const nlohmann::json& contact, const std::string& pointer);
   void read_obstacle(const nlohmann::json& contact, const std::string& pointer);
   std::vector<TouchingPoint> touching_points(const std::string& reference, const std::string& pointer) const;
+  void remark_gaps(const std::string& contact, const std::string& reference, std::span<const TouchingPoint> points,
+                   const Obstacle& obstacle, const std::function<double(const TouchingPoint&)>& radius) const;
   void check_friction(const nlohmann::json& contact, const std::string& pointer) const;
   std::shared_ptr<const PrescribedMotion> read_motion(const nlohmann::json& obstacle, const std::string& pointer);
   double picture_size(double distance) const;

@@ -172,20 +172,12 @@ Scalar rolling_velocity(const StepView& v, const Rows& rows) {
 Scalar pivoting_velocity(const StepView& v, const Rows& rows) {
   return Scalar(largest_spin(v, rows, slip_rows + 2, most_contact_rows));
 }
-// Of a tangential row in an increment without velocities: force times slip displacement.
-double static_work(const StepView& v, int row) {
-  const double force = v.state.lambda[at(row)];
-  const Stage& increment = v.integrator.stages().front();
-  const StepStart start{increment.q_0.data(), increment.v_0.data(), increment.t_0};
-  return force == 0 ? 0 : force * v.system.row_gap(row, v.state.q, v.state.t, &start);
-}
 // Of the last step.
 Scalar friction_work(const StepView& v, const Rows& rows) {
   double work = 0;
   if (v.integrator.stages().empty()) return Scalar(0);
   for (const int row : rows)
-    for (int k = row + 1; k < row + v.system.row_block(row).rows(); ++k)
-      work += v.integrator.info().dynamic ? row_work(v, k) : static_work(v, k);
+    for (int k = row + 1; k < row + v.system.row_block(row).rows(); ++k) work += row_work(v, k);
   return Scalar(work);
 }
 

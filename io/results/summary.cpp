@@ -23,8 +23,8 @@ namespace {
 constexpr double least_slip = 1e-4, largest_mismatch = 0.03;
 // energies of rounding, over mass and speed squared of the model
 constexpr double least_energy = 1e-24;
-// energy that impacts give although restitution takes energy, over the energies in the model
-constexpr double impact_gain = 0.05;
+// energy that impacts give or, with restitution 1, take, over the energies in the model
+constexpr double impact_error = 0.05, least_friction_gain = 1e-3;
 constexpr double half_turn = 3;  // nearly
 
 std::string duration_words(double seconds) {
@@ -274,14 +274,25 @@ std::string worst_row(const Model& model, const StepReport& r) {
                                  : "";
 }
 
-std::string impact_remark(const EnergyBalance& balance) {
+std::vector<std::string> impact_remarks(const System& system, const EnergyBalance& balance) {
+  std::vector<std::string> remarks;
+  if (balance.friction_gain > least_friction_gain * balance.scale)
+    remarks.push_back(fmt::format(
+        "impacts with friction gave {:.3g} of energy, since restitutions of normal and tangents differ (Kane)",
+        balance.friction_gain));
+  bool elastic = balance.scale > 0;  // no impact may take energy
+  for (int row = system.bilateral(); row < system.rows() && elastic; ++row) {
+    const ContactParameters law = system.contact_parameters(row);
+    elastic = system.row_kind(row) != RowKind::unilateral || (law.restitution == 1 && law.friction == 0);
+  }
   const double gain = balance.impacts - balance.friction_gain;
-  if (!(gain > impact_gain * balance.scale)) return "";
-  return fmt::format(
-      "impacts gave {:.2g} of the energies in the model, which no restitution does: the law takes the velocities "
-      "at the start of the step for those before the impact; use a smaller step, nsga_decoupled with "
-      "\"impact\": \"located\", or event_driven",
-      gain / balance.scale);
+  if (!(std::abs(gain) > impact_error * balance.scale) || (gain < 0 && !elastic)) return remarks;
+  remarks.push_back(fmt::format(
+      "impacts {} {:.2g} of the energies in the model, {}: the law takes the velocities at the start of the step for "
+      "those before the impact; use a smaller step, nsga_decoupled with \"impact\": \"located\", or event_driven",
+      gain > 0 ? "gave" : "took", std::abs(gain) / balance.scale,
+      gain > 0 ? "which no restitution does" : "although restitution is 1"));
+  return remarks;
 }
 
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& s) {
@@ -401,10 +412,6 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
   if (s.set_fallbacks > 0)
     row("active sets", fmt::format("cycled in {} steps, whose smooth motion left contacts out", s.set_fallbacks));
   if (s.friction_fallbacks > 0) row("friction", fmt::format("contradictory slip in {} steps", s.friction_fallbacks));
-  if (account.ledger && account.ledger->friction_gain > 1e-3 * account.ledger->scale)
-    row("impacts with friction",
-        fmt::format("gave {:.3g} of energy, since restitutions of normal and tangents differ (Kane)",
-                    account.ledger->friction_gain));
   if (s.redundant_steps > 0)
     row("redundant constraints", fmt::format("in {} steps; forces are those of least norm", s.redundant_steps));
   if (s.stalled_steps > 0)
@@ -421,11 +428,9 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
         if (std::abs(work) > 1e-12 * b.scale) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, work);
       return text.empty() ? "nothing" : text;
     };
-    const Parts errors = {{"numerical", b.numerical},
-                          {"contacts", b.contacts},
-                          {"position_correction", b.position},
-                          {"constraints", b.constraints},
-                          {"force_correction", b.corrections}};
+    const Parts errors = {{"numerical", b.numerical},          {"contacts", b.contacts},
+                          {"position_correction", b.position}, {"constraints", b.constraints},
+                          {"force_correction", b.corrections}, {"switch_correction", b.switch_corrections}};
     double error = 0;
     for (const auto& [name, work] : errors) error += work;
     // where nothing moves, the energies of rounding are no measure
@@ -437,7 +442,8 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                             {"drivers", b.drivers},
                             {"damping", b.damping},
                             {"friction", b.friction},
-                            {"impacts", b.impacts}}));
+                            {"impacts", b.impacts},
+                            {"switches", b.switches}}));
     row("  error of the method", b.scale > moving ? fmt::format("{:.4g}, {}", error, share(std::abs(error)))
                                                   : fmt::format("{:.4g}; nothing moves", error));
     if (verbose) row("    of", words(errors));

@@ -417,6 +417,16 @@ def save_blocks(path, blocks, times):
     print(f"{path}: {len(times)} frames of {len(blocks.BlockNames)} blocks", flush=True)
 
 
+OPTIONS = ("--png", "--animation", "--gltf", "--blocks", "--series", "--size", "--time", "--from", "--field", "--frames")
+
+
+def check_options(words):
+    """Ends the program unless the words are options with a value each."""
+    for i in range(0, len(words), 2):
+        if words[i] not in OPTIONS or i + 1 == len(words):
+            stop(f"expected {', '.join(OPTIONS)}, each with a value, got {' '.join(words[i:])}")
+
+
 def option(name, default=None):
     return sys.argv[sys.argv.index(name) + 1] if name in sys.argv[:-1] else default
 
@@ -432,6 +442,8 @@ def numbers_of(text, count):
 
 
 def main(folder):
+    if globals().get("__file__"):  # otherwise the words are those of ParaView's window
+        check_options(sys.argv[1:])
     listed = sorted(name for name in os.listdir(folder) if name.endswith(".pvd"))
     series = option("--series", os.path.join(folder, listed[0]) if listed else None)
     if series is None:

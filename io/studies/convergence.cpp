@@ -67,6 +67,7 @@ Samples read_samples(const std::filesystem::path& file) {
   const std::vector<CsvColumn> head = read_csv_head(line);
   if (head.size() < 2 || head[0].name != "t")
     fail(1, "expected a header of which the first column is t, got " + in_quotes(line.substr(0, 60)));
+  if (!head[0].unit.empty() && head[0].unit != "s") fail(1, "expected the time t in s, got " + in_quotes(head[0].unit));
   for (std::size_t i = 1; i < head.size(); ++i) {
     samples.names.push_back(head[i].name);
     samples.units.push_back(head[i].unit);

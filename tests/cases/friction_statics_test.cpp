@@ -186,12 +186,16 @@ TEST_CASE("static: a lever on a bearing follows a torque that rises and falls, b
       const Mat3 R = c.rotation("lever");
       return std::atan2(R(0, 2), R(0, 0));
     };
-    REQUIRE(c.run([&](const StepView&) {
+    double work = 0;
+    REQUIRE(c.run([&](const StepView& v) {
+      work += row_work(v, c.model().joints.front().friction.front());
       const double t = c.t(), M = t < 1 ? 9 * t : 9 - 8 * (t - 1),
                    expected = t < 1 ? std::max(0.0, M - 3) / 20 : std::min(6.0, M + 3) / 20;
       CHECK(angle() == doctest::Approx(expected).epsilon(1e-8));
       CHECK(std::abs(c.force(c.model().joints.front().friction.front())) <= 3 * (1 + 1e-9));
     }) == RunStatus::completed);
+    // 0.3 rad up and 0.1 rad back
+    CHECK(work == doctest::Approx(-1.2).epsilon(1e-8));
   }
 }
 

