@@ -76,7 +76,10 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   if (changes > 0) last_change_ = iterations;
   const bool settled = friction_ || set_.pending() == 0;
   gather_active();
-  if (setup_.solved_at_rest && !starts_moved_ && iterations == 0 && n_b_ == 0 && active() == 0) return Test::converged;
+  if (setup_.solved_at_rest && !starts_moved_ && iterations == 0 && n_b_ == 0 && active() == 0) {
+    set_zero(r_);  // beside other parts of a monolithic problem it is a right-hand side
+    return Test::converged;
+  }
   // a linear problem is solved when its set stays
   if (setup_.linear && iterations > 0 && changes == 0 && settled && largest_row_ <= scales.row_tolerance &&
       !(friction_ && friction_->limits_move()))
