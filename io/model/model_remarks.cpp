@@ -91,7 +91,7 @@ void coordinates_without_forces(const json& bodies, const Model& model, Remarks&
 
 // Of a gap at the start that is negative.
 const char* what_follows(const MethodInfo& method) {
-  return method.exact_positions ? "the first step corrects it"
+  return method.exact_positions ? "the first step has to correct it"
                                 : "the method has its law at velocity level and does not move bodies apart";
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/vector_ops.hpp"
+#include "core/mechanics/natural_modes.hpp"
 #include "core/mechanics/row_conflict.hpp"
 #include "integrators/common/failure.hpp"
 #include "integrators/common/mixed_newton.hpp"
@@ -26,6 +27,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t listed = 10;
+constexpr int most_equations_for_modes = 6000;  // which take a second
 
 /// Residuals of the last iterations of the last attempt, over their tolerances, oldest first.
 std::vector<double> residual_history(const SubproblemReport& sub) {
@@ -169,6 +171,16 @@ PostMortem::Penetration PostMortem::deepest(const State& state) const {
   for (int row = system.bilateral(); row < system.rows(); ++row)
     if (const double gap = system.row_gap(row, state.q, state.t); gap < found.gap) found = {row, gap};
   return found;
+}
+
+// Whether a model without closed contacts has motions without resistance in the state that begins a run.
+bool PostMortem::moves_freely(const StepView& view) const {
+  const System& system = parts_.model.system;
+  const State& s = view.state;
+  const bool touches = std::ranges::any_of(s.closed, [](std::uint8_t closed) { return closed != 0; });
+  if (s.t != t_start_ || touches || system.size() > most_equations_for_modes) return false;
+  const NaturalModes natural = natural_modes(system, s.q, s.t, 1, parts_.model.scales.length);
+  return natural.left_out.empty() && natural.free_motions > 0;
 }
 
 // Names of contacts and stops that are closed, or would be closed after a nominal step.
@@ -334,7 +346,7 @@ void PostMortem::find_hints(const StepView& view) {
   // at a large step the tangent may be singular without redundant constraints
   if (std::string contradicting = contradicting_rows(view); !contradicting.empty()) {
     hints_.push_back(std::move(contradicting));
-  } else if (last.redundant && !large_step) {
+  } else if (last.redundant && !large_step && view.integrator.info().dynamic && !(penetrates && at_start)) {
     const std::string closing = closing_rows(view);
     hints_.emplace_back(
         closing.empty() ? "constraints are redundant: see carom check for those that repeat others, or the joints have "
@@ -360,7 +372,7 @@ void PostMortem::find_hints(const StepView& view) {
           "the loads may be more than friction holds, so that bodies slide; and where nothing but contacts with "
           "friction keeps a body from moving, statics do not find every equilibrium: a dynamic run with dampers shows "
           "whether bodies slide or come to rest");
-    else if (gives_way)
+    else if (gives_way || moves_freely(view))
       hints_.emplace_back(
           "bodies can move without resistance: fix them, let springs or contacts hold them, or give them mass, without "
           "which not even the direction in which they would go is known");

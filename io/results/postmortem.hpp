@@ -47,6 +47,7 @@ class PostMortem final : public Observer {
     double gap = 0;
   };
   Penetration deepest(const State& state) const;
+  bool moves_freely(const StepView& view) const;
   std::string closing_rows(const StepView& view) const;
   std::string contradicting_rows(const StepView& view) const;
   void find_hints(const StepView& view);

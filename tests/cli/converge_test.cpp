@@ -118,6 +118,23 @@ TEST_CASE("converge: steps may come in any order, and the reference is a run wit
   CHECK(data.find("\n0.01 " + csv.substr(csv.find("\n0.01,") + 6, 6)) != std::string::npos);
 }
 
+TEST_CASE("converge: a reference that is not beyond the values is refused") {
+  const TemporaryDirectory directory;
+  for (const char* reference : {"1e-2", "5e-4"}) {
+    CAPTURE(reference);
+    const Outcome outcome = run_carom(directory, {"converge", model_path("bouncing_ball"), "--steps", "1e-3,5e-4",
+                                                  "--reference", reference, "-q", "-o", "study"});
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err.find("--reference: expected a value beyond 5e-4, the last one of step, got ") !=
+          std::string::npos);
+  }
+  write(directory / "ms.csv", "t [ms],z [m]\n0,1\n1000,1\n");
+  const Outcome outcome = run_carom(directory, {"converge", model_path("bouncing_ball"), "--steps", "1e-3,5e-4",
+                                                "--reference", "ms.csv", "-q", "-o", "study"});
+  CHECK(outcome.code != 0);
+  CHECK(outcome.err.find("ms.csv:1: expected the time t in s, got \"ms\"") != std::string::npos);
+}
+
 TEST_CASE("converge: a reference between whose rows the steps fall is interpolated, and that is said") {
   const TemporaryDirectory directory;
   write(directory / "model.json", oscillator);

@@ -293,3 +293,20 @@ TEST_CASE("post-mortem: its state goes on with more iterations or finer parts, i
     CHECK(series_times(directory / "r") == series_times(directory / "whole"));
   }
 }
+
+TEST_CASE("post-mortem: statics of a solid that nothing holds say so") {
+  const TemporaryDirectory directory;
+  for (const char* joint :
+       {"[]", R"([{"name": "j", "type": "prismatic", "of": ["ground", "b.left"], "axis": [0, 0, 1]}])"}) {
+    CAPTURE(joint);
+    write(directory / "m.json", std::string(R"({"format": 1, "gravity": [0, 0, -9.81],
+      "materials": [{"name": "m", "type": "linear_elastic", "young": 2e11, "poisson": 0.3, "density": 1000}],
+      "bodies": [{"name": "b", "type": "solid", "material": "m",
+                  "mesh": {"type": "box", "size": [0.2, 0.05, 0.05], "divisions": [3, 1, 1]}}],
+      "joints": )") + joint + R"(, "integrator": {"type": "static"}})");
+    const Outcome outcome = run_carom(directory, {"run", "m.json", "-o", "r"});
+    CHECK(outcome.code == 4);
+    CHECK(contains(outcome.err, "hint: bodies can move without resistance: "));
+    CHECK_FALSE(contains(outcome.err, "redundant"));
+  }
+}

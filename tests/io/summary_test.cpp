@@ -139,7 +139,7 @@ TEST_CASE("remarks: what the method makes of a joint that does not fit, and of a
   };
   for (const char* method : {"nsga_decoupled", "paoli_schatzman"}) {
     CHECK(told(method, "largest gap 0.2 (j length); the first step closes it"));
-    CHECK(told(method, "penetration of 0.1; the first step corrects it"));
+    CHECK(told(method, "penetration of 0.1; the first step has to correct it"));
   }
   for (const char* method : {"moreau_jean", "cd_lagrange"}) {
     CHECK(told(method, "which the method, at velocity level, keeps"));
