@@ -205,22 +205,11 @@ void Delassus::add_column(const CondensedRow& row, double l, Out x) const {
 
 // ---- islands
 
-void Delassus::list_segments(const SparseRow& G) {
-  for (std::size_t k = 0; k < G.equation.size(); ++k) {
-    const int c = components_.of(G.equation[k]);
-    if (segments_.size() == segment_first_.back() || segments_.back().component != c) segments_.push_back({c, k, k});
-    segments_.back().last = k + 1;
-  }
-  segment_first_.push_back(segments_.size());
-}
-
 void Delassus::find_islands(Rows rows) {
   touched_.clear();
   touched_first_.assign(1, 0);
-  segments_.clear();
-  segment_first_.assign(1, 0);
+  segment_first_.clear();
   for (const CondensedRow* const row : rows) {
-    list_segments(row->G);
     const std::size_t first = touched_first_.back();
     int last = -1;
     for (const SparseRow* const x : {&row->F, &row->G}) {

@@ -139,7 +139,7 @@ class Delassus {
 
   void list_jobs(Rows rows);
   void apply_inverse(CondensedRow& row) const;
-  void list_segments(const SparseRow& G);
+  void list_segments(Rows rows);
   void find_islands(Rows rows);
   void lay_out(const CondensedRow& column);
   void clear_away(const CondensedRow& column);
@@ -183,7 +183,7 @@ class Delassus {
   std::vector<int> touched_;                         // components of all rows, row after row
   std::vector<std::size_t> touched_first_;           // of a row
   std::vector<Segment> segments_;                    // of G of all rows, row after row
-  std::vector<std::size_t> segment_first_;           // of a row
+  std::vector<std::size_t> segment_first_;           // of a row; empty: not listed yet
   std::vector<int> island_of_;                       // per row
   std::vector<std::size_t> order_;                   // rows, island after island
   std::vector<std::vector<int>> rows_of_component_;  // their numbers in the island at hand

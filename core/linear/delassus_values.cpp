@@ -16,7 +16,22 @@ void Delassus::clear_away(const CondensedRow& column) {
   for (const CondensedRow::Part& part : column.parts) laid_out_[at(part.component)] = nullptr;
 }
 
-// Of D, in the row and in the column that is laid out.
+void Delassus::list_segments(Rows rows) {
+  if (!segment_first_.empty()) return;
+  segments_.clear();
+  segment_first_.push_back(0);
+  for (const CondensedRow* const row : rows) {
+    const std::vector<int>& equation = row->G.equation;
+    for (std::size_t k = 0; k < equation.size(); ++k) {
+      const int c = components_.of(equation[k]);
+      if (segments_.size() == segment_first_.back() || segments_.back().component != c) segments_.push_back({c, k, k});
+      segments_.back().last = k + 1;
+    }
+    segment_first_.push_back(segments_.size());
+  }
+}
+
+// The entry of D in the given row, in the column that is laid out.
 double Delassus::entry(const SparseRow& G, std::size_t row) const {
   double sum = 0;
   for (std::size_t i = segment_first_[row]; i < segment_first_[row + 1]; ++i) {
@@ -79,6 +94,7 @@ void Delassus::find_dense_values(const Island& island, Rows rows, bool scaled, d
     clear_numbers(island);
     return;
   }
+  list_segments(rows);
   for (std::size_t j = 0; j < n; ++j) {
     const CondensedRow& column = *rows[order_[island.first + j]];
     lay_out(column);
@@ -93,6 +109,7 @@ void Delassus::find_dense_values(const Island& island, Rows rows, bool scaled, d
 
 // Rows of bodies of very different mass are no redundant rows: judge rank with a unit diagonal.
 void Delassus::scale_rows(const Island& island, Rows rows) {
+  list_segments(rows);
   for (std::size_t k = island.first; k < island.last; ++k) {
     const CondensedRow& row = *rows[order_[k]];
     lay_out(row);
@@ -125,6 +142,7 @@ void Delassus::find_pattern(const Island& island, SparsePattern& pattern) const 
 
 // The pattern is symmetric: the rows of a column's entries are the columns of the row of the same number.
 void Delassus::find_values(const Island& island, Rows rows, const SparsePattern& pattern, bool scaled, Out values) {
+  list_segments(rows);
   next_.assign(pattern.row_start.begin(), pattern.row_start.end() - 1);
   for (int j = 0; j < pattern.rows; ++j) {
     const CondensedRow& column = *rows[order_[island.first + at(j)]];

@@ -391,7 +391,8 @@ void check_threads(const std::vector<std::string>& names) {
 TEST_CASE("run: two threads give the same bits as one") {
   check_threads({"cube", "mixed", "landing_plate", "whip", "bead_chain"});
 }
-TEST_CASE("run: impacts that give energy are remarked") {
+
+TEST_CASE("run: impacts that give energy, or take it although restitution is 1, are remarked") {
   // a ball with little play in a container, which it crosses in about a step
   const TemporaryDirectory directory;
   write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
@@ -406,7 +407,11 @@ TEST_CASE("run: impacts that give energy are remarked") {
   CHECK(contains(gains.err, "note: impacts gave "));
   const Outcome keeps = run_carom(directory, {"run", "m.json", "-o", "s", "--set", "/integrator/type=nsga_decoupled"});
   CHECK(keeps.code == 0);
-  CHECK_FALSE(contains(keeps.err, "impacts gave"));
+  CHECK_FALSE(contains(keeps.err, "note: impacts"));
+  const Outcome takes = run_carom(directory, {"run", "m.json", "-o", "t", "--set", "/integrator/type=nsga_decoupled",
+                                              "--set", "/integrator/impact=published"});
+  CHECK(takes.code == 0);
+  CHECK(contains(takes.err, "note: impacts took "));
 }
 
 TEST_CASE("run: two threads give the same bits as one in every model" * doctest::test_suite("long")) {

@@ -190,3 +190,27 @@ TEST_CASE("remarks: vibrations that the friction of a bearing drives are told") 
   CHECK_FALSE(told("0.5", energy));
   CHECK(energy == doctest::Approx(-0.27857).epsilon(1e-3));
 }
+
+TEST_CASE("remarks: an obstacle that passes between the points of a body") {
+  const auto told = [](const std::string& on, const std::string& obstacle) {
+    const ModelRun run = ModelRun::of_text(R"({"format": 1,
+      "bodies": [{"name": "box", "type": "rigid", "mass": 1, "shape": {"type": "box", "size": [0.2, 0.3, 0.4]},
+                  "position": [0, 0, 2]}],
+      "contacts": [{"name": "c", "on": ")" + on +
+                                               R"(", "obstacle": )" + obstacle + R"(}],
+      "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 1}})",
+                                           {});
+    return std::ranges::any_of(run.model->warnings, [](const std::string& w) {
+      return w.find("only points of \"box\" touch, which are 0.2 apart") != std::string::npos;
+    });
+  };
+  const auto sphere = [](const char* radius, const char* side) {
+    return std::string(R"({"type": "sphere", "center": [0, 0, 1], "side": ")") + side + R"(", "radius": )" + radius +
+           "}";
+  };
+  CHECK(told("box", sphere("0.05", "outside")));
+  CHECK(!told("box", sphere("0.11", "outside")));
+  CHECK(!told("box.center", sphere("0.05", "outside")));
+  CHECK(!told("box", sphere("1", "inside")));
+  CHECK(!told("box", R"({"type": "plane", "normal": [0, 0, 1]})"));
+}
