@@ -24,6 +24,7 @@ constexpr int large_model = 2000, timed_step = 16;
 constexpr double unclear_share = 1e-6;  // of the load of a bearing, changed by a combination of rows without force
 constexpr long clear_steps = 64;        // between two tests of that
 constexpr double half_turn = 3;         // nearly
+constexpr double time_rounding = 1e-9;  // of a step
 
 // Where the bodies would be after the time h if they kept their velocities.
 Vector places_ahead(const System& system, const State& state, double h) {
@@ -106,7 +107,8 @@ bool Integrator::guarded(State& state, double h) {
   if (!std::isfinite(scales.speed) || !std::isfinite(scales.place)) return refuse(FailureReason::state_not_finite);
   if (std::string formula = system_->undefined_formula(state.t, state.t + h); !formula.empty())
     return refuse(FailureReason::undefined_formula, std::move(formula));
-  if (std::string formula = system_->jumping_formula(state.t, state.t + h); !formula.empty())
+  // the next step may begin at a time that rounds otherwise
+  if (std::string formula = system_->jumping_formula(state.t, state.t + (1 + time_rounding) * h); !formula.empty())
     return refuse(FailureReason::jumping_formula, std::move(formula));
   report_.timed = system_->size() > large_model || steps_++ % timed_step == 0;
 

@@ -151,6 +151,8 @@ TEST_CASE("obstacles and drivers that jump end the run, but whole turns of an an
       CHECK(run.report.failed_item.starts_with("/"));
       CHECK(run.state().t == doctest::Approx(0.537).epsilon(1e-4));
     }
+    // where steps and their parts end
+    CHECK(run_of(joint("prismatic", R"x("displacement": "t < 0.5 ? 0 : 0.1")x"), method).run() == RunStatus::failed);
     for (const std::string& rest : {floor(R"x("translation": [0, 0, "smoothstep(0.5, 0.6, t)*0.05"])x"),
                                     floor(R"x("translation": [0, 0, "0.1*max(0, t - 0.537)"])x"),
                                     joint("revolute", R"x("angle": "mod(20*t, 2*pi)")x")}) {
