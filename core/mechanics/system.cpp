@@ -1,18 +1,13 @@
 #include "core/mechanics/system.hpp"
-#include "core/formula/jump.hpp"
-#include "core/formula/pole.hpp"
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <stdexcept>
 #include <utility>
 
 #include "core/base/parallel.hpp"
 #include "core/base/vector_ops.hpp"
-#include "core/lie/so3.hpp"
 #include "core/mechanics/system_tables.hpp"
 
 namespace carom {
@@ -38,9 +33,6 @@ LocalEquations local_equations(const Topology& topology, const DofMap& dofs) {
   for (int item = 0; item < topology.items; ++item) locate_equations(topology, dofs, item, equations);
   return equations;
 }
-
-// NaN if one of them is NaN
-double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
 
 // Bodies in a packing have about as many neighbours; more pairs are candidates of which most stay apart.
 constexpr double most_pairs_per_node = 4;
@@ -387,15 +379,6 @@ void System::find_candidates(In q, In v, double t, double h) {
       update_items(b);
 }
 
-std::string System::missed_contact(In q_0, double t_0, In q_1, double t_1, bool impacts) const {
-  if (!passable_) return {};
-  const ConstraintInput start{q_0.data(), nullptr, t_0, nullptr}, end{q_1.data(), nullptr, t_1, nullptr};
-  for (const auto& block : constraints_)
-    if (block->traits().passable)
-      if (std::string item = block->missed_contact(start, end, impacts); !item.empty()) return item;
-  return {};
-}
-
 Vector System::candidates() const {
   Vector nodes;
   for (const auto& block : constraints_)
@@ -439,168 +422,6 @@ std::string System::equation_name(int equation) const {
     if (dofs_.equation(node, c) == equation)
       return node_names_[at(node)] + (dofs_.kind(node) == NodeKind::scalar ? "" : std::string(" ") + names[c]);
   return node_names_[at(node)];
-}
-
-// ---- kinematics
-
-void System::retract(In q, In d, Out q_out) const {
-  if (dofs_.translations_alone()) {
-    for_vector(q.size(), threads_, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) q_out[i] = q[i] + d[i];
-    });
-    return;
-  }
-  const std::span<const DofMap::Translation> translations = dofs_.translations();
-  if (q.data() != q_out.data()) copy(q, q_out);
-  for_vector(translations.size(), threads_, [&](std::size_t first, std::size_t last) {
-    for (const DofMap::Translation& c : translations.subspan(first, last - first))
-      q_out[at(c.entry)] += d[at(c.equation)];
-  });
-  for (const DofMap::Frame& f : dofs_.rotating_frames()) {
-    const Vec3 w(d[at(f.equation)], d[at(f.equation + 1)], d[at(f.equation + 2)]);
-    Eigen::Map<Quaternion> p(q_out.data() + f.entry);
-    const Quaternion product = so3::quaternion_product(Quaternion(p), so3::exp_quaternion(w));
-    p = so3::quaternion_normalise(product);
-  }
-}
-
-void System::tangent_operators(In d, TangentOperators& T) const {
-  const auto frames = dofs_.rotating_frames();
-  T.frames.resize(frames.size());
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    const int e = frames[i].equation;
-    T.frames[i] = so3::tangent(Vec3(d[at(e)], d[at(e + 1)], d[at(e + 2)]));
-  }
-}
-
-void System::tangent_operators(In d, In u, TangentOperators& T) const {
-  tangent_operators(d, T);
-  const auto frames = dofs_.rotating_frames();
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    const int e = frames[i].equation;
-    const Vec3 w(u[at(e)], u[at(e + 1)], u[at(e + 2)]);
-    if (w.isZero(0)) continue;
-    // exp(-w) = 1 - hat(w) T(w)
-    T.frames[i] = T.frames[i] - so3::hat(w) * (so3::tangent(w) * T.frames[i]);
-  }
-}
-
-double System::speed(In v, double length) const {
-  return reduce_vector(
-      v.size(), threads_, 0.0,
-      [&](std::size_t first, std::size_t last) {
-        if (dofs_.frames() == 0) return max_abs(v.subspan(first, last - first));
-        double largest = 0;
-        for (std::size_t i = first; i < last; ++i)
-          largest = std::max(largest, std::abs(v[i]) * (is_rotation_[i] ? length : 1.0));
-        return largest;
-      },
-      larger);
-}
-
-double System::largest_angular_velocity(In v) const {
-  double largest = 0;
-  for (const DofMap::Frame& f : dofs_.rotating_frames()) {
-    const std::size_t e = at(f.equation);
-    largest = std::max(largest, v[e] * v[e] + v[e + 1] * v[e + 1] + v[e + 2] * v[e + 2]);
-  }
-  return std::sqrt(largest);
-}
-
-double System::largest_angular_velocity(int row, In v) const {
-  const Topology& topology = row_block(row).topology();
-  double largest = 0;
-  for (std::size_t slot = 0; slot < topology.slots.size(); ++slot) {
-    const int node = topology.node(row_place(row).item, static_cast<int>(slot));
-    const int e = dofs_.equation(node, 3);  // of the rotation: all or none are fixed
-    if (e >= 0)
-      largest = std::max(largest, v[at(e)] * v[at(e)] + v[at(e) + 1] * v[at(e) + 1] + v[at(e) + 2] * v[at(e) + 2]);
-  }
-  return std::sqrt(largest);
-}
-
-void System::watch(TimeFunction formula, FormulaUse use, std::string name) {
-  watched_.push_back({std::move(formula), use, std::move(name)});
-}
-
-void System::watch_angle(std::function<double(const DofMap&, In)> angle, std::string name) {
-  watched_angles_.push_back({std::move(angle), std::move(name)});
-}
-
-std::string System::lost_angle(In q_0, In q_1) const {
-  for (const WatchedAngle& w : watched_angles_)
-    if (std::abs(w.angle(dofs_, q_1) - w.angle(dofs_, q_0)) > 2 * std::numbers::pi) return w.name;
-  return {};
-}
-
-std::string System::undefined_formula(double from, double to) const {
-  for (const WatchedFormula& w : watched_) {
-    const TimeValue x = w.formula.evaluate(to);
-    if (!std::isfinite(x.value) || (w.use.rate && !std::isfinite(x.rate)) || has_pole(w.formula, from, to))
-      return w.name;
-  }
-  return {};
-}
-
-std::string System::jumping_formula(double from, double to) const {
-  for (const WatchedFormula& w : watched_)
-    if (w.use.moves && !std::isnan(find_jump(w.formula, from, to, w.use.period))) return w.name;
-  return {};
-}
-
-FormulaFault System::formula_fault(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1) const {
-  if (!has_formulas_) return {};
-  ThreadScratch& scratch = work_->thread_scratch[0];
-  for (std::size_t b = 0; b < elements_.size(); ++b) {
-    const ElementBlock& block = *elements_[b];
-    if (!block.traits().has_formulas) continue;
-    const Range all{0, block.topology().items};
-    gather(block.topology(), element_tables_[b]->equations, all, v_0.data(), scratch.v.data());
-    gather(block.topology(), element_tables_[b]->equations, all, v_1.data(), scratch.a.data());
-    FormulaFault fault = block.formula_fault({q_0.data(), scratch.v.data(), t_0}, {q_1.data(), scratch.a.data(), t_1});
-    if (!fault.where.empty()) return fault;
-  }
-  for (const auto& block : constraints_)
-    if (block->traits().has_formulas)
-      if (std::string formula =
-              block->undefined_formula({q_0.data(), nullptr, t_0, nullptr}, {q_1.data(), nullptr, t_1, nullptr});
-          !formula.empty())
-        return {std::move(formula), false};
-  return {};
-}
-
-std::string System::inverted_element(In q, double t, bool with_forces) const {
-  for (const auto& block : elements_) {
-    if (with_forces && !block->traits().may_invert) continue;
-    const int item = block->inverted_item({0, block->topology().items}, {q.data(), nullptr, t});
-    if (item >= 0) return block->item_name(item);
-  }
-  return {};
-}
-
-double System::largest_position(In q) const {
-  const std::span<const DofMap::Translation> translations = dofs_.translations();
-  return reduce_vector(
-      translations.size(), threads_, 0.0,
-      [&](std::size_t first, std::size_t last) {
-        if (dofs_.translations_alone()) return max_abs(q.subspan(first, last - first));
-        double largest = 0;
-        for (const DofMap::Translation& c : translations.subspan(first, last - first))
-          largest = larger(largest, std::abs(q[at(c.entry)]));
-        return largest;
-      },
-      larger);
-}
-
-double System::force_norm(In f, double length) const {
-  if (dofs_.frames() == 0) return norm(f);
-  double sum = 0;
-  const double c = 1.0 / length;
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    const double fi = is_rotation_[i] ? c * f[i] : f[i];
-    sum += fi * fi;
-  }
-  return std::sqrt(sum);
 }
 
 }  // namespace carom

@@ -92,9 +92,7 @@ struct MeanDirections {
     const double end = rate(row, q, t);
     if (!of(row - system.bilateral())) return end;
     const In q_n(start.q, q.size());
-    const TangentPair pair = tangent_pair(system, row, q, t, start);
-    double before = pair.c * rate(row, q_n, start.t);
-    if (pair.s != 0) before += pair.s * rate(pair.partner, q_n, start.t);
+    const double before = value_at_end(system, row, q, t, start, [&](int r) { return rate(r, q_n, start.t); });
     return share * end + (1 - share) * before;
   }
 };

@@ -30,14 +30,14 @@ inline TangentPair tangent_pair(const System& system, int row, In q, double t, c
 template <class Value>
 double value_at_start(const System& system, int row, In q, double t, const StepStart& start, const Value& value) {
   const TangentPair pair = tangent_pair(system, row, q, t, start);
-  return pair.s == 0 ? value(row) : pair.c * value(row) - pair.s * value(pair.partner);
+  return pair.c * value(row) - (pair.s == 0 ? 0 : pair.s * value(pair.partner));
 }
 
 /// The same from the start to (q, t).
 template <class Value>
 double value_at_end(const System& system, int row, In q, double t, const StepStart& start, const Value& value) {
   const TangentPair pair = tangent_pair(system, row, q, t, start);
-  return pair.s == 0 ? value(row) : pair.c * value(row) + pair.s * value(pair.partner);
+  return pair.c * value(row) + (pair.s == 0 ? 0 : pair.s * value(pair.partner));
 }
 
 }  // namespace carom

@@ -234,20 +234,21 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
 void ContactBuilder::remark_gaps(const std::string& contact, const std::string& reference,
                                  std::span<const TouchingPoint> points, const Obstacle& obstacle,
                                  const std::function<double(const TouchingPoint&)>& radius) const {
-  if (points.size() < 2 || points.size() > most_points_for_gaps || obstacle.contains()) return;
+  if (points.size() < 2 || points.size() > most_points_for_gaps) return;
+  if (obstacle.contains() || !std::isfinite(obstacle.radius())) return;
+  std::vector<Vec3> places;
+  for (const TouchingPoint& p : points) places.push_back(context_.initial_place(p.at));
   double widest = 0;
-  for (const TouchingPoint& p : points) {
-    double nearest = std::numeric_limits<double>::infinity();
-    for (const TouchingPoint& other : points)
-      if (&other != &p)
-        nearest = std::min(nearest, (context_.initial_place(p.at) - context_.initial_place(other.at)).norm());
-    widest = std::max(widest, nearest - 2 * radius(p));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    double nearest = std::numeric_limits<double>::infinity();  // squared
+    for (std::size_t j = 0; j < places.size(); ++j)
+      if (j != i) nearest = std::min(nearest, (places[i] - places[j]).squaredNorm());
+    widest = std::max(widest, std::sqrt(nearest) - 2 * radius(points[i]));
   }
   if (widest > 2 * obstacle.radius())
     context_.model.warnings.push_back(
         fmt::format("contact {}: only points of {} touch, which are {:.3g} apart, and an obstacle as small as this "
-                    "one, {:.3g} thick, "
-                    "passes between them: let more points touch, or spheres",
+                    "one, {:.3g} thick, passes between them: let more points touch, or spheres",
                     in_quotes(contact), in_quotes(reference), widest, 2 * obstacle.radius()));
 }
 
