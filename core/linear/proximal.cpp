@@ -11,9 +11,28 @@ namespace carom {
 namespace {
 
 constexpr int sweeps = 3;
-constexpr double same = 0.01;  // squared change of a correction, relative, below which it comes again
+constexpr double regularisation = 1e-8;  // of the largest diagonal entry, as long as that is less than
+constexpr double largest_share = 1e-6;   // of what a row has
+constexpr double massless = 1e-14;       // of the largest diagonal entry: a smaller one tells nothing
+constexpr double short_entry = 0.1;      // of the longest of a row: others hardly move it
+constexpr double same = 0.01;            // squared change of a correction, relative, below which it comes again
 
 }  // namespace
+
+void ProximalRefinement::Shifts::add_row(std::span<const Entry> entries, double part) {
+  double longest = 0, least = part > 0 ? part : unknown;
+  for (const Entry& e : entries) longest = std::max(longest, std::abs(e.value));
+  for (const Entry& e : entries)
+    if (std::abs(e.value) > short_entry * longest && std::abs(e.diagonal) > massless * largest_)
+      least = std::min(least, e.value * e.value / std::abs(e.diagonal));
+  least_ = std::min(least_, least);
+  rows_.push_back(least);
+}
+
+double ProximalRefinement::Shifts::of(int row, bool by_row) const {
+  const double most = regularisation * largest_, own = rows_[at(row)];
+  return by_row ? std::min(most, largest_share * (own < unknown ? own : least_)) : most;
+}
 
 void ProximalRefinement::solve(LinearSolver& solver, const SparsePattern& pattern, In values, int first_multiplier,
                                Out b, std::span<const int> part_of_row, int parts) {

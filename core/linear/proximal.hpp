@@ -6,7 +6,11 @@
 // sweep, and are taken back, so that their multipliers do not grow.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
+#include <vector>
 
 #include "core/base/types.hpp"
 #include "core/linear/linear_solver.hpp"
@@ -16,7 +20,28 @@ namespace carom {
 
 class ProximalRefinement {
  public:
-  static constexpr double epsilon = 1e-8;  ///< over the largest diagonal entry
+  /// What is subtracted from the diagonal of each multiplier: 1e-8 of the largest entry on the diagonal of S, but at
+  /// most 1e-6 of the least that one of its unknowns gives its row in G S^-1 G^T, S being its diagonal. Rows of stiff
+  /// solids have far less there than those of free masses, and where the rows of a face go with a body the solid's part
+  /// alone is left. The refinement converges where the regularisation is small beside all of G S^-1 G^T.
+  class Shifts {
+   public:
+    struct Entry {
+      double value, diagonal;  ///< of the row, and of its unknown
+    };
+    /// A diagonal entry of S; all of them come first.
+    void see(double diagonal) { largest_ = std::max(largest_, std::abs(diagonal)); }
+    /// The next row; `part`: something else that moves it, 0: nothing.
+    void add_row(std::span<const Entry> entries, double part = 0);
+    /// Of a row. Those that parts without mass alone move get the least of all. `by_row` = false: all rows get what the
+    /// largest entry gives.
+    double of(int row, bool by_row = true) const;
+
+   private:
+    static constexpr double unknown = std::numeric_limits<double>::infinity();
+    double largest_ = 0, least_ = unknown;
+    Vector rows_;
+  };
 
   /// b becomes the solution. `solver` has factorised the regularised matrix; `values` are those without regularisation.
   /// Rows from `first_multiplier` on are multipliers. Contradictions are judged for all rows together, or, with

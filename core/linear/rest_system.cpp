@@ -307,13 +307,24 @@ bool RestSystem::factorise_regularised() {
   double entry = first_multiplier_ > 0 ? 0.0 : 1.0;
   for (const double x : values_) entry = std::max(entry, std::abs(x));
   if (largest < massless * entry) largest = entry;
-  const auto shift = [&](double by) {
-    for (int i = first_multiplier_; i < size(); ++i) values_[at(diagonal_[at(i)])] += by;
-  };
   const Vector exact = values_;
-  shift(-ProximalRefinement::epsilon * largest);
-  solver_.renew();
-  regularised_ = solver_.factorise(values_) == FactorStatus::ok;
+  ProximalRefinement::Shifts shifts;
+  shifts.see(largest);
+  const auto diagonal = [&](int i) { return exact[at(diagonal_[at(i)])]; };
+  std::vector<ProximalRefinement::Shifts::Entry> entries;
+  for (int i = first_multiplier_; i < size(); ++i) {
+    entries.clear();
+    for (int k = R_->row_start[at(i)]; k < R_->row_start[at(i + 1)]; ++k)
+      if (const int j = R_->column[at(k)]; j < first_multiplier_) entries.push_back({exact[at(k)], diagonal(j)});
+    shifts.add_row(entries, std::abs(diagonal(i)));  // the diagonal entry is what the nodes give
+  }
+  for (const bool by_row : {true, false}) {
+    for (int i = first_multiplier_; i < size(); ++i)
+      values_[at(diagonal_[at(i)])] = diagonal(i) - shifts.of(i - first_multiplier_, by_row);
+    solver_.renew();
+    regularised_ = solver_.factorise(values_) == FactorStatus::ok;
+    if (regularised_) break;
+  }
   values_ = exact;
   return regularised_;
 }

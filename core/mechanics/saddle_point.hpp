@@ -129,6 +129,7 @@ class SaddlePoint {
   int suspicious_row() const { return solver_.suspicious_row(); }
 
  private:
+  enum class Regularisation { none, rows, largest };
   struct ActiveRow : CondensedRow {
     int row = -1;
     bool kept = false;  // column valid for the present factorisation
@@ -172,7 +173,7 @@ class SaddlePoint {
   SparsePattern node_graph() const;
   void analyse_direct();
   bool factorise_directly();
-  void set_regularisation(bool on);
+  void set_regularisation(Regularisation by);
   bool base_solve(Vector& b, bool separate = false);
   bool project_active(std::span<const int> rows, In q, double t, const TangentOperators* T, const StepStart* start);
   bool project_rows(bool directions);
@@ -202,9 +203,10 @@ class SaddlePoint {
   Vector row_scale_;  // of every part
   double constraint_inconsistency_ = 0;
   bool factorised_ = false, regularised_ = false, delassus_known_ = false;
-  std::vector<int> diagonal_;      // positions of the multiplier diagonal
-  std::vector<ActiveRow> active_;  // the first n_A_ are in use
-  std::vector<int> place_;         // of a row in active_; -1 between calls
+  Regularisation used_ = Regularisation::rows;  // of the present matrix, if it is regularised
+  std::vector<int> diagonal_;                   // positions of the multiplier diagonal
+  std::vector<ActiveRow> active_;               // the first n_A_ are in use
+  std::vector<int> place_;                      // of a row in active_; -1 between calls
   Delassus delassus_;
   std::vector<CondensedRow*> condensed_;  // rows that a call is about
   bool columns_known_ = true;             // of the active rows

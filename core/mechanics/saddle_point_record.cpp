@@ -114,7 +114,7 @@ void SaddlePoint::KeptRequest::restore(const System& system, const NamedArrays& 
 
 void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool factors) const {
   const bool kept = factors && factorised_;
-  Vector state = {kept ? 1.0 : 0.0, regularised_ ? 1.0 : 0.0};
+  Vector state = {kept ? 1.0 : 0.0, regularised_ ? static_cast<double>(used_) : 0.0};
   state.insert(state.end(), row_scale_.begin(), row_scale_.end());
   record.set(prefix + "saddle point", std::move(state));
   if (!iterative_) {
@@ -155,6 +155,7 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
     throw std::invalid_argument("SaddlePoint: the record does not fit");
   factorised_ = (*state)[0] != 0;
   regularised_ = (*state)[1] != 0;
+  used_ = (*state)[1] == static_cast<double>(Regularisation::largest) ? Regularisation::largest : Regularisation::rows;
   std::copy(state->begin() + 2, state->end(), row_scale_.begin());
   if (iterative_) {
     const Vector& x = *iteration;
@@ -177,9 +178,9 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
     values_ = *matrix;
   }
   const bool refactorise = factorised_ && (!iterative_ || direct_);
-  if (regularised_) set_regularisation(true);
+  if (regularised_) set_regularisation(used_);
   solver_.restore(record, prefix, refactorise ? std::span<const double>(values()) : std::span<const double>());
-  if (regularised_) set_regularisation(false);
+  if (regularised_) set_regularisation(Regularisation::none);
 }
 
 }  // namespace carom

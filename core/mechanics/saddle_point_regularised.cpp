@@ -2,9 +2,6 @@
 
 #include "core/mechanics/saddle_point.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/base/vector_ops.hpp"
 #include "core/linear/projected_cg.hpp"
 
@@ -18,21 +15,34 @@ bool SaddlePoint::factorise_directly() {
     if (factorised_ || n_b_ == 0 || !all_finite(values)) return factorised_;
     regularised_ = true;
   }
-  set_regularisation(true);
-  factorised_ = solver_.factorise(values) == FactorStatus::ok;
-  set_regularisation(false);
+  // where what rows have is too little to be told from rounding, the largest entry decides
+  for (const Regularisation by : {Regularisation::rows, Regularisation::largest}) {
+    set_regularisation(by);
+    used_ = by;
+    factorised_ = solver_.factorise(values) == FactorStatus::ok;
+    if (factorised_) break;
+  }
+  set_regularisation(Regularisation::none);
   return factorised_;
 }
 
-void SaddlePoint::set_regularisation(bool on) {
+void SaddlePoint::set_regularisation(Regularisation by) {
+  const bool on = by != Regularisation::none;
   Vector& values = this->values();
   const int n = n_ / parts_;
+  std::vector<ProximalRefinement::Shifts::Entry> entries;
   for (int p = 0; p < parts_; ++p) {
-    double largest = 0;
-    if (on)
-      for (int i = p * n; i < (p + 1) * n; ++i) largest = std::max(largest, std::abs(values[at(pattern_->find(i, i))]));
-    for (int row = p * rows_of_part_; row < (p + 1) * rows_of_part_; ++row)
-      values[at(diagonal_[at(row)])] = on ? -ProximalRefinement::epsilon * largest : 0.0;
+    ProximalRefinement::Shifts shifts;
+    for (int i = p * n; on && i < (p + 1) * n; ++i) shifts.see(values[at(pattern_->find(i, i))]);
+    for (int row = p * rows_of_part_; on && row < (p + 1) * rows_of_part_; ++row) {
+      entries.clear();
+      for (int k = pattern_->row_start[at(n_ + row)]; k < pattern_->row_start[at(n_ + row + 1)]; ++k)
+        if (const int j = pattern_->column[at(k)]; p * n <= j && j < (p + 1) * n)
+          entries.push_back({values[at(k)], values[at(pattern_->find(j, j))]});
+      shifts.add_row(entries);
+    }
+    for (int row = 0; row < rows_of_part_; ++row)
+      values[at(diagonal_[at(p * rows_of_part_ + row)])] = on ? -shifts.of(row, by == Regularisation::rows) : 0.0;
   }
 }
 
