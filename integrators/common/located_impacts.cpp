@@ -15,6 +15,7 @@ namespace {
 constexpr int most_hits = 8;            // of a contact in a step, before it comes to rest
 constexpr double least_rebound = 1e-8;  // of the speed of the model: slower contacts stay at rest
 constexpr double together = 1e-6;       // of the step: impacts no further apart are one
+constexpr double known_share = 0.01;    // of what reactions of resting contacts change an instant by: their own change
 constexpr int most_passes = 20;         // to the instant of an impact under friction of joints
 constexpr double same_instant = 1e-13;  // of the step
 constexpr double coarse_share = 0.8;    // of the response of free masses to a contact force in the smooth motion
@@ -181,14 +182,15 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   double s_0 = 0;
   for (std::size_t k = 0; k < 4 * (at(most_hits) + resting_.size()); ++k) {
     double tau = next(s_0, rounding);
-    if (tau <= 1 && joint_friction_ && !delay(s_0, rounding, tau, report)) return false;
+    const bool rests = std::find(resting_.begin(), resting_.end(), 1) != resting_.end();
+    if (tau <= 1 && (joint_friction_ || rests) && !delay(s_0, rounding, tau, report)) return false;
     if (!(tau <= 1)) break;
     place(tau);
     Impact* impact = &begin_impact(tau);
     // what contacts that stay closed have pressed since the last impact, and friction of joints
     pressing_ = resting_;
     set_zero(reflected_);
-    if (joint_friction_ || std::find(pressing_.begin(), pressing_.end(), 1) != pressing_.end()) {
+    if (joint_friction_ || rests) {
       set_load(s_0, tau);
       if (!jump(0.5 * (s_0 + tau), *impact, report)) return false;
     }
@@ -297,9 +299,11 @@ double LocatedImpacts::next(double s_0, double rounding, bool at_end) {
   return tau;
 }
 
-// The instant of the next impact with the friction of joints from s_0 on; infinity: it prevents the impact.
+// The instant of the next impact with the reactions of resting contacts and the friction of joints from s_0 on;
+// infinity: they prevent the impact.
 bool LocatedImpacts::delay(double s_0, double rounding, double& tau, StepReport& report) {
   free_gaps_ = gaps_;
+  free_falls_ = falls_;
   for (int pass = 0; pass < most_passes && tau > s_0 + together && tau <= 1; ++pass) {
     place(tau);
     pressing_ = resting_;
@@ -317,6 +321,8 @@ bool LocatedImpacts::delay(double s_0, double rounding, double& tau, StepReport&
     tau = next(s_0, rounding, false);
     if (std::abs(tau - before) <= same_instant) break;
   }
+  for (std::size_t i = 0; i < falls_.size(); ++i)
+    if (free_falls_[i] <= 1 && falls_[i] <= tau + known_share * std::abs(falls_[i] - free_falls_[i])) striking_[i] = 1;
   gaps_ = free_gaps_;
   return true;
 }

@@ -118,8 +118,8 @@ class LocatedImpacts {
   State at_;                 // the instant: q, v, t
   std::vector<Kind> kinds_;  // of conditional rows
   std::vector<Gap> gaps_, free_gaps_;
-  Vector falls_;            // of each contact, s
-  Vector d_0_, d_2_, d_3_;  // coefficients of d(s)
+  Vector falls_, free_falls_;  // of each contact, s; free: without reactions
+  Vector d_0_, d_2_, d_3_;     // coefficients of d(s)
   TangentOperators T_;
   double theta_ = 1, weight_ = 0, load_duration_ = 0, load_middle_ = 0;
   Vector U_, W_, drift_;  // drift: sum tau_i dV_i
