@@ -7,6 +7,7 @@
 #include "integrators/common/failure.hpp"
 #include "integrators/common/instant_problems.hpp"
 #include "integrators/common/integrator.hpp"
+#include "integrators/common/tangent_pair.hpp"
 
 namespace carom {
 
@@ -92,7 +93,7 @@ struct CoupledMotion::Position final : MixedProblem {
     m.system_->gaps(m.q_, m.t_, position_rows | law_rows, c, &m.step_);
     if (m.anchors_.empty()) return;
     m.find_anchors();
-    axpy(-1.0, m.anchors_, c);
+    subtract_anchors(*m.system_, m.anchors_, m.q_, m.t_, m.step_, c);
   }
   double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows | law_rows, m.mean_position_, r); }
   RowPoint row_point() override {
@@ -187,7 +188,8 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
   for (Vector* x : {&row_, &eta_, &eta_n_}) x->assign(at(system.rows()), 0.0);
   for (Vector* x : {&nu_total_, &impulse_total_}) x->assign(at(system.conditional()), 0.0);
   near_.assign(at(system.conditional()), 0);
-  if (system.row_kinds().meets(friction_rows)) anchors_.assign(at(system.rows()), 0.0);
+  if (system.row_kinds().meets(friction_rows))
+    for (Vector* x : {&anchors_, &smooth_rows_}) x->assign(at(system.rows()), 0.0);
   if (system.row_kinds().has(RowKind::tangential)) frictionless_.assign(at(system.conditional()), 0);
   no_contact_ = near_;
 }
@@ -496,18 +498,18 @@ void CoupledMotion::find_totals() {
 
 // s* of the smooth motion as it is now: its slip up to touch-down of contacts that were open at t_n.
 void CoupledMotion::find_anchors() {
-  system_->gaps(q_smooth_, t_, contact_rows, anchors_, &step_);
+  Vector& slip = smooth_rows_;
+  system_->gaps(q_smooth_, t_, contact_rows, slip, &step_);
   const int n_b = system_->bilateral();
   double share = 0;
   for (int row = n_b; row < system_->rows(); ++row) {
-    double& value = anchors_[at(row)];
     if (system_->row_kind(row) == RowKind::joint_friction) continue;
     if (system_->row_kind(row) == RowKind::tangential) {
-      value *= share;
+      const auto value = [&slip](int r) { return slip[at(r)]; };
+      anchors_[at(row)] = share == 0 ? 0 : share * value_at_start(*system_, row, q_smooth_, t_, step_, value);
       continue;
     }
-    const double smooth = std::exchange(value, 0.0);
-    const double before = touching_.gaps[at(row - n_b)];
+    const double smooth = slip[at(row)], before = touching_.gaps[at(row - n_b)];
     share = before <= 0 ? 0 : smooth < 0 ? before / (before - smooth) : 1;
   }
 }

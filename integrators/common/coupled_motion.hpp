@@ -148,9 +148,10 @@ class CoupledMotion final : public CoupledProblem {
   Vector row_, row_at_start_, eta_, eta_n_, nu_total_, impulse_total_;  // totals: of conditional rows
   std::vector<std::uint8_t> near_;                                      // gaps of the smooth motion are closed
   std::vector<std::uint8_t> no_contact_;                                // zeros
-  Vector anchors_;                                                      // s* per row; empty without friction
-  std::vector<std::uint8_t> frictionless_;                              // contacts whose anchors contradict each other
-  TouchingContacts touching_;                                           // those with friction
+  Vector anchors_;      // s* per row, in the directions at the start of the step; empty without friction
+  Vector smooth_rows_;  // what rows measure in the smooth motion
+  std::vector<std::uint8_t> frictionless_;  // contacts whose anchors contradict each other
+  TouchingContacts touching_;               // those with friction
   StayedRows stayed_;
   bool stays_ = false;  // there are such contacts
   MeanDirections mean_position_, mean_velocity_;

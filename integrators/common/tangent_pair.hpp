@@ -40,4 +40,15 @@ double value_at_end(const System& system, int row, In q, double t, const StepSta
   return pair.c * value(row) + (pair.s == 0 ? 0 : pair.s * value(pair.partner));
 }
 
+/// Subtracts the anchors, slips per row in the directions at the start, from the rows c at (q, t).
+inline void subtract_anchors(const System& system, In anchors, In q, double t, const StepStart& start, Out c) {
+  const auto anchor = [&](int row) { return anchors[at(row)]; };
+  for (int row = system.bilateral(); row < system.rows(); ++row) {
+    // most contacts rest, without an anchor; the row before or behind is the partner
+    const bool alone = anchor(row - (row > 0 ? 1 : 0)) == 0 && (row + 1 == system.rows() || anchor(row + 1) == 0);
+    if (anchor(row) == 0 && alone) continue;
+    c[at(row)] -= value_at_end(system, row, q, t, start, anchor);
+  }
+}
+
 }  // namespace carom

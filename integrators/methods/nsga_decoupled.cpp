@@ -5,6 +5,7 @@
 
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
+#include "integrators/common/tangent_pair.hpp"
 #include "integrators/methods/nsga_decoupled_problems.hpp"
 
 namespace carom {
@@ -64,9 +65,10 @@ NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     q_free_ = q_;
   }
   if (located_ || switches_.present()) x_.assign(at(system.size()), 0.0);
-  if (located_ && system.row_kinds().has(RowKind::joint_friction)) anchors_.assign(at(system.rows()), 0.0);
-  if (!system.row_kinds().has(RowKind::tangential)) return;
-  anchors_.assign(at(system.rows()), 0.0);
+  const bool friction = system.row_kinds().has(RowKind::tangential);
+  if (friction || (located_ && system.row_kinds().has(RowKind::joint_friction)))
+    for (Vector* x : {&anchors_, &smooth_rows_}) x->assign(at(system.rows()), 0.0);
+  if (!friction) return;
   frictionless_.assign(at(system.conditional()), 0);
 }
 
@@ -230,29 +232,29 @@ const LocatedImpacts::Impact* NsgaDecoupled::last_impact_of(int row) const {
 void NsgaDecoupled::find_anchors(const State& start) {
   const int n_b = system().bilateral();
   const double t_n = start.t;
-  if (std::any_of(touching_.gaps.begin(), touching_.gaps.end(), [](double gap) { return gap > 0; }))
-    system().gaps(smooth_.q(), t_, contact_rows, anchors_, &step_);
-  else
-    set_zero(anchors_);
-  int normal = -1;
+  const bool any_open = std::any_of(touching_.gaps.begin(), touching_.gaps.end(), [](double gap) { return gap > 0; });
+  if (any_open) system().gaps(smooth_.q(), t_, contact_rows, smooth_rows_, &step_);
   double share = 0;
   const LocatedImpacts::Impact* hit = nullptr;
   for (int row = n_b; row < system().rows(); ++row) {
+    double& anchor = anchors_[at(row)];
+    anchor = 0;
     if (system().row_kind(row) == RowKind::unilateral) {
-      normal = row;
       share = 0;
       hit = impacts() && located_->hit(row - n_b) ? last_impact_of(row) : nullptr;
-      const double smooth = anchors_[at(row)], before = touching_.gaps[at(row - n_b)];
+      const double before = touching_.gaps[at(row - n_b)], smooth = before > 0 ? smooth_rows_[at(row)] : 0;
       if (before > 0) share = smooth < 0 ? before / (before - smooth) : 1.0;
-      anchors_[at(normal)] = 0;
     } else if (system().row_kind(row) == RowKind::tangential) {
-      if (hit != nullptr)
-        anchors_[at(row)] = system().row_gap(row, hit->q, t_n + hit->tau * h_, &step_);
-      else
-        anchors_[at(row)] *= share;
-    } else {
-      anchors_[at(row)] =
-          impacts() ? system().row_gap(row, located_->impacts().back().q, t_n + last_impact() * h_, &step_) : 0.0;
+      if (hit != nullptr) {
+        const double t = t_n + hit->tau * h_;
+        anchor = value_at_start(system(), row, hit->q, t, step_,
+                                [&](int r) { return system().row_gap(r, hit->q, t, &step_); });
+      } else if (share > 0) {
+        anchor = share *
+                 value_at_start(system(), row, smooth_.q(), t_, step_, [this](int r) { return smooth_rows_[at(r)]; });
+      }
+    } else if (impacts()) {
+      anchor = system().row_gap(row, located_->impacts().back().q, t_n + last_impact() * h_, &step_);
     }
   }
 }

@@ -181,7 +181,8 @@ class NsgaDecoupled final : public Integrator {
   Vector q_, v_, v_p_, reflected_, s_, f_correction_, Mx_, scratch_;
   // with located impacts: q and v after these, before 2. and 3.; f_* at v~; x less what is given
   Vector q_free_, v_free_, f_smooth_, x_;
-  Vector anchors_;                          // s* per row; empty without friction
+  Vector anchors_;      // s* per row, in the directions at the start of the step; empty without friction
+  Vector smooth_rows_;  // what rows measure in the smooth motion
   std::vector<std::uint8_t> frictionless_;  // contacts in the fall-back
   TouchingContacts touching_;               // those with friction
   StayedRows stayed_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/tangent_pair.hpp"
 #include "integrators/methods/nsga_decoupled.hpp"
 
 namespace carom {
@@ -82,7 +83,7 @@ struct NsgaDecoupled::Position final : Correction {
   using Correction::Correction;
   void rows(Out c) override {
     system.gaps(m.q_, m.t_, all_rows, c, &m.step_);
-    if (!m.anchors_.empty()) axpy(-1.0, m.anchors_, c);
+    if (!m.anchors_.empty()) subtract_anchors(system, m.anchors_, m.q_, m.t_, m.step_, c);
   }
   double residual(In s, Out r) override {
     const double terms = momentum(m.smooth_.q(), s, r);
