@@ -182,7 +182,8 @@ void EnergyGuard::note_impacts(const State& start, const State& end) {
   }
   begun_ = true;
   // all equations of a linear system are translations; powers at both ends would not do, since velocities jump
-  with_impacts_ += sum(after) - sum(before) - meter_.work_of_loads(start.q, start.v, start.t, end.q, end.v, end.t);
+  const double work = meter_.work_of_loads(start.q, start.v, start.t, end.q, end.v, end.t).work;
+  with_impacts_ += sum(after) - sum(before) - work;
   lowest_with_impacts_ = std::min(lowest_with_impacts_, with_impacts_);
   const double size_before = scale_;
   scale_ = std::max({scale_, size(before), size(after)});

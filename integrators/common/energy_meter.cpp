@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/vector_ops.hpp"
+#include "core/lie/so3.hpp"
 #include "core/mechanics/saddle_point.hpp"
 
 namespace carom {
@@ -15,6 +16,7 @@ EnergyMeter::EnergyMeter(const System& system)
     : system_(&system),
       driven_(system.driven() || system.obstacles_move()),
       f_(at(system.size()), 0.0),
+      f_1_(f_),
       rates_(at(system.rows()), 0.0),
       zero_(f_) {}
 
@@ -46,17 +48,22 @@ double EnergyMeter::drivers(In q, double t, In multipliers) {
   return power;
 }
 
-double EnergyMeter::work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1, unsigned parts) {
-  if ((parts & force_gravity) == 0 && !system_->has_forces(parts)) return 0;
-  double work = 0;
-  const auto add = [&](In q, In v, double t) {
-    system_->forces(q, v, t, parts, f_);
-    for (const DofMap::Translation& c : system_->dofs().translations())
-      work += 0.5 * f_[at(c.equation)] * (q_1[at(c.entry)] - q_0[at(c.entry)]);
-  };
-  add(q_0, v_0, t_0);
-  add(q_1, v_1, t_1);
-  return work;
+LoadWork EnergyMeter::work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1, unsigned parts) {
+  LoadWork sum;
+  if ((parts & force_gravity) == 0 && !system_->has_forces(parts)) return sum;
+  system_->forces(q_0, v_0, t_0, parts, f_);
+  system_->forces(q_1, v_1, t_1, parts, f_1_);
+  for (const DofMap::Translation& c : system_->dofs().translations())
+    sum.work += 0.5 * (f_[at(c.equation)] + f_1_[at(c.equation)]) * (q_1[at(c.entry)] - q_0[at(c.entry)]);
+  for (const DofMap::Frame& f : system_->dofs().rotating_frames()) {
+    const Eigen::Map<const Vec3> M_0(f_.data() + f.equation), M_1(f_1_.data() + f.equation);  // in axes of the body
+    if (M_0.isZero(0) && M_1.isZero(0)) continue;
+    const Eigen::Map<const Quaternion> p_0(q_0.data() + f.entry), p_1(q_1.data() + f.entry);
+    const Vec3 turn = so3::log_quaternion(so3::quaternion_product(so3::quaternion_conjugate(p_0), p_1));
+    sum.work += 0.5 * (M_0 + M_1).dot(turn);
+    sum.doubt += 0.5 * (M_1 - M_0).norm() * turn.norm();
+  }
+  return sum;
 }
 
 bool EnergyMeter::misfits(In q, double t, double length) const {

@@ -20,6 +20,11 @@ struct EnergyPoint {
 
 inline double sum(const Energies& e) { return e.kinetic + e.elastic + e.potential; }
 
+struct LoadWork {
+  double work = 0;
+  double doubt = 0;  ///< moments change while bodies turn: the work of the true way may be as much more or less
+};
+
 class EnergyMeter {
  public:
   /// The system outlives this.
@@ -33,8 +38,8 @@ class EnergyMeter {
   }
   /// Drivers or obstacles that move may work.
   bool driven() const { return driven_; }
-  /// Work of loads between two configurations, by their mean and the translations; parts: also force_gravity.
-  double work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1, unsigned parts = force_external);
+  /// Work of loads between two configurations, by the mean of their forces and moments; parts: also force_gravity.
+  LoadWork work_of_loads(In q_0, In v_0, double t_0, In q_1, In v_1, double t_1, unsigned parts = force_external);
   /// The state penetrates an obstacle or does not fit a joint, by more than 1e-6 of the length.
   bool misfits(In q, double t, double length) const;
   /// Rates of bilateral rows at rest, g_t: what drivers prescribe. rows() entries.
@@ -47,7 +52,7 @@ class EnergyMeter {
  private:
   const System* system_;
   bool driven_;
-  Vector f_, rates_, zero_;
+  Vector f_, f_1_, rates_, zero_;
 };
 
 }  // namespace carom

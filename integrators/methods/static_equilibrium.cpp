@@ -27,7 +27,7 @@ constexpr double largest_plain_rise = 0.1;             // the same without pseud
 constexpr double longest_smooth = 1.25, longest_kink = 2, longest_last_kink = 100;
 // Of an increment under load control that may have jumped: displacement over the length, or rotation (rad), and growth
 // of its rate from the increment before.
-constexpr double snapping_way = 0.1, snapping_turn = 0.5, snapping_growth = 5;
+constexpr double snapping_way = 0.03, snapping_turn = 0.15, snapping_growth = 5;
 constexpr double blocked = 1e-12;                 // of the first displacement under the loads: rounding
 constexpr double smallest_shift_of_loads = 1e-4;  // sigma times mass and length over the loads
 
@@ -219,7 +219,7 @@ bool StaticEquilibrium::solve(const State& start, double t, double factor, State
 
 // Newton's method may lead past the equilibrium at hand to another, the more so where a body that nothing but contacts
 // holds gets it from a motion in a pseudo-time; but no equilibrium takes more energy than its loads give and friction
-// leaves. Torques, drivers and a start that does not fit its rows give energy of which nothing is known here; what
+// leaves. Drivers and a start that does not fit its rows give energy of which nothing is known here; what moments and
 // loads that follow the body give is known roughly.
 bool StaticEquilibrium::rises(const State& start, double factor) {
   const System& s = system();
@@ -227,24 +227,16 @@ bool StaticEquilibrium::rises(const State& start, double factor) {
   const Energies before = s.energies(start.q, rest_, t_), after = s.energies(q_, rest_, t_);
   const auto work_of = [&](unsigned parts) { return meter_.work_of_loads(start.q, rest_, t_, q_, rest_, t_, parts); };
   // the factor is that of weights and loads, not of other potentials
-  const double weight = work_of(force_gravity), loads = work_of(force_external), slip = slip_work(start),
+  const LoadWork external = work_of(force_external);
+  const double weight = work_of(force_gravity).work, loads = external.work, slip = slip_work(start),
                stored = after.elastic - before.elastic + (after.potential - before.potential + weight),
                size = before.elastic + after.elastic + factor * (std::abs(weight) + std::abs(loads)) + slip;
   // places are known to the tolerance of the rows
   s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
-  const double floor = place_rounding * scales().length * factor * force_norm(loads_);
+  const double floor = factor * (place_rounding * scales().length * force_norm(loads_) + external.doubt);
   const double share = newton_.transient() ? largest_rise : largest_plain_rise;
-  return stored + slip - factor * (weight + loads) > share * size + floor && !torques(start.q) && !torques(q_) &&
+  return stored + slip - factor * (weight + loads) > share * size + floor &&
          !meter_.misfits(start.q, start.t, scales().length);
-}
-
-// Loads have moments about nodes.
-bool StaticEquilibrium::torques(In q) {
-  if (!system().has_forces(force_external)) return false;
-  system().forces(q, rest_, t_, force_external, f_);
-  return std::ranges::any_of(system().dofs().rotating_frames(), [&](const DofMap::Frame& frame) {
-    return f_[at(frame.equation)] != 0 || f_[at(frame.equation + 1)] != 0 || f_[at(frame.equation + 2)] != 0;
-  });
 }
 
 // What friction takes at least in an increment: its limit with the smaller of both normal forces times the slip. Where

@@ -96,7 +96,6 @@ class StaticEquilibrium final : public Integrator {
 
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   bool rises(const State& start, double factor);
-  bool torques(In q);
   double slip_work(const State& start) const;
   bool attempt(bool mixed, double factor, const ProblemScales& scales, const State& start, StepReport& report);
   bool follow_path(const StepScales& scales, const State& start, State& end, StepReport& report);
