@@ -101,7 +101,7 @@ enum class SlipState : std::uint8_t { open, stick, slip };
 
 class ConeProblem {
  public:
-  static constexpr int stages = 5;
+  static constexpr int stages = 5, splitting_stage = 3;  // 3: only of piles
   struct Disc {
     int first = 0;        ///< its first row
     int rows = 2;         ///< 1 or 2; without source also 3 (a ball)

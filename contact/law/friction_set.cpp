@@ -77,7 +77,7 @@ void FrictionSet::begin(const Flags* candidates, const Flags* held, const Flags*
   gather_working();
   updates_ = 0;
   failed_row_ = -1;
-  approximate_ = false;
+  approximate_ = final_ = false;
   inconsistency_ = 0;
   refined_ = guessed_ = false;
   moves_ = 0;
@@ -221,7 +221,7 @@ bool FrictionSet::may_act(In c, double band) const {
 }
 
 bool FrictionSet::creeps(In defects, double tolerance) {
-  if (refined_) return false;
+  if (refined_ || final_) return false;
   for (std::size_t k = 0; k < working_rows_.size() && !refined_; ++k) {
     const int row = working_rows_[k] - first_;
     const Contact& contact = contact_of(row);
@@ -311,6 +311,8 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
   const bool keep = pattern != nullptr || updates_ > moving_updates;
   const ConeProblem::Result result =
       cone_.solve(W, q_, std::max(tolerance_, rounding * largest), s_, exact_ ? In() : In(present_), keep);
+  // solutions that the splitting method, or nothing, found: the same linear system again would give no better ones
+  final_ = final_ || (exact_ && pattern != nullptr && (!result.solved || result.stage == ConeProblem::splitting_stage));
   if (result.solved)
     ++stages_[at(result.stage)];
   else

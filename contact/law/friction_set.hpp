@@ -146,7 +146,7 @@ class FrictionSet final : public CondensedLaw {
   double penalty_ = 1, tolerance_ = 0;
   int updates_ = 0, failed_row_ = -1;
   double inconsistency_ = 0, free_ = 0;
-  bool approximate_ = false, exact_ = false;
+  bool approximate_ = false, exact_ = false, final_ = false;
 
   ConeProblem cone_;
   std::vector<ConeProblem::Disc> discs_;
