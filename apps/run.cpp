@@ -310,7 +310,8 @@ class Run final : public Command {
     account.statistics = simulation.statistics();
     std::vector<std::string> remarks = step_remarks(model, integrator.info(), account.statistics);
     if (ledger != nullptr)
-      for (std::string& remark : impact_remarks(model.system, ledger->balance())) remarks.push_back(std::move(remark));
+      for (std::string& remark : balance_remarks(model.system, integrator.info(), ledger->balance()))
+        remarks.push_back(std::move(remark));
     for (std::string& remark : task.run.until->remarks()) remarks.push_back(std::move(remark));
     if (!integrator.info().dynamic && account.status == RunStatus::completed &&
         integrator.load_factor(model.state) == 1)

@@ -291,8 +291,7 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.emplace_back(
         "the equilibria that were found take more energy than the loads give: Newton's method has passed the one at "
         "hand, as may happen where contacts alone hold a body or keep it from buckling: use smaller increments, hold "
-        "the "
-        "body by a soft spring, or let a dynamic run with dampers come to rest");
+        "the body by a soft spring, or let a dynamic run with dampers come to rest");
   else if (reason == FailureReason::unexplained_energy && !(penetrates && at_start)) {
     const bool ends = last.failed_item.find("too few elements") != std::string::npos;
     hints_.emplace_back(fmt::format(
@@ -307,9 +306,11 @@ void PostMortem::find_hints(const StepView& view) {
         "no impulses of the contacts around " + last.failed_item +
         (system.row_kinds().meets(friction_rows)
              ? " fulfil Coulomb's law: bodies may be jammed, or restitutions and friction contradict each other; try a "
-               "smaller friction or restitution"
-             : " keep the bodies apart: they may be jammed between obstacles that leave them no room, or restitutions "
-               "contradict each other"));
+               "smaller step, friction or restitution" +
+                   std::string(view.integrator.info().name.starts_with("nsga_decoupled") ? "" : ", or nsga_decoupled")
+             : std::string(" keep the bodies apart: they may be jammed between obstacles that leave them no room, or "
+                           "restitutions "
+                           "contradict each other")));
   if (reason == FailureReason::unclear_friction)
     hints_.emplace_back(fmt::format(
         "in this place the joints hold each other by forces that the motion does not determine, and the load of {} is "

@@ -24,7 +24,7 @@ constexpr double least_slip = 1e-4, largest_mismatch = 0.03;
 // energies of rounding, over mass and speed squared of the model
 constexpr double least_energy = 1e-24;
 // energy that impacts give or, with restitution 1, take, over the energies in the model
-constexpr double impact_error = 0.05, least_friction_gain = 1e-3;
+constexpr double impact_error = 0.05, least_friction_gain = 1e-3, most_numerical = 0.3;
 constexpr double half_turn = 3;  // nearly
 
 std::string duration_words(double seconds) {
@@ -274,8 +274,15 @@ std::string worst_row(const Model& model, const StepReport& r) {
                                  : "";
 }
 
-std::vector<std::string> impact_remarks(const System& system, const EnergyBalance& balance) {
+std::vector<std::string> balance_remarks(const System& system, const MethodInfo& method, const EnergyBalance& balance) {
   std::vector<std::string> remarks;
+  // other methods damp the vibrations that a step does not resolve, not the motion at large
+  if (method.name == "moreau_jean" && balance.numerical < -most_numerical * balance.scale)
+    remarks.push_back(
+        fmt::format("moreau_jean itself took {:.2g} of the energies in the model: vibrations that the step does not "
+                    "resolve, or the "
+                    "motion at large, too; a smaller step, or nsga_decoupled, tells which",
+                    -balance.numerical / balance.scale));
   if (balance.friction_gain > least_friction_gain * balance.scale)
     remarks.push_back(fmt::format(
         "impacts with friction gave {:.3g} of energy, since restitutions of normal and tangents differ (Kane)",
