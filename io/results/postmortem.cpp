@@ -362,6 +362,11 @@ void PostMortem::find_hints(const StepView& view) {
       hints_.emplace_back(
           "constraints contradict or repeat each other, or a component without mass is held by nothing: "
           "see carom check");
+    if (view.integrator.info().name.starts_with("nsga_monolithic") && system.has_forces(force_internal))
+      hints_.emplace_back(
+          "nsga_monolithic has masses and stiffnesses in one matrix, where those of small, stiff parts are too far "
+          "apart: "
+          "try nsga_coupled, which solves its parts in turn");
   }
 
   // the path of loads
