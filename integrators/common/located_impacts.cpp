@@ -15,7 +15,7 @@ namespace {
 constexpr int most_hits = 8;            // of a contact in a step, before it comes to rest
 constexpr double least_rebound = 1e-8;  // of the speed of the model: slower contacts stay at rest
 constexpr double together = 1e-6;       // of the step: impacts no further apart are one
-constexpr double known_share = 0.01;    // of what reactions of resting contacts change an instant by: their own change
+constexpr double known_share = 0.01;    // of the delay by reactions of resting contacts: its error
 constexpr int most_passes = 20;         // to the instant of an impact under friction of joints
 constexpr double same_instant = 1e-13;  // of the step
 constexpr double coarse_share = 0.8;    // of the response of free masses to a contact force in the smooth motion

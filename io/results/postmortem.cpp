@@ -309,8 +309,7 @@ void PostMortem::find_hints(const StepView& view) {
                "smaller step, friction or restitution" +
                    std::string(view.integrator.info().name.starts_with("nsga_decoupled") ? "" : ", or nsga_decoupled")
              : std::string(" keep the bodies apart: they may be jammed between obstacles that leave them no room, or "
-                           "restitutions "
-                           "contradict each other")));
+                           "restitutions contradict each other")));
   if (reason == FailureReason::unclear_friction)
     hints_.emplace_back(fmt::format(
         "in this place the joints hold each other by forces that the motion does not determine, and the load of {} is "
@@ -365,8 +364,7 @@ void PostMortem::find_hints(const StepView& view) {
     if (view.integrator.info().name.starts_with("nsga_monolithic") && system.has_forces(force_internal))
       hints_.emplace_back(
           "nsga_monolithic has masses and stiffnesses in one matrix, where those of small, stiff parts are too far "
-          "apart: "
-          "try nsga_coupled, which solves its parts in turn");
+          "apart: try nsga_coupled, which solves its parts in turn");
   }
 
   // the path of loads

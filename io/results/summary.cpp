@@ -279,9 +279,8 @@ std::vector<std::string> balance_remarks(const System& system, const MethodInfo&
   // other methods damp the vibrations that a step does not resolve, not the motion at large
   if (method.name == "moreau_jean" && balance.numerical < -most_numerical * balance.scale)
     remarks.push_back(
-        fmt::format("moreau_jean itself took {:.2g} of the energies in the model: vibrations that the step does not "
-                    "resolve, or the "
-                    "motion at large, too; a smaller step, or nsga_decoupled, tells which",
+        fmt::format("moreau_jean itself took {:.2g} of the energies in the model, of vibrations that the step does not "
+                    "resolve or of the motion at large: a smaller step, or nsga_decoupled, tells which",
                     -balance.numerical / balance.scale));
   if (balance.friction_gain > least_friction_gain * balance.scale)
     remarks.push_back(fmt::format(
