@@ -182,18 +182,13 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   double s_0 = 0;
   for (std::size_t k = 0; k < 4 * (at(most_hits) + resting_.size()); ++k) {
     double tau = next(s_0, rounding);
-    const bool rests = std::find(resting_.begin(), resting_.end(), 1) != resting_.end();
-    if (tau <= 1 && (joint_friction_ || rests) && !delay(s_0, rounding, tau, report)) return false;
+    // contacts that stay closed have pressed since the last impact, and joints have rubbed
+    const bool presses = joint_friction_ || std::find(resting_.begin(), resting_.end(), 1) != resting_.end();
+    if (tau <= 1 && presses && !delay(s_0, rounding, tau, report)) return false;
     if (!(tau <= 1)) break;
-    place(tau);
+    if (!presses) place(tau);
     Impact* impact = &begin_impact(tau);
-    // what contacts that stay closed have pressed since the last impact, and friction of joints
-    pressing_ = resting_;
-    set_zero(reflected_);
-    if (joint_friction_ || rests) {
-      set_load(s_0, tau);
-      if (!jump(0.5 * (s_0 + tau), *impact, report)) return false;
-    }
+    if (presses) jump(0.5 * (s_0 + tau), *impact);
     if (joint_friction_) {  // works with other velocities than in the impact
       end_impact(*impact);
       impact = &begin_impact(tau);
@@ -201,7 +196,8 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
     rested_ = resting_;
     strike(tau);
     set_load(tau, tau);
-    if (!jump(tau, *impact, report)) return false;
+    if (!solve(report)) return false;
+    jump(tau, *impact);
     // contacts that the impact lifts, but not those that have come to rest in it, nor those that have struck often:
     // many bodies would lift each other without end
     last_ = striking_;
@@ -299,17 +295,18 @@ double LocatedImpacts::next(double s_0, double rounding, bool at_end) {
   return tau;
 }
 
-// The instant of the next impact with the reactions of resting contacts and the friction of joints from s_0 on;
-// infinity: they prevent the impact.
+// The instant of the next impact with the reactions of resting contacts and the friction of joints from s_0 on, and the
+// jump that they make there; infinity: they prevent the impact.
 bool LocatedImpacts::delay(double s_0, double rounding, double& tau, StepReport& report) {
   free_gaps_ = gaps_;
   free_falls_ = falls_;
-  for (int pass = 0; pass < most_passes && tau > s_0 + together && tau <= 1; ++pass) {
+  for (int pass = 0; tau <= 1; ++pass) {
     place(tau);
     pressing_ = resting_;
     set_zero(reflected_);
     set_load(s_0, tau);
     if (!solve(report)) return false;
+    if (pass == most_passes || tau <= s_0 + together) break;
     system_->rates(at_.q, problem_.velocity(), at_.t, unilateral_rows, rate_before_, &scales_->start);
     for (std::size_t i = 0; i < gaps_.size(); ++i) {
       const std::size_t row = at(system_->bilateral()) + i;
@@ -317,9 +314,9 @@ bool LocatedImpacts::delay(double s_0, double rounding, double& tau, StepReport&
       const double* const c = free_gaps_[i].c;
       gaps_[i] = {{c[0] + a * s_0 * s_0, c[1] - 2 * a * s_0, c[2] + a, c[3]}};
     }
-    const double before = tau;
-    tau = next(s_0, rounding, false);
-    if (std::abs(tau - before) <= same_instant) break;
+    const double instant = next(s_0, rounding, false);
+    if (std::abs(instant - tau) <= same_instant) break;
+    tau = instant;
   }
   for (std::size_t i = 0; i < falls_.size(); ++i)
     if (free_falls_[i] <= 1 && falls_[i] <= tau + known_share * std::abs(falls_[i] - free_falls_[i])) striking_[i] = 1;
@@ -402,9 +399,8 @@ bool LocatedImpacts::solve(StepReport& report) {
   return newton_.solve(problem_, momenta, report);
 }
 
-// One jump, which acts from s = since on.
-bool LocatedImpacts::jump(double since, Impact& impact, StepReport& report) {
-  if (!solve(report)) return false;
+// The jump that solve() has found, which acts from s = since on.
+void LocatedImpacts::jump(double since, Impact& impact) {
   const Vector& dV = problem_.solution();
   axpy(1.0, newton_.multipliers(), impact.impulses);
   axpy(1.0, dV, W_);
@@ -422,7 +418,6 @@ bool LocatedImpacts::jump(double since, Impact& impact, StepReport& report) {
     gaps_[i].c[0] -= since * change;
     gaps_[i].c[1] += change;
   }
-  return true;
 }
 
 LocatedImpacts::Impact& LocatedImpacts::begin_impact(double tau) {

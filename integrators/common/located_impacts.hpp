@@ -105,7 +105,7 @@ class LocatedImpacts {
   void end_impact(Impact& impact);
   void note_closed(Impact& impact);
   bool solve(StepReport& report);
-  bool jump(double since, Impact& impact, StepReport& report);
+  void jump(double since, Impact& impact);
   void set_load(double s_0, double s_1);
 
   const System* system_;
