@@ -12,7 +12,7 @@ namespace {
 
 constexpr int sweeps = 3;
 constexpr double regularisation = 1e-8;  // of the largest diagonal entry, as long as that is less than
-constexpr double largest_share = 1e-6;   // of what a row has
+constexpr double largest_share = 1e-7;   // of what a row has
 constexpr double massless = 1e-14;       // of the largest diagonal entry: a smaller one tells nothing
 constexpr double short_entry = 0.1;      // of the longest of a row: others hardly move it
 constexpr double same = 0.01;            // squared change of a correction, relative, below which it comes again

@@ -21,7 +21,7 @@ namespace carom {
 class ProximalRefinement {
  public:
   /// What is subtracted from the diagonal of each multiplier: 1e-8 of the largest entry on the diagonal of S, but at
-  /// most 1e-6 of the least that one of its unknowns gives its row in G S^-1 G^T, S being its diagonal. Rows of stiff
+  /// most 1e-7 of the least that one of its unknowns gives its row in G S^-1 G^T, S being its diagonal. Rows of stiff
   /// solids have far less there than those of free masses, and where the rows of a face go with a body the solid's part
   /// alone is left. The refinement converges where the regularisation is small beside all of G S^-1 G^T.
   class Shifts {
