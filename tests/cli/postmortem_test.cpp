@@ -313,13 +313,8 @@ TEST_CASE("post-mortem: statics of a solid that nothing holds say so") {
 
 TEST_CASE("post-mortem: a small stiff solid that nsga_monolithic cannot solve is told from redundant constraints") {
   const TemporaryDirectory directory;
-  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
-    "materials": [{"name": "m", "type": "linear_elastic", "young": 2.1e11, "poisson": 0.3, "density": 7850}],
-    "ground": [{"name": "o", "at": [-0.0005, 0, 0]}],
-    "bodies": [{"name": "a", "type": "solid", "material": "m",
-                "mesh": {"type": "box", "size": [0.001, 5e-05, 2e-05], "divisions": [6, 4, 2]}}],
-    "joints": [{"name": "j", "type": "revolute", "of": ["ground.o", "a.left"], "axis": [0, 1, 0]}],
-    "integrator": {"type": "nsga_monolithic", "step": 1e-3, "duration": 1e-3}})");
+  write_hinged_solid(directory / "m.json", {1e-3, 5e-5, 2e-5}, {6, 4, 2},
+                     {{"type", "nsga_monolithic"}, {"step", 1e-3}, {"duration", 1e-3}});
   const Outcome outcome = run_carom(directory, {"run", "m.json", "-o", "r"});
   CHECK(outcome.code == 4);
   CHECK(contains(outcome.err, "try nsga_coupled"));

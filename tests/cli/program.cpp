@@ -135,6 +135,24 @@ void write(const fs::path& path, const std::string& text) {
   REQUIRE(file.good());
 }
 
+void write_hinged_solid(const fs::path& path, const std::vector<double>& size, const std::vector<int>& divisions,
+                        const nlohmann::json& integrator) {
+  const nlohmann::json model = {
+      {"format", 1},
+      {"gravity", {0, 0, -9.81}},
+      {"materials",
+       {{{"name", "steel"}, {"type", "linear_elastic"}, {"young", 2.1e11}, {"poisson", 0.3}, {"density", 7850}}}},
+      {"ground", {{{"name", "o"}, {"at", {-size[0] / 2, 0, 0}}}}},
+      {"bodies",
+       {{{"name", "a"},
+         {"type", "solid"},
+         {"material", "steel"},
+         {"mesh", {{"type", "box"}, {"size", size}, {"divisions", divisions}}}}}},
+      {"joints", {{{"name", "j"}, {"type", "revolute"}, {"of", {"ground.o", "a.left"}}, {"axis", {0, 1, 0}}}}},
+      {"integrator", integrator}};
+  write(path, model.dump());
+}
+
 nlohmann::json read_json(const fs::path& path) {
   nlohmann::json value = nlohmann::json::parse(read(path), nullptr, false);
   REQUIRE_MESSAGE(!value.is_discarded(), path.string() << " is no JSON");

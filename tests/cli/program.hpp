@@ -66,6 +66,9 @@ std::vector<std::string> lines_of(const std::string& text);
 std::string read(const std::filesystem::path& path);
 void write(const std::filesystem::path& path, const std::string& text);
 nlohmann::json read_json(const std::filesystem::path& path);
+/// A model of a box of steel that hangs in a hinge at its left face.
+void write_hinged_solid(const std::filesystem::path& path, const std::vector<double>& size,
+                        const std::vector<int>& divisions, const nlohmann::json& integrator);
 
 /// The table of a CSV file with complete lines only; otherwise fails the test.
 struct Table {
