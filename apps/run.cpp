@@ -310,7 +310,7 @@ class Run final : public Command {
     account.statistics = simulation.statistics();
     std::vector<std::string> remarks = step_remarks(model, integrator.info(), account.statistics);
     if (ledger != nullptr)
-      for (std::string& remark : balance_remarks(model.system, integrator.info(), ledger->balance()))
+      for (std::string& remark : balance_remarks(model, integrator.info(), ledger->balance()))
         remarks.push_back(std::move(remark));
     for (std::string& remark : task.run.until->remarks()) remarks.push_back(std::move(remark));
     if (!integrator.info().dynamic && account.status == RunStatus::completed &&

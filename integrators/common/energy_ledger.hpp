@@ -54,6 +54,8 @@ struct EnergyBalance {
   double largest_closure = 0;     ///< |closure| at most
 
   double total() const { return energy.kinetic + energy.elastic + energy.potential; }
+  /// What the method itself gives or takes: no force, law or driver of the model does.
+  double error() const { return numerical + position + contacts + constraints + corrections + switch_corrections; }
 };
 
 class EnergyLedger final : public Observer {

@@ -23,9 +23,12 @@ namespace {
 constexpr double least_slip = 1e-4, largest_mismatch = 0.03;
 // energies of rounding, over mass and speed squared of the model
 constexpr double least_energy = 1e-24;
-// energy that impacts give or, with restitution 1, take, over the energies in the model
-constexpr double impact_error = 0.05, least_friction_gain = 1e-3, most_numerical = 0.3;
+// energy that impacts give or, with restitution 1, take, and that the method takes, over the energies in the model
+constexpr double impact_error = 0.05, least_friction_gain = 1e-3, most_taken = 0.1;
 constexpr double half_turn = 3;  // nearly
+
+// Energies below are rounding: nothing moves.
+double least_energy_of(const Scales& scales) { return least_energy * scales.mass * scales.speed * scales.speed; }
 
 std::string duration_words(double seconds) {
   if (!(seconds < 1e9)) return "decades";
@@ -274,14 +277,20 @@ std::string worst_row(const Model& model, const StepReport& r) {
                                  : "";
 }
 
-std::vector<std::string> balance_remarks(const System& system, const MethodInfo& method, const EnergyBalance& balance) {
+std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& method, const EnergyBalance& balance) {
+  const System& system = model.system;
   std::vector<std::string> remarks;
-  // other methods damp the vibrations that a step does not resolve, not the motion at large
-  if (method.name == "moreau_jean" && balance.numerical < -most_numerical * balance.scale)
+  // what drivers and loads have given passes through the model
+  const double energies = balance.scale + std::max(0.0, balance.drivers) + std::max(0.0, balance.loads);
+  if (balance.scale > least_energy_of(model.scales) && balance.error() < -most_taken * energies)
     remarks.push_back(
-        fmt::format("moreau_jean itself took {:.2g} of the energies in the model, of vibrations that the step does not "
-                    "resolve or of the motion at large: a smaller step, or nsga_decoupled, tells which",
-                    -balance.numerical / balance.scale));
+        fmt::format("{} itself took {:.2g} of the energies in the model: the step does not resolve {}; use a smaller "
+                    "step{}, until this share is small",
+                    method.name, -balance.error() / energies,
+                    balance.impacts < 0 && model.system.has_forces(force_internal)
+                        ? "the vibrations that impacts cause, and rebounds are not right"
+                        : "vibrations or the motion at large",
+                    method.name == "moreau_jean" ? ", or nsga_decoupled" : ""));
   if (balance.friction_gain > least_friction_gain * balance.scale)
     remarks.push_back(fmt::format(
         "impacts with friction gave {:.3g} of energy, since restitutions of normal and tangents differ (Kane)",
@@ -434,13 +443,9 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
         if (std::abs(work) > 1e-12 * b.scale) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, work);
       return text.empty() ? "nothing" : text;
     };
-    const Parts errors = {{"numerical", b.numerical},          {"contacts", b.contacts},
-                          {"position_correction", b.position}, {"constraints", b.constraints},
-                          {"force_correction", b.corrections}, {"switch_correction", b.switch_corrections}};
-    double error = 0;
-    for (const auto& [name, work] : errors) error += work;
+    const double error = b.error();
     // where nothing moves, the energies of rounding are no measure
-    const double moving = least_energy * scales.mass * scales.speed * scales.speed;
+    const double moving = least_energy_of(scales);
     const auto share = [&](double work) {
       return b.scale > moving ? fmt::format("{:.2g} of the energies", work / b.scale) : fmt::format("{:.2g}", work);
     };
@@ -452,7 +457,13 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                             {"switches", b.switches}}));
     row("  error of the method", b.scale > moving ? fmt::format("{:.4g}, {}", error, share(std::abs(error)))
                                                   : fmt::format("{:.4g}; nothing moves", error));
-    if (verbose) row("    of", words(errors));
+    if (verbose)
+      row("    of", words({{"numerical", b.numerical},
+                           {"contacts", b.contacts},
+                           {"position_correction", b.position},
+                           {"constraints", b.constraints},
+                           {"force_correction", b.corrections},
+                           {"switch_correction", b.switch_corrections}}));
     row("  closure", share(b.largest_closure) + " (tolerances of iterations)");
   }
   if (!account.expectations.empty()) {

@@ -95,9 +95,9 @@ std::string failure_words(const StepReport& report);
 std::string worst_row(const Model& model, const StepReport& report);
 /// Remarks about a finished run that needs a smaller step: large rotations, obstacles that bodies may cross undetected.
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& statistics);
-/// The same of the energy balance: numerical damping of moreau_jean that took much of the energies, impacts that gave
-/// energy, or took energy although restitution is 1 and nothing rubs, and the energy of Kane's paradox.
-std::vector<std::string> balance_remarks(const System& system, const MethodInfo& method, const EnergyBalance& balance);
+/// The same of the energy balance: energy that the method itself took, impacts that gave energy, or took energy
+/// although restitution is 1 and nothing rubs, and the energy of Kane's paradox.
+std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& method, const EnergyBalance& balance);
 
 /// The table at the end of a run, for a terminal of 80 columns; `verbose`: with times, linear systems and parts of
 /// errors.
