@@ -291,6 +291,12 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
                         ? "the vibrations that impacts cause, and rebounds are not right"
                         : "vibrations or the motion at large",
                     method.name == "moreau_jean" ? ", or nsga_decoupled" : ""));
+  // impacts cannot take more than there is: the method gives them what they take
+  if (balance.error() > energies && balance.impacts < -energies)
+    remarks.push_back(
+        fmt::format("impacts took {:.2g} times the energies in the model, and {} itself gave {:.2g} times: the "
+                    "step does not resolve the impacts; use a smaller step",
+                    -balance.impacts / energies, method.name, balance.error() / energies));
   if (balance.friction_gain > least_friction_gain * balance.scale)
     remarks.push_back(fmt::format(
         "impacts with friction gave {:.3g} of energy, since restitutions of normal and tangents differ (Kane)",

@@ -445,6 +445,12 @@ TEST_CASE("run: rebounds of solids whose waves the step does not resolve are rem
   };
   CHECK(note("/integrator/step=1e-4"));
   CHECK_FALSE(note("/integrator/step=2e-6"));
+  const Outcome gives = run_carom(
+      directory,
+      {"run", "m.json", "-o", "s", "--set", R"(/integrator={"type": "moreau_jean", "step": 1e-3, "duration": 5e-3})"});
+  CHECK(gives.code == 0);
+  CHECK(contains(gives.err, "note: impacts took 7"));
+  CHECK(contains(gives.err, "and moreau_jean itself gave 6"));
 }
 
 TEST_CASE("run: two threads give the same bits as one in every model" * doctest::test_suite("long")) {
