@@ -16,6 +16,7 @@
 #include "apps/commands.hpp"
 #include "core/base/errors.hpp"
 #include "core/linear/blas.hpp"
+#include "integrators/common/element_contacts.hpp"
 #include "io/model/stability_remark.hpp"
 #include "io/results/atomic_file.hpp"
 #include "io/results/directory_lock.hpp"
@@ -215,9 +216,12 @@ class Run final : public Command {
     const EnergyWatch* energy = nullptr;
     // a static run has no impacts and no energy balance
     const bool moves = integrator.info().dynamic;
-    if (output.energy && moves) {
+    // Of flexible bodies the energy tells whether the step resolves their motion: it is judged without energy.csv, too,
+    // but for explicit methods, whose stable steps are short and cheap.
+    const bool judged = !integrator.info().explicit_step && is_flexible(model.system);
+    if (moves && (output.energy || judged)) {
       ledger = own(std::make_unique<EnergyLedger>());
-      own(std::make_unique<EnergyWriter>(model, *ledger, directory / "energy.csv"));
+      if (output.energy) own(std::make_unique<EnergyWriter>(model, *ledger, directory / "energy.csv"));
     } else {
       energy = own(std::make_unique<EnergyWatch>(model.simulation));
     }

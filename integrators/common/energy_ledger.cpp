@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/element_contacts.hpp"
 
 namespace carom {
 
@@ -18,6 +19,7 @@ void EnergyLedger::Sum::add(double x) {
 void EnergyLedger::start(const StepView& view) {
   const System& system = view.system;
   meter_.emplace(system);
+  of_elements_ = contacts_of(system, nodes_of_elements(system));
   for (Vector* x : {&rates_, &rates_smooth_}) x->assign(at(system.rows()), 0.0);
   const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
   const Powers powers = meter_->powers(view.state.q, view.state.v, view.state.t, view.state.lambda);
@@ -165,9 +167,9 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
     if (impulse == 0) continue;
     const double rate = stage_rate(system, stage, row, stage.v_1),
                  rate_smooth = stage_rate(system, stage, row, stage.v_0);
+    const double work = 0.5 * impulse * (rate_smooth + rate);
     const System::RowPlace place = system.row_place(row);
-    if (closed_[at(row - n_b)] == 0 && system.contact_parameters(row).friction > 0)
-      gain += 0.5 * impulse * (rate_smooth + rate);
+    if (closed_[at(row - n_b)] == 0 && system.contact_parameters(row).friction > 0) gain += work;
     const RowKind kind = system.row_kind(row);
     Sum& sum = kind == RowKind::joint_friction ? constraints_ : closed_[at(row - n_b)] != 0 ? contacts_ : impacts_;
     if (friction_rows.has(kind)) {
@@ -175,7 +177,8 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
       friction_.add(0.5 * impulse * (rate_n + rate));
       sum.add(0.5 * impulse * (rate_smooth - rate_n));
     } else {
-      sum.add(0.5 * impulse * (rate_smooth + rate));
+      sum.add(work);
+      if (&sum == &impacts_ && of_elements_[at(row - n_b)] != 0) balance_.element_impacts += work;
     }
     if (system.constraints()[at(place.block)]->traits().moving)
       drivers_.add(-impulse * stage_rate(system, stage, row, meter_->at_rest()));
@@ -219,7 +222,8 @@ void EnergyLedger::sum_up() {
 }
 
 void EnergyLedger::save(NamedArrays& record) {
-  record.set("bounds", {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain});
+  record.set("bounds",
+             {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain, balance_.element_impacts});
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
   record.set("powers", {powers_.loads, powers_.drivers, powers_.damping});
@@ -233,13 +237,14 @@ void EnergyLedger::save(NamedArrays& record) {
 void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
                       *const powers = record.find("powers"), *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 4 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
+  if (bounds == nullptr || bounds->size() != 5 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
       powers->size() != 3 || sums == nullptr || sums->size() != 24)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
   balance_.scale = (*bounds)[1];
   balance_.largest_closure = (*bounds)[2];
   balance_.friction_gain = (*bounds)[3];
+  balance_.element_impacts = (*bounds)[4];
   initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
   energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
   powers_ = {(*powers)[0], (*powers)[1], (*powers)[2]};

@@ -25,6 +25,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integrators/common/energy_meter.hpp"
@@ -34,18 +35,19 @@ namespace carom {
 
 /// Work since the start of the run, in the model's unit of energy; positive work raises the energy.
 struct EnergyBalance {
-  Energies energy;           ///< at the present state
-  double loads = 0;          ///< work of loads
-  double drivers = 0;        ///< work of moving obstacles and driven joints
-  double damping = 0;        ///< work of dampers at the velocities at which steps begin and end
-  double numerical = 0;      ///< of the smooth motion beyond the work of its forces
-  double position = 0;       ///< of the position corrections
-  double impacts = 0;        ///< of the impulses by which contacts close, without what moving obstacles give
-  double contacts = 0;       ///< the same of contacts that were closed before
-  double friction = 0;       ///< of friction on the slip velocities, in motions and jumps
-  double friction_gain = 0;  ///< sum of what single impacts with friction have given (Kane's paradox), >= 0
-  double constraints = 0;    ///< of the joints' impulses, without what drivers give
-  double corrections = 0;    ///< of the force corrections in the jumps, without what they change in the dampers' work
+  Energies energy;             ///< at the present state
+  double loads = 0;            ///< work of loads
+  double drivers = 0;          ///< work of moving obstacles and driven joints
+  double damping = 0;          ///< work of dampers at the velocities at which steps begin and end
+  double numerical = 0;        ///< of the smooth motion beyond the work of its forces
+  double position = 0;         ///< of the position corrections
+  double impacts = 0;          ///< of the impulses by which contacts close, without what moving obstacles give
+  double element_impacts = 0;  ///< what impacts of nodes of bars, beams and solids take of this
+  double contacts = 0;         ///< the same of contacts that were closed before
+  double friction = 0;         ///< of friction on the slip velocities, in motions and jumps
+  double friction_gain = 0;    ///< sum of what single impacts with friction have given (Kane's paradox), >= 0
+  double constraints = 0;      ///< of the joints' impulses, without what drivers give
+  double corrections = 0;      ///< of the force corrections in the jumps, without what they change in the dampers' work
   double switches = 0;  ///< of joints and force corrections in jumps in which constraints switch, and in such motions
                         ///< beyond the work of their forces
   double switch_corrections = 0;  ///< of the position corrections before these jumps
@@ -55,7 +57,17 @@ struct EnergyBalance {
 
   double total() const { return energy.kinetic + energy.elastic + energy.potential; }
   /// What the method itself gives or takes: no force, law or driver of the model does.
-  double error() const { return numerical + position + contacts + constraints + corrections + switch_corrections; }
+  using Parts = std::vector<std::pair<const char*, double>>;
+  Parts errors() const {
+    return {{"numerical", numerical},          {"contacts", contacts},
+            {"position_correction", position}, {"constraints", constraints},
+            {"force_correction", corrections}, {"switch_correction", switch_corrections}};
+  }
+  double error() const {
+    double sum = 0;
+    for (const auto& [name, work] : errors()) sum += work;
+    return sum;
+  }
 };
 
 class EnergyLedger final : public Observer {
@@ -90,7 +102,8 @@ class EnergyLedger final : public Observer {
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, friction_, constraints_, corrections_;
   Sum switches_, switch_corrections_;
   Vector rates_, rates_smooth_;
-  std::vector<std::uint8_t> closed_;  // contacts before the step
+  std::vector<std::uint8_t> closed_;       // contacts before the step
+  std::vector<std::uint8_t> of_elements_;  // contacts
   bool restored_ = false;
   bool begins_ = false;  // the first motion of a run follows
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/vector_ops.hpp"
+#include "integrators/common/element_contacts.hpp"
 #include "integrators/common/failure.hpp"
 
 namespace carom {
@@ -77,29 +78,18 @@ LocatedImpacts::LocatedImpacts(const System& system, const NewtonOptions& newton
 
 std::vector<LocatedImpacts::Kind> LocatedImpacts::kinds(const System& system, bool elements) {
   const std::size_t nodes = at(system.dofs().nodes());
-  std::vector<std::uint8_t> of_elements(nodes, 0), bound(nodes, 0);
-  const auto mark = [](const Topology& topology, std::vector<std::uint8_t>& flags) {
-    for (int item = 0; item < topology.items; ++item)
-      for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot)
-        if (const int node = topology.node(item, slot); node >= 0) flags[at(node)] = 1;
+  const std::vector<std::uint8_t> of_elements = contacts_of(system, nodes_of_elements(system));
+  const bool flexible = is_flexible(system);
+  std::vector<std::uint8_t> bound(nodes, 0);
+  const auto mark = [&](const Topology& topology) {
+    for (const int node : topology.nodes)
+      if (node >= 0) bound[at(node)] = 1;
   };
-  // generalised coordinates are no element, whatever their number
-  const auto scalar = [&](const Topology& topology) {
-    return std::ranges::all_of(topology.nodes,
-                               [&](int node) { return node < 0 || system.dofs().kind(node) == NodeKind::scalar; });
-  };
-  bool flexible = false;
   const bool elastic = system.has_forces(force_internal) || system.has_forces(force_damping);
-  for (const auto& block : system.elements()) {
-    const BlockTraits& traits = block->traits();
-    if (traits.has_mass && traits.has_stiffness && block->topology().slots.size() > 1 && !scalar(block->topology())) {
-      flexible = true;
-      mark(block->topology(), of_elements);
-    }
-    if (elastic && (traits.has_stiffness || block->topology().slots.size() > 1)) mark(block->topology(), bound);
-  }
+  for (const auto& block : system.elements())
+    if (elastic && (block->traits().has_stiffness || block->topology().slots.size() > 1)) mark(block->topology());
   for (const auto& block : system.constraints())
-    if (elastic && block->traits().kind == RowKind::bilateral) mark(block->topology(), bound);
+    if (elastic && block->traits().kind == RowKind::bilateral) mark(block->topology());
   std::vector<Kind> kinds(at(system.conditional()), Kind::published);
   std::vector<std::uint8_t> counted(nodes, 0), counted_pair(nodes, 0);
   int bodies = 0, in_pairs = 0;
@@ -108,14 +98,10 @@ std::vector<LocatedImpacts::Kind> LocatedImpacts::kinds(const System& system, bo
     if (system.row_kind(row) != RowKind::unilateral) continue;
     const Topology& topology = system.row_block(row).topology();
     const int item = system.row_place(row).item;
-    bool has_element = false, is_bound = false;
-    for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot) {
-      const int node = topology.node(item, slot);
-      if (node < 0) continue;
-      has_element = has_element || of_elements[at(node)] != 0;
-      is_bound = is_bound || bound[at(node)] != 0;
-    }
-    if (has_element && (!elements || system.contact_parameters(row).restitution == 0)) continue;
+    bool is_bound = false;
+    for (int slot = 0; slot < static_cast<int>(topology.slots.size()); ++slot)
+      if (const int node = topology.node(item, slot); node >= 0 && bound[at(node)] != 0) is_bound = true;
+    if (of_elements[i] != 0 && (!elements || system.contact_parameters(row).restitution == 0)) continue;
     // partners of searching contacts are not known yet
     const bool beside = is_bound || (elastic && topology.slots.size() > 1);
     if (beside && flexible && !elements) continue;

@@ -25,6 +25,8 @@ constexpr double least_slip = 1e-4, largest_mismatch = 0.03;
 constexpr double least_energy = 1e-24;
 // energy that impacts give or, with restitution 1, take, and that the method takes, over the energies in the model
 constexpr double impact_error = 0.05, least_friction_gain = 1e-3, most_taken = 0.1;
+// the same that impacts take of the nodes of bars, beams and solids
+constexpr double most_in_nodes = 0.3;
 constexpr double half_turn = 3;  // nearly
 
 // Energies below are rounding: nothing moves.
@@ -287,10 +289,15 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
         fmt::format("{} itself took {:.2g} of the energies in the model: the step does not resolve {}; use a smaller "
                     "step{}, until this share is small",
                     method.name, -balance.error() / energies,
-                    balance.impacts < 0 && model.system.has_forces(force_internal)
+                    balance.impacts != 0 && model.system.has_forces(force_internal)
                         ? "the vibrations that impacts cause, and rebounds are not right"
                         : "vibrations or the motion at large",
                     method.name == "moreau_jean" ? ", or nsga_decoupled" : ""));
+  if (balance.element_impacts < -most_in_nodes * energies)
+    remarks.push_back(fmt::format(
+        "nodes of bars, beams or solids lost {:.2g} of the energies in the model by impacts: how much depends "
+        "on the step and the elements; use smaller ones, until this share is small",
+        -balance.element_impacts / energies));
   // impacts cannot take more than there is: the method gives them what they take
   if (balance.error() > energies && balance.impacts < -energies)
     remarks.push_back(
@@ -442,8 +449,7 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                             account.energy_max));
   if (account.ledger) {
     const EnergyBalance& b = *account.ledger;
-    using Parts = std::vector<std::pair<const char*, double>>;
-    const auto words = [&](const Parts& parts) {
+    const auto words = [&](const EnergyBalance::Parts& parts) {
       std::string text;
       for (const auto& [name, work] : parts)
         if (std::abs(work) > 1e-12 * b.scale) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, work);
@@ -463,13 +469,7 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
                             {"switches", b.switches}}));
     row("  error of the method", b.scale > moving ? fmt::format("{:.4g}, {}", error, share(std::abs(error)))
                                                   : fmt::format("{:.4g}; nothing moves", error));
-    if (verbose)
-      row("    of", words({{"numerical", b.numerical},
-                           {"contacts", b.contacts},
-                           {"position_correction", b.position},
-                           {"constraints", b.constraints},
-                           {"force_correction", b.corrections},
-                           {"switch_correction", b.switch_corrections}}));
+    if (verbose) row("    of", words(b.errors()));
     row("  closure", share(b.largest_closure) + " (tolerances of iterations)");
   }
   if (!account.expectations.empty()) {

@@ -187,7 +187,7 @@ TEST_CASE("models: every one certifies itself and holds its constraints at both 
       CHECK(summary["residuals"]["position"].get<double>() < 1e-10);
       CHECK(summary["max_penetration"].get<double>() <= 1e-10 * summary["scales"]["length"].get<double>());
       // the plate shows many contacts at a step that does not resolve its waves
-      CHECK(summary["warnings"].size() == (name == "landing_plate" ? 1 : 0));
+      CHECK(summary["warnings"].size() == (name == "landing_plate" ? 2 : 0));
     }
     if (is_static_model(name)) continue;
     CHECK(std::abs(summary["energy"]["closure"].get<double>()) < 1e-10 * summary["energy"]["scale"].get<double>());

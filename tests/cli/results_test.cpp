@@ -444,6 +444,11 @@ TEST_CASE("run: rebounds of solids whose waves the step does not resolve are rem
     return contains(outcome.err, "vibrations that impacts cause, and rebounds are not right");
   };
   CHECK(note("/integrator/step=1e-4"));
+  const Outcome stops = run_carom(directory, {"run", "m.json", "-o", "q", "--set", "/integrator/step=1e-3", "--set",
+                                              "/output/energy/enabled=false", "--until", "6e-3"});
+  CHECK(stops.code == 0);
+  CHECK(contains(stops.err, "note: nodes of bars, beams or solids lost 0.9"));
+  CHECK_FALSE(std::filesystem::exists(directory / "q/energy.csv"));
   CHECK_FALSE(note("/integrator/step=2e-6"));
   const Outcome gives = run_carom(
       directory,
