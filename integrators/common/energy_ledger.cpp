@@ -19,6 +19,7 @@ void EnergyLedger::Sum::add(double x) {
 void EnergyLedger::start(const StepView& view) {
   const System& system = view.system;
   meter_.emplace(system);
+  alternating_.start(system);
   of_elements_ = contacts_of(system, nodes_of_elements(system));
   for (Vector* x : {&rates_, &rates_smooth_}) x->assign(at(system.rows()), 0.0);
   const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
@@ -47,6 +48,7 @@ void EnergyLedger::start(const StepView& view) {
 
 void EnergyLedger::after_step(const StepView& view) {
   const System& system = view.system;
+  alternating_.after_step(view);
   In forces;  // multipliers of the last motion
   bool powers_known = true;
   In v_n = view.state.v;  // with which rows with friction begin
@@ -215,6 +217,7 @@ void EnergyLedger::sum_up() {
                          -b.contacts, -b.constraints, -b.corrections, -b.friction, -b.switches, -b.switch_corrections})
     parts.add(x);
   b.closure = parts.total();
+  b.alternating = alternating_.largest();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
   b.scale = std::max(b.scale, std::abs(energy_.kinetic) + std::abs(energy_.elastic) +
                                   std::abs(energy_.potential - initial_.potential));
@@ -224,6 +227,7 @@ void EnergyLedger::sum_up() {
 void EnergyLedger::save(NamedArrays& record) {
   record.set("bounds",
              {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain, balance_.element_impacts});
+  alternating_.save(record);
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
   record.set("powers", {powers_.loads, powers_.drivers, powers_.damping});
@@ -254,6 +258,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
     s->value = (*sums)[i++];
     s->rest = (*sums)[i++];
   }
+  alternating_.restore(record);
   restored_ = true;
 }
 

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "integrators/common/alternating_motion.hpp"
 #include "integrators/common/energy_meter.hpp"
 #include "integrators/common/observer.hpp"
 
@@ -54,6 +55,7 @@ struct EnergyBalance {
   double closure = 0;             ///< energy - initial energy - all of the above
   double scale = 0;               ///< largest sum of |kinetic|, |elastic| and the change of the potential energy so far
   double largest_closure = 0;     ///< |closure| at most
+  double alternating = 0;         ///< of AlternatingMotion
 
   double total() const { return energy.kinetic + energy.elastic + energy.potential; }
   /// What the method itself gives or takes: no force, law or driver of the model does.
@@ -99,6 +101,7 @@ class EnergyLedger final : public Observer {
   Energies initial_, energy_;
   Powers powers_;
   std::optional<EnergyMeter> meter_;
+  AlternatingMotion alternating_;
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, friction_, constraints_, corrections_;
   Sum switches_, switch_corrections_;
   Vector rates_, rates_smooth_;

@@ -12,6 +12,7 @@
 
 #include "core/linear/blas.hpp"
 #include "integrators/common/constraint_switches.hpp"
+#include "integrators/common/element_contacts.hpp"
 
 namespace carom {
 
@@ -27,6 +28,8 @@ constexpr double least_energy = 1e-24;
 constexpr double impact_error = 0.05, least_friction_gain = 1e-3, most_taken = 0.1;
 // the same that impacts take of the nodes of bars, beams and solids
 constexpr double most_in_nodes = 0.3;
+// the same of vibrations that change their sign from step to step
+constexpr double most_alternating = 0.1;
 constexpr double half_turn = 3;  // nearly
 
 // Energies below are rounding: nothing moves.
@@ -238,6 +241,7 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     energy["position_correction"] = b.position;
     energy["impacts"] = b.impacts;
     energy["contacts"] = b.contacts;
+    if (is_flexible(model.system)) energy["alternating"] = b.alternating;
     if (model.system.row_kinds().meets(friction_rows)) {
       energy["friction"] = b.friction;
       energy["friction_gain"] = b.friction_gain;
@@ -298,6 +302,12 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
         "nodes of bars, beams or solids lost {:.2g} of the energies in the model by impacts: how much depends "
         "on the step and the elements; use smaller ones, until this share is small",
         -balance.element_impacts / energies));
+  // vibrations have as much elastic energy as kinetic energy
+  if (2 * balance.alternating > most_alternating * energies)
+    remarks.push_back(
+        fmt::format("vibrations that change their sign from step to step hold {:.2g} of the energies in the model: the "
+                    "step does not resolve them, and rebounds may not be right; use a smaller step",
+                    2 * balance.alternating / energies));
   // impacts cannot take more than there is: the method gives them what they take
   if (balance.error() > energies && balance.impacts < -energies)
     remarks.push_back(

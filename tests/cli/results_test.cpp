@@ -456,6 +456,19 @@ TEST_CASE("run: rebounds of solids whose waves the step does not resolve are rem
   CHECK(gives.code == 0);
   CHECK(contains(gives.err, "note: impacts took 7"));
   CHECK(contains(gives.err, "and moreau_jean itself gave 6"));
+
+  // a method without damping leaves the energy of the waves in vibrations that change their sign from step to step
+  const auto vibrates = [&](const char* step, const char* end) {
+    const Outcome outcome = run_carom(
+        directory,
+        {"run", "m.json", "-o", "v", "--until", end, "--set", "/contacts/0/restitution=1", "--set",
+         R"(/integrator={"type": "event_driven", "rho_infinity": 1, "step": 1e-3, "duration": 0.06})", "--set", step});
+    CHECK(outcome.code == 0);
+    return contains(outcome.err, "note: vibrations that change their sign from step to step hold 0.");
+  };
+  CHECK(vibrates("/integrator/step=1e-3", "0.06"));
+  CHECK(read_json(directory / "v/summary.json")["energy"]["alternating"] > 1);
+  CHECK_FALSE(vibrates("/integrator/step=1e-5", "1e-3"));
 }
 
 TEST_CASE("run: two threads give the same bits as one in every model" * doctest::test_suite("long")) {
