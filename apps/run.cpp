@@ -302,6 +302,15 @@ class Run final : public Command {
           std::any_of(observers.begin(), observers.end(), [&](Observer* o) { return o->record_name() == table; });
       if (!written) std::filesystem::remove(directory / (std::string(table) + ".csv"), code);
     }
+    // pictures of another model; those of natural modes stay
+    std::vector<std::string> others;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, code)) {
+      const std::string stem = entry.path().stem().string();
+      if (entry.path().extension() == ".pvd" && stem != name && stem.find("_mode_") == std::string::npos &&
+          std::filesystem::exists(directory / "vtu" / (stem + "_000000.vtu"), code))
+        others.push_back(stem);
+    }
+    for (const std::string& other : others) remove_series(directory, other);
     if (pictures) return;
     remove_series(directory, name);
     std::filesystem::remove(directory / "view.py", code);

@@ -104,6 +104,8 @@ class SaddlePoint {
   Failure failure() const { return failure_; }
   /// The present matrix is solved by conjugate gradients.
   bool iterative() const { return iterative_ && !direct_; }
+  /// Columns that conjugate gradients have found for this matrix: what another one costs, in solves.
+  int costly_columns() const;
 
   /// How the present matrix is solved: "conjugate gradients", "conjugate gradients, multigrid", "conjugate gradients,
   /// factors" or a method of LinearSolver; empty before analyse().
@@ -132,7 +134,8 @@ class SaddlePoint {
   enum class Regularisation { none, rows, largest };
   struct ActiveRow : CondensedRow {
     int row = -1;
-    bool kept = false;  // column valid for the present factorisation
+    bool kept = false;      // gradients valid for the present factorisation, and the column unless it is projected
+    bool columned = false;  // with kept, of a row with gradients of the caller: the column is that of F
   };
 
   // A request and what its pointers point to; empty: null.
@@ -183,12 +186,14 @@ class SaddlePoint {
   void place_rows(std::span<const int> rows);
   void find_columns();
   bool outgrows_sweeps(long iterations) const;
-  void leave_sweeps();
+  bool leave_sweeps();
   bool run_cg(In r, In c, Accuracy accuracy, double reference, Out x, Out dl);
   bool prepare_iteration(bool old_factors);
   bool keep_factors();
   void note_factors();
   void restore_factors(const NamedArrays& record, const std::string& prefix);
+  void save_columns(NamedArrays& record, const std::string& prefix) const;
+  void restore_columns(const NamedArrays& record, const std::string& prefix);
   void rigid_motions(In q, Vector& motions) const;
   bool solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out dl_A, Accuracy accuracy);
 

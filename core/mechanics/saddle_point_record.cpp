@@ -131,6 +131,7 @@ void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool fact
   for (const auto count : counted) state_of_cg.push_back(static_cast<double>(cg_counters_.*count));
   record.set(prefix + "conjugate gradients", std::move(state_of_cg));
   kept_.save(record, prefix, kept);
+  if (kept) save_columns(record, prefix);
   if (account_.kept) factored_.save(record, prefix + of_factors, true);
   if (direct_known_) solver_.save(record, prefix);
 }
@@ -143,6 +144,48 @@ void SaddlePoint::restore_factors(const NamedArrays& record, const std::string& 
   assemble(kept_.request());
   if (!prepare_iteration(false)) throw std::invalid_argument("SaddlePoint: the record does not fit");
   cg_->build_factors();
+}
+
+// Columns of conjugate gradients are many and long: what they belong to is kept, and they are found again.
+void SaddlePoint::save_columns(NamedArrays& record, const std::string& prefix) const {
+  Vector rows;
+  for (const ActiveRow& a : active_) {
+    if (!a.kept || !a.columned) continue;
+    rows.push_back(a.row);
+    rows.push_back(static_cast<double>(a.F.equation.size()));
+    for (std::size_t k = 0; k < a.F.equation.size(); ++k) {
+      rows.push_back(a.F.equation[k]);
+      rows.push_back(a.F.value[k]);
+    }
+  }
+  record.set(prefix + "columns", std::move(rows));
+}
+
+void SaddlePoint::restore_columns(const NamedArrays& record, const std::string& prefix) {
+  const Vector* const columns = record.find(prefix + "columns");
+  if (columns == nullptr || columns->empty() || !factorised_ || !iterative()) return;
+  const auto refuse = [] { throw std::invalid_argument("SaddlePoint: the record does not fit"); };
+  std::vector<int> rows;
+  std::vector<SparseRow> F;
+  for (std::size_t i = 0; i < columns->size();) {
+    const auto next = [&](int limit) {
+      if (i >= columns->size() || !((*columns)[i] >= 0 && (*columns)[i] < limit)) refuse();
+      return static_cast<int>((*columns)[i++]);
+    };
+    rows.push_back(next(system_->rows()));
+    SparseRow& row = F.emplace_back();
+    for (int entries = next(n_ + n_b_ + 1); entries > 0; --entries) {
+      row.equation.push_back(next(n_ + n_b_));
+      if (i >= columns->size()) refuse();
+      row.value.push_back((*columns)[i++]);
+    }
+  }
+  // these solutions were counted when the columns were found
+  const LinearCounters counters = cg_counters_;
+  const FactorAccount account = account_;
+  set_active(rows, F, F, true);
+  cg_counters_ = counters;
+  account_ = account;
 }
 
 void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) {
@@ -172,6 +215,7 @@ void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) 
     const bool built = account_.kept && account_.present;
     if (factorised_ && (direct_ || !built)) assemble(kept_.request());
     if (factorised_ && !direct_ && !built) factorised_ = prepare_iteration(account_.kept);
+    restore_columns(record, prefix);
     if (x[1] == 0) return;
     analyse_direct();
   } else if (factorised_) {

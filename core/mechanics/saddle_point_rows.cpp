@@ -23,6 +23,7 @@ bool SaddlePoint::project_active(std::span<const int> rows, In q, double t, cons
     ActiveRow& a = active_[i];
     const ConstraintBlock& block = *system_->constraints()[at(system_->row_place(rows[i]).block)];
     a.kept = a.kept && a.row == rows[i] && block.traits().linear;
+    a.columned = false;
     a.row = rows[i];
     if (a.kept) continue;
     system_->row_gradient(rows[i], q, t, T, a.G, start);
@@ -98,11 +99,19 @@ void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRo
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ActiveRow& a = active_[i];
     a.G = G[i];
+    // a column of conjugate gradients costs as much as an iteration
+    if (iterative() && a.kept && a.columned && a.F.equation == F[i].equation && a.F.value == F[i].value) continue;
     a.F = F[i];
     condensed_.push_back(&a);
-    a.kept = true;
+    a.kept = a.columned = true;
   }
+  delassus_known_ = false;
   find_columns();
+}
+
+int SaddlePoint::costly_columns() const {
+  if (!iterative()) return 0;
+  return static_cast<int>(std::ranges::count_if(active_, [](const ActiveRow& a) { return a.kept && a.columned; }));
 }
 
 // Brings the rows into their places, each with the column that is known of it.
@@ -140,16 +149,17 @@ bool SaddlePoint::outgrows_sweeps(long iterations) const {
          iterations > columns_price * long{factors_in_sweeps_};
 }
 
-// Factors of the present matrix, and of the matrices that follow. Where K has none, sweeps go on.
-void SaddlePoint::leave_sweeps() {
+// Factors of the present matrix, and of the matrices that follow. False where K has none: sweeps go on.
+bool SaddlePoint::leave_sweeps() {
   whole_ = true;
   assemble(kept_.request());
   if (prepare_iteration(false)) {
     ++cg_counters_.factor_matrices;
-    return;
+    return true;
   }
   whole_ = false;
   prepare_iteration(false);
+  return false;
 }
 
 // B^-1 [F^T; 0] of condensed_
@@ -159,16 +169,27 @@ void SaddlePoint::find_columns() {
   delassus_known_ = false;
   if (delassus_.components().count() == 0) delassus_.analyse(*pattern_, active_.size());
   const long before = cg_counters_.cg_iterations;
-  bool tried = false;
+  bool tried = false, left = false;
   auto solve = [&](Vector& b) {
     if (stop_ != nullptr && *stop_ != 0) return false;
     if (!tried && outgrows_sweeps(cg_counters_.cg_iterations - before)) {
       tried = true;
-      leave_sweeps();
+      left = leave_sweeps();
+      if (left) return false;
     }
     return base_solve(b, true);
   };
   columns_known_ = delassus_.find_columns(condensed_, std::ref(solve));  // without an allocation
+  if (!columns_known_ && left) {
+    // all columns come from one preconditioner: a restart finds them again with the same bits
+    for (ActiveRow& row : active_) row.kept = false;
+    condensed_.clear();
+    for (ActiveRow& row : std::span(active_).first(at(n_A_))) {
+      row.kept = true;
+      condensed_.push_back(&row);
+    }
+    columns_known_ = delassus_.find_columns(condensed_, std::ref(solve));
+  }
   if (columns_known_) return;
   for (CondensedRow* const row : condensed_) static_cast<ActiveRow*>(row)->kept = false;
 }

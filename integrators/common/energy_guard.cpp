@@ -57,7 +57,7 @@ void EnergyGuard::begin(const State& start) {
   q_ = fingerprint(start.q, system_->threads());
   v_ = fingerprint(start.v, system_->threads());
   t_ = start.t;
-  scale_ = std::max(scale_, size(now_.energies));
+  scale_ = std::max(scale_, size(now_.energies) - (unexplained_ - lowest_));
 }
 
 // Energies below are not told from errors.
@@ -87,7 +87,8 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   trial_gain_ = (motion_.energies.kinetic - now_.energies.kinetic) +
                 (motion_.energies.elastic - now_.energies.elastic) +
                 (motion_.energies.potential - now_.energies.potential) + stored - work;
-  energies_ = std::max({scale_, size(motion_.energies) - std::max(0.0, trial_gain_), floor(q, v, start.t + h, terms)});
+  const double without_cause = std::max({0.0, trial_gain_, unexplained_ + trial_gain_ - lowest_});
+  energies_ = std::max({scale_, size(motion_.energies) - without_cause, floor(q, v, start.t + h, terms)});
   share_ = trial_gain_ / std::max(energies_, recent_ + trial_work_);
   if (!(share_ <= largest_share)) return false;
   return trial_gain_ <= 0 || unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, work_ + trial_work_);
@@ -161,7 +162,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   now_ = after;
   drivers_unknown_ = false;
   const double size_before = std::max(scale_, work_);
-  scale_ = std::max(scale_, size(now_.energies));
+  scale_ = std::max(scale_, size(now_.energies) - (unexplained_ - lowest_));
   work_ += trial_work_;
   recent_ = fading * recent_ + trial_work_;
   // what was large beside the energies of the first steps may be small beside those to come

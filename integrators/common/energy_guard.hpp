@@ -16,8 +16,8 @@
 // corrections U - U_low exceeds S is refused too, but for the first step of a model that does not fit its joints or
 // penetrates obstacles at the start. S is the largest of |T| + |V| + |change of the potential energy| so far, the work
 // done so far, and floors: energies of rounding, and the work of weights and loads over ten times a coarse tolerance of
-// the constraints, by which bodies at rest sink and rise. In S_1 work counts that was done lately. In sound runs the
-// largest N is 0.07 S; blow-ups begin at 0.3 S.
+// the constraints, by which bodies at rest sink and rise. U - U_low is no part of the energies. In S_1 work counts that
+// was done lately. In sound runs the largest N is 0.07 S; blow-ups begin at 0.3 S.
 #pragma once
 
 #include <cstdint>

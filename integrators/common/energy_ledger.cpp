@@ -20,6 +20,7 @@ void EnergyLedger::start(const StepView& view) {
   const System& system = view.system;
   meter_.emplace(system);
   alternating_.start(system);
+  free_.start(system);
   of_elements_ = contacts_of(system, nodes_of_elements(system));
   for (Vector* x : {&rates_, &rates_smooth_}) x->assign(at(system.rows()), 0.0);
   const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
@@ -47,8 +48,25 @@ void EnergyLedger::start(const StepView& view) {
 }
 
 void EnergyLedger::after_step(const StepView& view) {
-  const System& system = view.system;
   alternating_.after_step(view);
+  const double energy = sum(energy_), given = loads_.total() + drivers_.total(), damping = damping_.total();
+  const bool exchanged = exchanges(view);
+  take_stages(view);
+  const double work = loads_.total() + drivers_.total() - given;
+  free_.after_step(view, energy_, sum(energy_) - energy - (damping_.total() - damping), exchanged || work != 0);
+  sum_up();
+}
+
+// Contacts act in the step, or constraints switch.
+bool EnergyLedger::exchanges(const StepView& view) const {
+  const auto any = [](const std::vector<std::uint8_t>& closed) {
+    return std::ranges::find_if(closed, [](std::uint8_t x) { return x != 0; }) != closed.end();
+  };
+  return view.report.impacts > 0 || any(closed_) || any(view.state.closed) || !view.integrator.switches().empty();
+}
+
+void EnergyLedger::take_stages(const StepView& view) {
+  const System& system = view.system;
   In forces;  // multipliers of the last motion
   bool powers_known = true;
   In v_n = view.state.v;  // with which rows with friction begin
@@ -95,10 +113,7 @@ void EnergyLedger::after_step(const StepView& view) {
     }
     if (!stage.closed.empty()) closed_.assign(stage.closed.begin(), stage.closed.end());
   }
-  if (powers_known) {
-    sum_up();
-    return;
-  }
+  if (powers_known) return;
   const EnergyPoint* const end = view.integrator.step_end();
   const double damping = powers_.damping;
   if (end != nullptr) {
@@ -112,7 +127,6 @@ void EnergyLedger::after_step(const StepView& view) {
   const double difference = 0.5 * last_duration_ * (powers_.damping - damping);
   damping_.add(difference);
   corrections_.add(-difference);
-  sum_up();
 }
 
 void EnergyLedger::add_motion(const Stage& stage, const Energies& before, const EnergyPoint& end) {
@@ -218,6 +232,8 @@ void EnergyLedger::sum_up() {
     parts.add(x);
   b.closure = parts.total();
   b.alternating = alternating_.largest();
+  b.free_energy = free_.energy();
+  b.free_growth = free_.growth();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
   b.scale = std::max(b.scale, std::abs(energy_.kinetic) + std::abs(energy_.elastic) +
                                   std::abs(energy_.potential - initial_.potential));
@@ -228,6 +244,7 @@ void EnergyLedger::save(NamedArrays& record) {
   record.set("bounds",
              {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain, balance_.element_impacts});
   alternating_.save(record);
+  free_.save(record);
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
   record.set("powers", {powers_.loads, powers_.drivers, powers_.damping});
@@ -259,6 +276,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
     s->rest = (*sums)[i++];
   }
   alternating_.restore(record);
+  free_.restore(record);
   restored_ = true;
 }
 

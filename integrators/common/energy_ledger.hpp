@@ -30,6 +30,7 @@
 
 #include "integrators/common/alternating_motion.hpp"
 #include "integrators/common/energy_meter.hpp"
+#include "integrators/common/free_motion.hpp"
 #include "integrators/common/observer.hpp"
 
 namespace carom {
@@ -56,6 +57,8 @@ struct EnergyBalance {
   double scale = 0;               ///< largest sum of |kinetic|, |elastic| and the change of the potential energy so far
   double largest_closure = 0;     ///< |closure| at most
   double alternating = 0;         ///< of AlternatingMotion
+  double free_energy = 0;         ///< of FreeMotion
+  double free_growth = 0;
 
   double total() const { return energy.kinetic + energy.elastic + energy.potential; }
   /// What the method itself gives or takes: no force, law or driver of the model does.
@@ -91,6 +94,8 @@ class EnergyLedger final : public Observer {
     void add(double x);
     double total() const { return value + rest; }
   };
+  void take_stages(const StepView& view);
+  bool exchanges(const StepView& view) const;
   void add_motion(const Stage& stage, const Energies& before, const EnergyPoint& end);
   void add_jump(const System& system, const Stage& stage, In v_n);
   double friction_of(const System& system, const Stage& stage) const;
@@ -102,6 +107,7 @@ class EnergyLedger final : public Observer {
   Powers powers_;
   std::optional<EnergyMeter> meter_;
   AlternatingMotion alternating_;
+  FreeMotion free_;
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, friction_, constraints_, corrections_;
   Sum switches_, switch_corrections_;
   Vector rates_, rates_smooth_;

@@ -23,6 +23,7 @@ constexpr double larger_shift = 10;                           // sigma over the 
 constexpr int most_larger_shifts = 8;
 constexpr double friction_share = 0.1;     // of the tolerance of rows, for the law of contacts on the linearised rows
 constexpr std::size_t many_contacts = 64;  // make a pile
+constexpr int many_columns = 24;           // of conjugate gradients
 constexpr int patience_with_pile = 16;     // iterations; then new matrices
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
@@ -73,6 +74,11 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   control_ = {options, scales.force, setup.linear || setup.constant_matrix || setup.fixed_places};
 }
 
+// Columns of many contacts with friction are dearer than the iterations that an old matrix costs.
+bool MixedNewton::keeps_matrix() const {
+  return setup_.keep_old_matrix || (in_use_ && saddle_.costly_columns() >= many_columns);
+}
+
 void MixedNewton::measure_row(int row, double weight) {
   if (weights_.empty()) weights_.assign(at(system_->rows()), 1.0);
   weights_[at(row)] = weight;
@@ -80,7 +86,8 @@ void MixedNewton::measure_row(int row, double weight) {
 }
 
 void MixedNewton::begin(StepReport& report, const Start& start) {
-  control_.begin(sub(report), setup_.keep_old_matrix);
+  control_.begin(sub(report), keeps_matrix());
+  in_use_ = false;
   sub(report).stalled = false;
   sub(report).attained = 0;
   if (n_c_ > 0) set_.reset();
@@ -126,6 +133,7 @@ bool MixedNewton::correct(MixedProblem& problem, const ProblemScales& scales, St
   const bool set_changed = n_c_ > 0 && last_change_ == sub.attempt_iterations();
   if (!find_direction(problem, scales, report, set_changed)) return report.converged;
   ++sub.iterations;
+  in_use_ = true;
 
   if (transient_) {
     // sigma falls as the motion dies and grows where the motion would be too large; the multipliers follow whole, since
@@ -163,9 +171,9 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     bool found = true;
     const bool many = pile() && sub.attempt_iterations() < patience_with_pile;
     const bool keep = sub.attempt_iterations() > 0 && (setup_.fixed_places || many);
-    if (stale ||
-        (!constant && (many ? control_.needs_matrix_of_pile(sub, set_changed)
-                            : control_.needs_matrix(sub, saddle.iterative() && !setup_.curved_rows, set_changed)))) {
+    if (stale || (!constant && (many ? control_.needs_matrix_of_pile(sub, set_changed)
+                                     : control_.needs_matrix(sub, saddle.iterative() && !setup_.curved_rows,
+                                                             set_changed, saddle.costly_columns())))) {
       found = factorise(problem, scales, sigma_);
       if (found) control_.took_matrix(sub);
     }
@@ -417,7 +425,7 @@ LinearCounters MixedNewton::counters() const {
 
 void MixedNewton::save(NamedArrays& record) const {
   const std::string name = setup_.name;
-  record.set(name + " factorised for", {factor_h_, shifted_ ? 1.0 : 0.0});
+  record.set(name + " factorised for", {factor_h_, shifted_ ? 1.0 : 0.0, in_use_ ? 1.0 : 0.0});
   // a matrix that the next step computes anew in any case is not kept
   const bool kept =
       setup_.linear || setup_.constant_matrix || options_.method == NewtonMethod::modified || began_with_old_matrix();
@@ -428,8 +436,9 @@ void MixedNewton::save(NamedArrays& record) const {
 void MixedNewton::restore(const NamedArrays& record) {
   const std::string name = setup_.name;
   const Vector* const x = record.find(name + " factorised for");
-  if (x == nullptr || x->size() != 2) throw std::invalid_argument("MixedNewton: the record does not fit");
+  if (x == nullptr || x->size() != 3) throw std::invalid_argument("MixedNewton: the record does not fit");
   factor_h_ = (*x)[0];
+  in_use_ = (*x)[2] != 0;
   saddle_.restore(record, name + " ");
   if ((*x)[1] == 0) return;
   shifted_ = std::make_unique<SaddlePoint>();

@@ -138,7 +138,7 @@ class MixedNewton {
 
   /// Another attempt may end otherwise than the last one, since that began with a matrix of an earlier step.
   bool began_with_old_matrix() const {
-    return setup_.keep_old_matrix && !setup_.linear && control_.may_begin_with_old(saddle_.iterative());
+    return keeps_matrix() && !setup_.linear && control_.may_begin_with_old(saddle_.iterative());
   }
   void forget_matrix() { saddle_.forget(); }
   bool redundant() const { return current().regularised(); }
@@ -161,6 +161,7 @@ class MixedNewton {
   bool pile() const;
   void make_law();
   void take_law();
+  bool keeps_matrix() const;
   void drop_idle_rows(const RowPoint& point, const ProblemScales& scales);
   void gather_active();
   void find_limits(MixedProblem& problem);
@@ -202,6 +203,7 @@ class MixedNewton {
   double factor_h_ = 0;            // of the present matrix
   int last_change_ = 0, transient_start_ = 0;
   bool path_lost_ = false;  // MixedProblem::path_change found no finite change
+  bool in_use_ = false;     // the last solve made corrections
   bool transient_ = false, full_steps_ = false, other_start_ = false, starts_moved_ = false;
   double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
   double norm_ = 0, terms_ = 0, floor_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;

@@ -49,7 +49,7 @@ bool NewtonControl::test(SubproblemReport& report, double residual, double terms
   return report.residual <= 1 && report.constraint <= 1;
 }
 
-bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative, bool set_changed) const {
+bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative, bool set_changed, int columns) const {
   if (report.attempt_iterations() == 0)
     return options_.method != NewtonMethod::modified && !(old_ && may_begin_with_old(iterative));
   if (options_.method == NewtonMethod::modified) return !(last_gain(report) < modified_gain);
@@ -62,7 +62,7 @@ bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative,
   const double now = report.history_at(report.iterations);
   double left = now, iterations_with_new = 0;
   for (double gain = expected_gain(report, true); left > 1; gain *= gain, ++iterations_with_new) left *= gain;
-  return std::log(now) / -std::log(kept) > iterations_with_new + matrix_cost;
+  return std::log(now) / -std::log(kept) > iterations_with_new + matrix_cost + columns;
 }
 
 bool NewtonControl::needs_matrix_of_pile(const SubproblemReport& report, bool set_changed) const {

@@ -52,7 +52,8 @@ class NewtonControl {
             In constraints, double constraint_tolerance) const;
 
   /// A new matrix for the iteration to come; one of an earlier step may be at hand in the first.
-  bool needs_matrix(const SubproblemReport& report, bool iterative, bool set_changed) const;
+  /// `columns`: solves that it costs beside itself.
+  bool needs_matrix(const SubproblemReport& report, bool iterative, bool set_changed, int columns = 0) const;
   /// The same for many contacts of bodies: places hardly move while the active set is found.
   bool needs_matrix_of_pile(const SubproblemReport& report, bool set_changed) const;
   void took_matrix(const SubproblemReport& report) { matrix_of_ = report.iterations; }

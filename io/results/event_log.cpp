@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <stdexcept>
+#include <utility>
 
 #include "contact/law/cone_problem.hpp"
 #include "integrators/common/constraint_switches.hpp"
@@ -12,6 +13,7 @@ namespace carom {
 
 namespace {
 
+constexpr double rounding = 1e-12;  // of an impulse
 // columns behind t, step, event and contact
 constexpr int contact_columns = 11, friction_columns = 3, switch_columns = 4;
 
@@ -85,7 +87,14 @@ void EventLog::after_step(const StepView& view) {
   if (report.closed == 0 && report.releases == 0 && report.impacts == 0 && !joints_) return;
   Passage passage{nullptr, nullptr, view.state.t};
   const std::span<const Stage> stages = view.integrator.stages();
-  for (Contact& contact : contacts_) contact.located_work = 0;
+  for (std::size_t i = 0; i < contacts_.size(); ++i) {
+    const int row = model_.system.bilateral() + static_cast<int>(i);
+    contacts_[i].located_work = 0;
+    double& forces = contacts_[i].force_impulse = view.state.impulse[at(row)];
+    for (const Stage& stage : stages)
+      if (stage.kind == Stage::Kind::jump) forces -= stage.multipliers[at(row)];
+    if (std::abs(forces) <= rounding * std::abs(view.state.impulse[at(row)])) forces = 0;
+  }
   // impulses may act before the first motion
   for (const Stage& stage : stages)
     if (passage.motion == nullptr && stage.kind == Stage::Kind::motion) passage.motion = &stage;
@@ -111,14 +120,19 @@ void EventLog::note(const StepView& view, const Passage& passage, const Stage& s
                    stage.closed[i] == static_cast<std::uint8_t>(SlipState::slip));
       continue;
     }
-    const double impulse = passage.jump != nullptr ? stage.multipliers[at(row)] : 0.0;
+    double impulse = passage.jump != nullptr ? stage.multipliers[at(row)] : 0.0;
     Contact& contact = contacts_[i];
+    // forces belong to a contact that was closed before, or is at the end
+    if (before || last) impulse += std::exchange(contact.force_impulse, 0.0);
     if (now) {
-      if (!before) contact = {impact_time(view.system, passage, row), 0, 0, 0, contact.located_work};
+      if (!before)
+        contact = {impact_time(view.system, passage, row), 0, 0, 0, contact.located_work, contact.force_impulse};
       contact.steps += 1;
-      contact.impulse += impulse;
-      const bool rubs = friction_ && model_.system.row_block(row).rows() > 1;
-      if (rubs) add_friction_work(view, passage, row, last, contact);
+    }
+    contact.impulse += impulse;
+    const bool rubs = friction_ && model_.system.row_block(row).rows() > 1;
+    if (rubs) add_friction_work(view, passage, row, last, contact);
+    if (now) {
       if (!before) write(view, passage, row, "impact", contact.began, contact, impulse);
       if (before && rubs && closed_[i + 1] != stage.closed[i + 1]) {
         const bool slips = stage.closed[i + 1] == static_cast<std::uint8_t>(SlipState::slip);

@@ -59,7 +59,8 @@ class EventLog final : public Observer {
     double steps = 0;
     double impulse = 0;
     double friction_work = 0;
-    double located_work = 0;  ///< of it, by impacts at their instants in the present step
+    double located_work = 0;   ///< of it, by impacts at their instants in the present step
+    double force_impulse = 0;  ///< of forces in the motions of the present step, as far as it is not counted
   };
   /// Slip velocity, impulse and work of friction in a step.
   struct Slip {

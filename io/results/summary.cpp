@@ -23,17 +23,20 @@ namespace {
 // slip that is judged, over the length scale; what positions and velocities may tell differently, over the slip
 constexpr double least_slip = 1e-4, largest_mismatch = 0.03;
 // energies of rounding, over mass and speed squared of the model
-constexpr double least_energy = 1e-24;
+constexpr double least_energy = 1e-24, least_judged = 1e-15;
 // energy that impacts give or, with restitution 1, take, and that the method takes, over the energies in the model
 constexpr double impact_error = 0.05, least_friction_gain = 1e-3, most_taken = 0.1;
 // the same that impacts take of the nodes of bars, beams and solids
 constexpr double most_in_nodes = 0.3;
 // the same of vibrations that change their sign from step to step
 constexpr double most_alternating = 0.1;
-constexpr double half_turn = 3;  // nearly
+// growth of the energy in free flight without translation, over itself, or over a share of the energies
+constexpr double most_free_growth = 0.05, least_free = 1e-4;
+constexpr double most_given = 0.3;  // by explicit methods, over the other energies
+constexpr double half_turn = 3;     // nearly
 
 // Energies below are rounding: nothing moves.
-double least_energy_of(const Scales& scales) { return least_energy * scales.mass * scales.speed * scales.speed; }
+double least_energy_of(const Scales& scales, double least) { return least * scales.mass * scales.speed * scales.speed; }
 
 std::string duration_words(double seconds) {
   if (!(seconds < 1e9)) return "decades";
@@ -241,6 +244,10 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     energy["position_correction"] = b.position;
     energy["impacts"] = b.impacts;
     energy["contacts"] = b.contacts;
+    if (b.free_energy > 0) {
+      energy["free_energy"] = b.free_energy;
+      energy["free_growth"] = b.free_growth;
+    }
     if (is_flexible(model.system)) energy["alternating"] = b.alternating;
     if (model.system.row_kinds().meets(friction_rows)) {
       energy["friction"] = b.friction;
@@ -288,7 +295,8 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
   std::vector<std::string> remarks;
   // what drivers and loads have given passes through the model
   const double energies = balance.scale + std::max(0.0, balance.drivers) + std::max(0.0, balance.loads);
-  if (balance.scale > least_energy_of(model.scales) && balance.error() < -most_taken * energies)
+  const bool judged = balance.scale > least_energy_of(model.scales, least_judged);
+  if (judged && balance.error() < -most_taken * energies)
     remarks.push_back(
         fmt::format("{} itself took {:.2g} of the energies in the model: the step does not resolve {}; use a smaller "
                     "step{}, until this share is small",
@@ -308,6 +316,19 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
         fmt::format("vibrations that change their sign from step to step hold {:.2g} of the energies in the model: the "
                     "step does not resolve them, and rebounds may not be right; use a smaller step",
                     2 * balance.alternating / energies));
+  const double of_free = std::max(balance.free_energy, least_free * balance.scale);
+  if (judged && balance.free_growth > most_free_growth * of_free)
+    remarks.push_back(fmt::format(
+        "bodies in free flight gained {:.2g} of the energy of their rotations and vibrations, which the step "
+        "does not resolve; use a smaller step",
+        balance.free_growth / of_free));
+  // near the largest stable step the energy that explicit methods conserve does not bound that of the model
+  const double explained = energies - balance.numerical;
+  if (judged && method.explicit_step && balance.numerical > most_given * explained)
+    remarks.push_back(
+        fmt::format("{} itself gave {:.2g} of the energies in the model: use a smaller step, further below the largest "
+                    "stable one",
+                    method.name, balance.numerical / explained));
   // impacts cannot take more than there is: the method gives them what they take
   if (balance.error() > energies && balance.impacts < -energies)
     remarks.push_back(
@@ -355,7 +376,7 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         "without force corrections dampers feel the motion through obstacles, which contacts take back: results are "
         "right for small steps only");
   // the models of the papers stay below 0.02; the work of drivers is only known by the trapezoidal rule
-  if (s.growth > (model.system.driven() ? 0.25 : 0.05)) {
+  if (s.growth > (model.system.driven() ? 0.25 : 0.03)) {
     const bool late_impacts = method.name == "nsga_decoupled" && !method.events_in_stages && s.impacts > 0;
     remarks.push_back(
         fmt::format("the energy grew by up to {:.2g} of the energies in the model, without cause or by impacts: use a "
@@ -467,7 +488,7 @@ std::string closing_table(const Model& model, const RunAccount& account, bool ve
     };
     const double error = b.error();
     // where nothing moves, the energies of rounding are no measure
-    const double moving = least_energy_of(scales);
+    const double moving = least_energy_of(scales, least_energy);
     const auto share = [&](double work) {
       return b.scale > moving ? fmt::format("{:.2g} of the energies", work / b.scale) : fmt::format("{:.2g}", work);
     };

@@ -128,6 +128,21 @@ TEST_CASE("run: what an earlier run wrote and this one does not is removed, and 
                        "vtu/brick_sketch.vtu"});
 }
 
+TEST_CASE("run: pictures of another model in the same directory are removed, and no other file") {
+  const TemporaryDirectory directory;
+  const auto run = [&](const char* model) {
+    return run_carom(directory, {"run", model_path(model), "-q", "-o", "r", "--until", "0.01"}).code;
+  };
+  REQUIRE(run("bead_chain") == 0);
+  write(directory / "r/mine.pvd", "not of this program");
+  CHECK(std::filesystem::exists(directory / "r/vtu/bead_chain_000000.vtu"));
+  REQUIRE(run("heavy_top") == 0);
+  CHECK_FALSE(std::filesystem::exists(directory / "r/bead_chain.pvd"));
+  CHECK_FALSE(std::filesystem::exists(directory / "r/vtu/bead_chain_000000.vtu"));
+  CHECK(std::filesystem::exists(directory / "r/heavy_top.pvd"));
+  CHECK(read(directory / "r/mine.pvd") == "not of this program");
+}
+
 TEST_CASE("run: a model that lies where the results go is never overwritten, with 2") {
   const TemporaryDirectory directory;
   const std::string model = read(model_path("bouncing_ball"));
@@ -469,6 +484,49 @@ TEST_CASE("run: rebounds of solids whose waves the step does not resolve are rem
   CHECK(vibrates("/integrator/step=1e-3", "0.06"));
   CHECK(read_json(directory / "v/summary.json")["energy"]["alternating"] > 1);
   CHECK_FALSE(vibrates("/integrator/step=1e-5", "1e-3"));
+}
+
+// A free rotor at 0.4 rad per step while it falls: its fall has 60 times the energy of its rotation.
+TEST_CASE("run: energy that bodies in free flight gain is remarked, whatever the speed of their flight") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1,
+    "materials": [{"name": "m", "type": "linear_elastic", "young": 1e10, "poisson": 0.3, "density": 2000}],
+    "sections": [{"name": "s", "type": "rectangle", "width": 0.02, "height": 0.03}],
+    "bodies": [{"name": "b", "type": "beam", "material": "m", "section": "s", "elements": 4,
+                "shape": {"type": "polyline", "points": [[0, 0, 0], [0.5, 0, 0]]},
+                "velocity": [0, 0, 0], "angular_velocity": [3, 15, 12]}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 1.5},
+    "output": {"vtu": {"enabled": false}}})");
+  const auto note = [&](const char* gravity, const char* velocity, const char* step) {
+    const Outcome outcome =
+        run_carom(directory, {"run", "m.json", "-o", "r", "--set", gravity, "--set", velocity, "--set", step});
+    CHECK(outcome.code == 0);
+    return contains(outcome.err, "note: bodies in free flight gained ");
+  };
+  const char *no_gravity = "/gravity=[0, 0, 0]", *gravity = "/gravity=[0, 0, -9.81]", *slow = "/bodies/0/velocity/0=0",
+             *fast = "/bodies/0/velocity/0=50", *coarse = "/integrator/step=1e-2", *fine = "/integrator/step=5e-4";
+  CHECK(note(no_gravity, slow, coarse));
+  CHECK(note(no_gravity, fast, coarse));
+  CHECK(note(gravity, slow, coarse));
+  CHECK_FALSE(note(gravity, fast, fine));
+}
+
+// A point on a spring, near the largest stable step: its swing feeds the vibration of the spring without bound.
+TEST_CASE("run: energy that an explicit method gives near its largest stable step is remarked") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81], "ground": [{"name": "g", "at": [0, 0, 0]}],
+    "bodies": [{"name": "p", "type": "point_mass", "mass": 1,
+                "position": [0.29133431565139234, 0, 0.30985325504950134], "velocity": [0, 1.2708179900134384, 0]}],
+    "springs": [{"name": "s", "of": ["ground.g", "p"], "stiffness": 1032.8366932115807}],
+    "integrator": {"type": "cd_lagrange", "step": 0.06160973786622027, "duration": 4.0},
+    "output": {"vtu": {"enabled": false}}})");
+  const auto note = [&](const char* step) {
+    const Outcome outcome = run_carom(directory, {"run", "m.json", "-o", "r", "--set", step});
+    CHECK(outcome.code == 0);
+    return contains(outcome.err, "note: cd_lagrange itself gave ");
+  };
+  CHECK(note("/integrator/step=0.06160973786622027"));
+  CHECK_FALSE(note("/integrator/step=0.01"));
 }
 
 TEST_CASE("run: two threads give the same bits as one in every model" * doctest::test_suite("long")) {

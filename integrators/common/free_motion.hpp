@@ -1,0 +1,45 @@
+// FreeMotion: what a method gives to or takes from bodies in free flight, beside the energy of their motion within
+// themselves.
+//
+// The energies of a run contain the translation of a body that flies and the potential energy of its fall, which hide
+// what happens to its rotation and its vibrations. A group of bodies that elements, springs and joints connect with
+// each other and with nothing else has T = |p|^2/(2m) + T', p being its momentum, m its mass, and T' does not depend on
+// the observer's velocity. In steps without contacts, loads and drivers, the energy changes by dampers only: the rest
+// is the method's. It is summed up over such steps and compared with the largest T' + |V|, V being elastic energy.
+// Groups that are held by the ground count as a whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "integrators/common/observer.hpp"
+
+namespace carom {
+
+class FreeMotion {
+ public:
+  void start(const System& system);
+  /// An accepted step has changed the energy of the model by `change`, beyond the work of dampers; `energy` is that at
+  /// its end. `exchanged`: loads, drivers or contacts have worked.
+  void after_step(const StepView& view, const Energies& energy, double change, bool exchanged);
+
+  double energy() const { return energy_; }          ///< the largest T' + |V|
+  double growth() const { return growth_; }          ///< the largest rise of the sum
+  bool any() const { return !group_mass_.empty(); }  ///< a group is free
+
+  void save(NamedArrays& record) const;
+  void restore(const NamedArrays& record);
+
+ private:
+  /// The translations of a node of a free group: the first of three equations.
+  struct Place {
+    int equation;
+    std::size_t group;
+  };
+
+  std::vector<Place> places_;
+  Vector group_mass_, momentum_, product_;
+  double energy_ = 0, sum_ = 0, lowest_ = 0, growth_ = 0;
+};
+
+}  // namespace carom
