@@ -7,6 +7,10 @@
 
 namespace carom {
 
+namespace {
+constexpr std::size_t most_beside = 128;  // rows of an island whose columns are laid out though few entries are of use
+}
+
 // The column whose entries follow.
 void Delassus::lay_out(const CondensedRow& column) {
   for (const CondensedRow::Part& part : column.parts) laid_out_[at(part.component)] = column.column.data() + part.first;
@@ -44,9 +48,10 @@ double Delassus::entry(const SparseRow& G, std::size_t row) const {
 }
 
 // The columns of an island side by side in columns_, whose row of an equation follows from number_ of its component;
-// false, and nothing is done, if its components have many more equations than the island has rows.
+// false, and nothing is done, if its components have many more equations than the island has rows, or if the columns
+// are long and many: most of their entries are then of no use.
 bool Delassus::lay_out_beside(const Island& island, Rows rows) {
-  const std::size_t n = island.size(), most = beside_share * n;
+  const std::size_t n = island.size(), most = n > most_beside ? 3 * n : beside_share * n;
   std::size_t equations = 0;
   for (std::size_t i = island.first; i < island.last && equations <= most; ++i)
     for (const int c : touched(order_[i])) {
