@@ -99,8 +99,9 @@ void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRo
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ActiveRow& a = active_[i];
     a.G = G[i];
-    // a column of conjugate gradients costs as much as an iteration
-    if (iterative() && a.kept && a.columned && a.F.equation == F[i].equation && a.F.value == F[i].value) continue;
+    // a column of conjugate gradients costs as much as an iteration, and one of coupled parts a solve of their size
+    if ((iterative() || parts_ > 1) && a.kept && a.columned && a.F.equation == F[i].equation && a.F.value == F[i].value)
+      continue;
     a.F = F[i];
     condensed_.push_back(&a);
     a.kept = a.columned = true;

@@ -10,6 +10,8 @@ namespace carom {
 namespace {
 
 constexpr double smallest_share = 1.0 / 256;  // of a correction, where forces are not finite beyond
+constexpr std::size_t many_rows = 64;         // cost more solves than the iterations that a new matrix saves
+constexpr double slow = 0.5;                  // decrease of the residuals by an iteration: asks for a new matrix
 constexpr double friction_share = 0.1;        // of the tolerance of rows, for the law on the linearised rows
 
 void append(const SparseRow& row, int shift, SparseRow& to) {
@@ -48,7 +50,7 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
   const std::size_t n = at(system_->size()), n_b = at(system_->bilateral());
   linearise(problem, scales);
   CoupledFriction* const law = problem.friction_law();
-  bool found = saddle_.factorise(given_);
+  bool found = keeps_matrix(report) || saddle_.factorise(given_);
   if (found) {
     gather_active(problem);
     saddle_.set_active(rows_, std::span(G_).first(rows_.size()), std::span(F_).first(rows_.size()), law != nullptr);
@@ -101,6 +103,17 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
     part.apply(share);
   }
   return true;
+}
+
+// The rows are those of the last iteration.
+bool MonolithicNewton::keeps_matrix(StepReport& report) const {
+  if (!saddle_.factorised() || rows_.size() < many_rows) return false;
+  return std::ranges::all_of(parts_, [&](const MixedNewton* part) {
+    const SubproblemReport& sub = part->sub(report);
+    if (sub.attempt_iterations() == 0) return false;
+    const double now = sub.history_at(sub.iterations);
+    return now <= 1 || now < slow * sub.history_at(sub.iterations - 1);
+  });
 }
 
 void MonolithicNewton::linearise(CoupledProblem& problem, std::span<const ProblemScales> scales) {

@@ -383,11 +383,13 @@ void PostMortem::find_hints(const StepView& view) {
     else if (!friction && view.state.t == t_start_ && !restart_ && trials_.size() > 1)
       hints_.emplace_back(
           "not even the smallest increment of the loads has an equilibrium near the start: give places nearer to "
-          "equilibrium; a dynamic run with dampers shows where the model comes to rest");
+          "equilibrium, or another /integrator/step, which leads another way; a dynamic run with dampers shows "
+          "where the model comes to rest");
     else if (!friction && view.state.t > last.t - last.h && trials_.size() > 1 && model.simulation.max_subdivisions > 0)
       hints_.emplace_back(fmt::format(
           "the loads may have reached a limit point, beyond which there is no equilibrium nearby (snap-through, "
-          "buckling): {}a dynamic run shows the snap",
+          "buckling): {}a dynamic run shows the snap. Bodies that swing far into their places may find the way with "
+          "another /integrator/step",
           view.integrator.solvers().front()->setup().follows_path
               ? ""
               : "\"control\": \"arc_length\" follows the path beyond it, and "));

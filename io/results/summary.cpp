@@ -305,13 +305,13 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
                         ? "the vibrations that impacts cause, and rebounds are not right"
                         : "vibrations or the motion at large",
                     method.name == "moreau_jean" ? ", or nsga_decoupled" : ""));
-  if (balance.element_impacts < -most_in_nodes * energies)
+  if (judged && balance.element_impacts < -most_in_nodes * energies)
     remarks.push_back(fmt::format(
         "nodes of bars, beams or solids lost {:.2g} of the energies in the model by impacts: how much depends "
         "on the step and the elements; use smaller ones, until this share is small",
         -balance.element_impacts / energies));
   // vibrations have as much elastic energy as kinetic energy
-  if (2 * balance.alternating > most_alternating * energies)
+  if (judged && 2 * balance.alternating > most_alternating * energies)
     remarks.push_back(
         fmt::format("vibrations that change their sign from step to step hold {:.2g} of the energies in the model: the "
                     "step does not resolve them, and rebounds may not be right; use a smaller step",
