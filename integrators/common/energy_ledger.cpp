@@ -10,6 +10,10 @@
 
 namespace carom {
 
+namespace {
+constexpr double faded = 1e-9;  // of the largest impulse of a contact
+}
+
 void EnergyLedger::Sum::add(double x) {
   const double s = value + x;
   rest += std::abs(value) >= std::abs(x) ? (value - s) + x : (x - s) + value;
@@ -57,12 +61,17 @@ void EnergyLedger::after_step(const StepView& view) {
   sum_up();
 }
 
-// Contacts act in the step, or constraints switch.
-bool EnergyLedger::exchanges(const StepView& view) const {
+// Contacts act in the step, or constraints switch. Forces of contacts may fade over many steps behind a release.
+bool EnergyLedger::exchanges(const StepView& view) {
   const auto any = [](const std::vector<std::uint8_t>& closed) {
     return std::ranges::find_if(closed, [](std::uint8_t x) { return x != 0; }) != closed.end();
   };
-  return view.report.impacts > 0 || any(closed_) || any(view.state.closed) || !view.integrator.switches().empty();
+  double impulse = 0;
+  for (int row = view.system.bilateral(); row < view.system.rows(); ++row)
+    impulse = std::max(impulse, std::abs(view.state.impulse[at(row)]));
+  largest_impulse_ = std::max(largest_impulse_, impulse);
+  return impulse > faded * largest_impulse_ || view.report.impacts > 0 || any(closed_) || any(view.state.closed) ||
+         !view.integrator.switches().empty();
 }
 
 void EnergyLedger::take_stages(const StepView& view) {
@@ -247,6 +256,7 @@ void EnergyLedger::save(NamedArrays& record) {
   free_.save(record);
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
+  record.set_number("largest impulse", largest_impulse_);
   record.set("powers", {powers_.loads, powers_.drivers, powers_.damping});
   Vector sums;
   for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
@@ -275,6 +285,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
     s->value = (*sums)[i++];
     s->rest = (*sums)[i++];
   }
+  largest_impulse_ = record.number("largest impulse");
   alternating_.restore(record);
   free_.restore(record);
   restored_ = true;

@@ -95,14 +95,14 @@ class EnergyLedger final : public Observer {
     double total() const { return value + rest; }
   };
   void take_stages(const StepView& view);
-  bool exchanges(const StepView& view) const;
+  bool exchanges(const StepView& view);
   void add_motion(const Stage& stage, const Energies& before, const EnergyPoint& end);
   void add_jump(const System& system, const Stage& stage, In v_n);
   double friction_of(const System& system, const Stage& stage) const;
   void sum_up();
 
   EnergyBalance balance_;
-  double largest_ = 0, last_duration_ = 0;
+  double largest_ = 0, last_duration_ = 0, largest_impulse_ = 0;
   Energies initial_, energy_;
   Powers powers_;
   std::optional<EnergyMeter> meter_;

@@ -108,6 +108,7 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
 // The rows are those of the last iteration.
 bool MonolithicNewton::keeps_matrix(StepReport& report) const {
   if (!saddle_.factorised() || rows_.size() < many_rows) return false;
+  if (parts_.front()->options_.method != NewtonMethod::automatic) return false;
   return std::ranges::all_of(parts_, [&](const MixedNewton* part) {
     const SubproblemReport& sub = part->sub(report);
     if (sub.attempt_iterations() == 0) return false;
