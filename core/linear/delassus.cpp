@@ -86,8 +86,8 @@ void Delassus::analyse(const SparsePattern& base, std::size_t rows) {
 
 // ---- columns
 
-// Distributes the columns over solves: those of a component take turns.
-void Delassus::list_jobs(Rows rows) {
+// Distributes the columns over solves: those of a component take turns, or all do.
+void Delassus::list_jobs(Rows rows, bool alone) {
   jobs_.clear();
   for (CondensedRow* const row : rows) {
     row->parts.clear();
@@ -110,12 +110,13 @@ void Delassus::list_jobs(Rows rows) {
   const std::size_t least = components_.count() > many_components ? 0 : many_columns;
   const auto inverted = [&](int c) {
     const std::size_t columns = at(columns_of_[at(c)]), size = components_.equations(c).size();
-    return columns > least && columns > size && size <= many_columns;
+    return !alone && columns > least && columns > size && size <= many_columns;
   };
   int turns = 0;
   const auto add = [&](int component, int equation, std::size_t row, std::size_t part) {
-    jobs_.push_back({component, equation, turns_[at(component)]++, row, part});
-    turns = std::max(turns, turns_[at(component)]);
+    const int turn = alone ? turns : turns_[at(component)]++;
+    jobs_.push_back({component, equation, turn, row, part});
+    turns = std::max(turns, turn + 1);
   };
   for (std::size_t r = 0; r < rows.size(); ++r)
     for (std::size_t p = 0; p < rows[r]->parts.size(); ++p) {
@@ -141,9 +142,9 @@ void Delassus::list_jobs(Rows rows) {
   turn_first_[0] = 0;
 }
 
-bool Delassus::find_columns(Rows rows, const BaseSolve& solve) {
+bool Delassus::find_columns(Rows rows, const BaseSolve& solve, bool alone) {
   if (rows.empty()) return true;
-  list_jobs(rows);
+  list_jobs(rows, alone);
   bool found = true;
   for (std::size_t turn = 0; found && turn + 1 < turn_first_.size(); ++turn) {
     const std::span<const Job> jobs =

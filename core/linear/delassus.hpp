@@ -88,8 +88,9 @@ class Delassus {
 
   /// Replaces a right-hand side by the solution with B; false if there is none.
   using BaseSolve = std::function<bool(Vector&)>;
-  /// Finds the columns of rows that have their F. False if a solve failed.
-  bool find_columns(Rows rows, const BaseSolve& solve);
+  /// Finds the columns of rows that have their F. False if a solve failed. `alone`: a solve is that of one column in
+  /// one component, so that the column does not depend on the other rows where solutions are iterative.
+  bool find_columns(Rows rows, const BaseSolve& solve, bool alone = false);
   /// x += B^-1 F^T l
   void add_column(const CondensedRow& row, double l, Out x) const;
 
@@ -137,7 +138,7 @@ class Delassus {
     std::size_t row, part;
   };
 
-  void list_jobs(Rows rows);
+  void list_jobs(Rows rows, bool alone);
   void apply_inverse(CondensedRow& row) const;
   void list_segments(Rows rows);
   void find_islands(Rows rows);

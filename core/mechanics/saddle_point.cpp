@@ -147,7 +147,8 @@ void SaddlePoint::analyse_direct() {
 bool SaddlePoint::factorise(const Linearisation& request) {
   assemble(request);
   row_scale_[0] = request.row_scale;
-  for (ActiveRow& row : active_) row.kept = false;
+  for (ActiveRow& row : active_) row.kept = false, row.row = -1;
+  columns_found_ = 0;
   delassus_known_ = projected_ = false;
   if (!iterative_) return factorise_directly();
 
@@ -208,6 +209,9 @@ void SaddlePoint::FactorAccount::fail() {
 void SaddlePoint::note_factors() {
   if (!whole_ || !factors_affordable_) return;
   if (cg_->has_new_factors()) {
+    // a restart finds all columns by the factors that it has: those of other factors serve no further iteration
+    if (columns_found_ > 0) drop_columns();
+    columns_found_ = 0;
     if (cg_->old_factors_failed() && account_.matrices == 1) account_.fail();
     account_.kept = true;
     account_.matrices = 0;

@@ -106,6 +106,13 @@ class SaddlePoint {
   bool iterative() const { return iterative_ && !direct_; }
   /// Columns that conjugate gradients have found for this matrix: what another one costs, in solves.
   int costly_columns() const;
+  /// These columns do not depend on each other, and may serve later steps. They are found alone, which would cost too
+  /// many solves where bodies are many.
+  bool columns_last() const;
+  /// The next solve finds its columns anew.
+  void drop_columns() {
+    for (ActiveRow& row : active_) row.columned = false;
+  }
 
   /// How the present matrix is solved: "conjugate gradients", "conjugate gradients, multigrid", "conjugate gradients,
   /// factors" or a method of LinearSolver; empty before analyse().
@@ -215,6 +222,8 @@ class SaddlePoint {
   Delassus delassus_;
   std::vector<CondensedRow*> condensed_;  // rows that a call is about
   bool columns_known_ = true;             // of the active rows
+  long columns_found_ = 0;                // by conjugate gradients with the present matrix and its preconditioner
+  bool may_leave_sweeps_ = true;
   const volatile std::sig_atomic_t* stop_ = nullptr;
   Vector d_rhs_, change_, size_;
 

@@ -131,7 +131,7 @@ void SaddlePoint::save(NamedArrays& record, const std::string& prefix, bool fact
   for (const auto count : counted) state_of_cg.push_back(static_cast<double>(cg_counters_.*count));
   record.set(prefix + "conjugate gradients", std::move(state_of_cg));
   kept_.save(record, prefix, kept);
-  if (kept) save_columns(record, prefix);
+  if (kept && columns_last()) save_columns(record, prefix);
   if (account_.kept) factored_.save(record, prefix + of_factors, true);
   if (direct_known_) solver_.save(record, prefix);
 }
@@ -146,46 +146,70 @@ void SaddlePoint::restore_factors(const NamedArrays& record, const std::string& 
   cg_->build_factors();
 }
 
-// Columns of conjugate gradients are many and long: what they belong to is kept, and they are found again.
+// Columns of conjugate gradients are many and long: what they belong to is kept, and they are found again. Their places
+// decide which of them later rows replace. A place without column has -1 in the place of the number of entries.
 void SaddlePoint::save_columns(NamedArrays& record, const std::string& prefix) const {
-  Vector rows;
+  Vector places;
   for (const ActiveRow& a : active_) {
-    if (!a.kept || !a.columned) continue;
-    rows.push_back(a.row);
-    rows.push_back(static_cast<double>(a.F.equation.size()));
-    for (std::size_t k = 0; k < a.F.equation.size(); ++k) {
-      rows.push_back(a.F.equation[k]);
-      rows.push_back(a.F.value[k]);
+    const bool found = a.kept && a.columned;
+    places.push_back(a.row);
+    places.push_back(found ? static_cast<double>(a.F.equation.size()) : -1.0);
+    for (std::size_t k = 0; found && k < a.F.equation.size(); ++k) {
+      places.push_back(a.F.equation[k]);
+      places.push_back(a.F.value[k]);
     }
   }
-  record.set(prefix + "columns", std::move(rows));
+  record.set(prefix + "columns", std::move(places));
 }
 
 void SaddlePoint::restore_columns(const NamedArrays& record, const std::string& prefix) {
   const Vector* const columns = record.find(prefix + "columns");
   if (columns == nullptr || columns->empty() || !factorised_ || !iterative()) return;
   const auto refuse = [] { throw std::invalid_argument("SaddlePoint: the record does not fit"); };
+  struct Place {
+    int row;
+    bool found;
+  };
+  std::vector<Place> places;
   std::vector<int> rows;
   std::vector<SparseRow> F;
   for (std::size_t i = 0; i < columns->size();) {
-    const auto next = [&](int limit) {
-      if (i >= columns->size() || !((*columns)[i] >= 0 && (*columns)[i] < limit)) refuse();
+    const auto next = [&](int least, int limit) {
+      if (i >= columns->size() || !((*columns)[i] >= least && (*columns)[i] < limit)) refuse();
       return static_cast<int>((*columns)[i++]);
     };
-    rows.push_back(next(system_->rows()));
+    const int number = next(-1, system_->rows()), entries = next(-1, n_ + n_b_ + 1);
+    places.push_back({number, entries >= 0});
+    if (entries < 0) continue;
+    if (number < 0) refuse();
+    rows.push_back(number);
     SparseRow& row = F.emplace_back();
-    for (int entries = next(n_ + n_b_ + 1); entries > 0; --entries) {
-      row.equation.push_back(next(n_ + n_b_));
+    for (int k = 0; k < entries; ++k) {
+      row.equation.push_back(next(0, n_ + n_b_));
       if (i >= columns->size()) refuse();
       row.value.push_back((*columns)[i++]);
     }
   }
-  // these solutions were counted when the columns were found
+  // these solutions were counted when the columns were found, a few in each call
   const LinearCounters counters = cg_counters_;
   const FactorAccount account = account_;
+  may_leave_sweeps_ = false;
   set_active(rows, F, F, true);
+  may_leave_sweeps_ = true;
   cg_counters_ = counters;
   account_ = account;
+
+  std::vector<ActiveRow> in_places(places.size());
+  auto found = active_.begin();
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    if (places[j].found)
+      in_places[j] = std::move(*found++);
+    else
+      in_places[j].row = places[j].row;
+  }
+  active_ = std::move(in_places);
+  n_A_ = 0;
+  delassus_known_ = false;
 }
 
 void SaddlePoint::restore(const NamedArrays& record, const std::string& prefix) {

@@ -12,6 +12,7 @@ namespace carom {
 
 namespace {
 constexpr long columns_price = 3;  // of factors, in the iterations that are as costly as a factorisation
+constexpr int few_components = 4;  // whose columns do not share solves by conjugate gradients
 }  // namespace
 
 // Gives the active rows to the conjugate gradients; false if they cannot take them.
@@ -110,6 +111,8 @@ void SaddlePoint::set_active(std::span<const int> rows, std::span<const SparseRo
   find_columns();
 }
 
+bool SaddlePoint::columns_last() const { return iterative() && delassus_.components().count() <= few_components; }
+
 int SaddlePoint::costly_columns() const {
   if (!iterative()) return 0;
   return static_cast<int>(std::ranges::count_if(active_, [](const ActiveRow& a) { return a.kept && a.columned; }));
@@ -146,7 +149,7 @@ void SaddlePoint::place_rows(std::span<const int> rows) {
 
 // Whether columns have cost many times what factors cost.
 bool SaddlePoint::outgrows_sweeps(long iterations) const {
-  return iterative() && factors_affordable_ && cg_->by_blocks() && cg_->may_be_whole() &&
+  return may_leave_sweeps_ && iterative() && factors_affordable_ && cg_->by_blocks() && cg_->may_be_whole() &&
          iterations > columns_price * long{factors_in_sweeps_};
 }
 
@@ -178,18 +181,21 @@ void SaddlePoint::find_columns() {
       left = leave_sweeps();
       if (left) return false;
     }
-    return base_solve(b, true);
+    if (!base_solve(b, true)) return false;
+    ++columns_found_;
+    return true;
   };
-  columns_known_ = delassus_.find_columns(condensed_, std::ref(solve));  // without an allocation
+  columns_known_ = delassus_.find_columns(condensed_, std::ref(solve), columns_last());  // without an allocation
   if (!columns_known_ && left) {
     // all columns come from one preconditioner: a restart finds them again with the same bits
     for (ActiveRow& row : active_) row.kept = false;
+    columns_found_ = 0;
     condensed_.clear();
     for (ActiveRow& row : std::span(active_).first(at(n_A_))) {
       row.kept = true;
       condensed_.push_back(&row);
     }
-    columns_known_ = delassus_.find_columns(condensed_, std::ref(solve));
+    columns_known_ = delassus_.find_columns(condensed_, std::ref(solve), columns_last());
   }
   if (columns_known_) return;
   for (CondensedRow* const row : condensed_) static_cast<ActiveRow*>(row)->kept = false;

@@ -1,15 +1,13 @@
-// FreeMotion: what a method gives to or takes from bodies in free flight, beside the energy of their motion within
-// themselves.
+// FreeMotion: what a method gives to the rotations and vibrations of bodies in free flight.
 //
 // The energies of a run contain the translation of a body that flies and the potential energy of its fall, which hide
 // what happens to its rotation and its vibrations. A group of bodies that elements, springs and joints connect with
 // each other and with nothing else has T = |p|^2/(2m) + T', p being its momentum, m its mass, and T' does not depend on
 // the observer's velocity. In steps without contacts, loads and drivers, the energy changes by dampers only: the rest
-// is the method's. It is summed up over such steps and compared with the largest T' + |V|, V being elastic energy.
-// Groups that are held by the ground count as a whole.
+// is the method's. It is summed up over such steps and compared with the largest sum of T' + |V|, V being elastic
+// energy; of bodies that the ground holds T is T'.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "integrators/common/observer.hpp"

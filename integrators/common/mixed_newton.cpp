@@ -76,7 +76,8 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
 
 // Columns of many contacts with friction are dearer than the iterations that an old matrix costs.
 bool MixedNewton::keeps_matrix() const {
-  return setup_.keep_old_matrix || (in_use_ && saddle_.costly_columns() >= many_columns);
+  return setup_.keep_old_matrix ||
+         (in_use_ && !setup_.curved_rows && saddle_.columns_last() && saddle_.costly_columns() >= many_columns);
 }
 
 void MixedNewton::measure_row(int row, double weight) {
@@ -86,6 +87,7 @@ void MixedNewton::measure_row(int row, double weight) {
 }
 
 void MixedNewton::begin(StepReport& report, const Start& start) {
+  if (!saddle_.columns_last()) saddle_.drop_columns();
   control_.begin(sub(report), keeps_matrix());
   in_use_ = false;
   sub(report).stalled = false;

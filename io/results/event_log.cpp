@@ -90,10 +90,12 @@ void EventLog::after_step(const StepView& view) {
   for (std::size_t i = 0; i < contacts_.size(); ++i) {
     const int row = model_.system.bilateral() + static_cast<int>(i);
     contacts_[i].located_work = 0;
-    double& forces = contacts_[i].force_impulse = view.state.impulse[at(row)];
+    const double impulse = view.state.impulse[at(row)];
+    double& forces = contacts_[i].force_impulse = impulse;
+    if (impulse == 0) continue;
     for (const Stage& stage : stages)
       if (stage.kind == Stage::Kind::jump) forces -= stage.multipliers[at(row)];
-    if (std::abs(forces) <= rounding * std::abs(view.state.impulse[at(row)])) forces = 0;
+    if (std::abs(forces) <= rounding * std::abs(impulse)) forces = 0;
   }
   // impulses may act before the first motion
   for (const Stage& stage : stages)

@@ -95,7 +95,7 @@ std::string failure_words(const StepReport& report);
 std::string worst_row(const Model& model, const StepReport& report);
 /// Remarks about a finished run that needs a smaller step: large rotations, obstacles that bodies may cross undetected.
 std::vector<std::string> step_remarks(const Model& model, const MethodInfo& method, const RunStatistics& statistics);
-/// The same of the energy balance: energy that the method itself took, impacts that gave energy, or took energy
+/// The same of the energy balance (docs/user_guide.md, "Notes on energy"), and impacts that gave energy, or took energy
 /// although restitution is 1 and nothing rubs, and the energy of Kane's paradox.
 std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& method, const EnergyBalance& balance);
 

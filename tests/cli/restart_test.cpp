@@ -171,6 +171,37 @@ TEST_CASE("restart: a solid that slides on many nodes goes on to the same bytes"
   CHECK(linear("whole")["cg_solves"] < 800);
 }
 
+TEST_CASE("restart: columns of contact rows on two solids that nothing connects do not depend on each other") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
+    "materials": [{"name": "m", "type": "saint_venant_kirchhoff", "young": 1e8, "poisson": 0.3, "density": 1000}],
+    "bodies": [{"name": "s", "type": "solid", "material": "m", "position": [0, 0, 0.1], "velocity": [0.26, 0.45, 0],
+                "mesh": {"type": "box", "size": [0.2, 0.2, 0.2], "divisions": [4, 4, 4]}},
+               {"name": "r", "type": "rigid", "mass": 0.5, "inertia": [0.01, 0.01, 0.01], "position": [0.25, 0, 0.1],
+                "velocity": [0.26, 0.45, 0]},
+               {"name": "t", "type": "solid", "material": "m", "position": [-0.3, 0, 0.1], "velocity": [0.26, 0.45, 0],
+                "mesh": {"type": "box", "size": [0.2, 0.2, 0.2], "divisions": [4, 4, 4]}}],
+    "joints": [{"name": "j", "type": "spherical", "of": ["s.right", "r"]}],
+    "contacts": [{"name": "f", "on": ["s.bottom", "t.bottom"], "friction": 0.1,
+                  "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "output": {"vtu": {"enabled": false}, "energy": {"every": 1}, "probes": [{"name": "E", "quantity": "energy.total"}]},
+    "integrator": {"type": "moreau_jean", "step": 1e-3, "duration": 0.016}})");
+  const auto run = [&](const std::string& results, const Words& more) {
+    const Outcome outcome = run_carom(directory, joined({"run", "m.json", "-q", "-o", results}, more));
+    INFO(outcome.err);
+    CHECK(outcome.code == 0);
+  };
+  run("whole", {});
+  for (const auto& [first, second] : {std::pair{"0.008", "0.012"}, {"0.001", "0.015"}}) {
+    CAPTURE(first);
+    fs::remove_all(directory / "r");
+    run("r", {"--until", first});
+    run("r", {"--until", second, "--restart", "last"});
+    run("r", {"--restart", "last"});
+    check_same_results(directory / "whole", directory / "r");
+  }
+}
+
 TEST_CASE("restart: methods that keep multipliers of earlier steps go on to the same bytes, whatever the contacts do") {
   const TemporaryDirectory directory;
   struct Case {
