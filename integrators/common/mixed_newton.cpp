@@ -140,7 +140,7 @@ bool MixedNewton::correct(MixedProblem& problem, const ProblemScales& scales, St
   if (transient_) {
     // sigma falls as the motion dies and grows where the motion would be too large; the multipliers follow whole, since
     // they are what the constraints need at this place
-    wish_ = std::max(moved_ / transient_move, turned_ / transient_turn);
+    wish_ = excess();
     sigma_ = std::max(problem.smallest_shift(), sigma_ * std::clamp(wish_, 0.1, 10.0));
     problem.move(1 / std::max(1.0, wish_), dx_);
     apply(1);
@@ -197,6 +197,15 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     if (found && (setup_.floor_when_settled || setup_.transient || setup_.largest_turn < HUGE_VAL || light_.any())) {
       measure_correction(dx_);
       if (setup_.transient && !transient_ && !constant) found = moved_ < no_direction && turned_ < no_direction;
+    }
+    // Contacts that hold a body which would fall without them may have a law with solutions far away beside the one at
+    // hand. With enough of sigma M there is one.
+    if (found && setup_.transient && friction_ && !constant && excess() > 1) {
+      found = transient_ && larger_shifts++ >= most_larger_shifts;
+      if (!found && transient_) {
+        sigma_ *= std::min(excess(), larger_shift);
+        continue;
+      }
     }
     if (found) return true;
     if (stopped()) return fail(report, FailureReason::interrupted);
@@ -343,6 +352,9 @@ void MixedNewton::linearise(MixedProblem& problem, const ProblemScales& scales, 
   if (n_b_ + n_c_ > 0) request.s = s_linearised_.data();
   problem.linearise(s_linearised_, request);
 }
+
+// The last correction over the motion of an iteration with sigma.
+double MixedNewton::excess() const { return std::max(moved_ / transient_move, turned_ / transient_turn); }
 
 double MixedNewton::longest_step() const {
   return 1 / std::max({1.0, moved_ / setup_.largest_move, turned_ / setup_.largest_turn});

@@ -174,6 +174,7 @@ class MixedNewton {
   void linearise(MixedProblem& problem, const ProblemScales& scales, Linearisation& request);
   bool follow(MixedProblem& problem, const Accuracy& accuracy);
   void go_transient(const MixedProblem& problem, const SubproblemReport& sub);
+  double excess() const;
   double longest_step() const;
   bool search(MixedProblem& problem, double share);
   void apply(double share);

@@ -324,16 +324,15 @@ TEST_CASE("interruption: while Gmsh is at work carom ends at once, and Gmsh with
     Words command;
     int signal, code;
   };
-  for (const auto& [command, signal, code] :
-       {Case{{"run"}, SIGINT, 130}, Case{{"run"}, SIGTERM, 130}, Case{{"check"}, SIGTERM, 128 + SIGTERM},
-        Case{{"check"}, SIGKILL, 128 + SIGKILL}}) {
-    CAPTURE(command);
-    CAPTURE(signal);
+  for (const Case& c : {Case{{"run"}, SIGINT, 130}, Case{{"run"}, SIGTERM, 130},
+                        Case{{"check"}, SIGTERM, 128 + SIGTERM}, Case{{"check"}, SIGKILL, 128 + SIGKILL}}) {
+    CAPTURE(c.command);
+    CAPTURE(c.signal);
     Process process(directory,
-                    joined(command, {model_path("cube_gmsh"), "--set", "/bodies/0/mesh/file=" + script.string()}));
+                    joined(c.command, {model_path("cube_gmsh"), "--set", "/bodies/0/mesh/file=" + script.string()}));
     REQUIRE(becomes(true, script));
-    process.send(signal);
-    CHECK(process.wait().code == code);
+    process.send(c.signal);
+    CHECK(process.wait().code == c.code);
     CHECK(becomes(false, script));
     CHECK(!fs::exists(directory / "results"));
   }

@@ -94,9 +94,10 @@ bool is_static_model(const std::string& name) {
 
 bool is_explicit_model(const std::string& name) {
   const std::string text = read(model_path(name));
-  for (const char* type : {"cd_lagrange", "paoli_schatzman", "carpenter"})
-    if (text.find("\"integrator\": {\"type\": \"" + std::string(type) + "\"") != std::string::npos) return true;
-  return false;
+  const auto uses = [&text](const std::string& type) {
+    return text.find("\"integrator\": {\"type\": \"" + type + "\"") != std::string::npos;
+  };
+  return uses("cd_lagrange") || uses("paoli_schatzman") || uses("carpenter");
 }
 
 std::vector<std::string> model_names() {

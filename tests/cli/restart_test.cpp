@@ -192,11 +192,11 @@ TEST_CASE("restart: columns of contact rows on two solids that nothing connects 
     CHECK(outcome.code == 0);
   };
   run("whole", {});
-  for (const auto& [first, second] : {std::pair{"0.008", "0.012"}, {"0.001", "0.015"}}) {
-    CAPTURE(first);
+  for (const auto& ends : {std::pair{"0.008", "0.012"}, {"0.001", "0.015"}}) {
+    CAPTURE(ends.first);
     fs::remove_all(directory / "r");
-    run("r", {"--until", first});
-    run("r", {"--until", second, "--restart", "last"});
+    run("r", {"--until", ends.first});
+    run("r", {"--until", ends.second, "--restart", "last"});
     run("r", {"--restart", "last"});
     check_same_results(directory / "whole", directory / "r");
   }
