@@ -1,5 +1,6 @@
 // Newton's method of ConeProblem (cone_problem.hpp, stages 1 and 2), and how its solutions share the load of redundant
 // contacts.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -17,8 +18,11 @@ constexpr int search_halvings = 10;
 constexpr double search_decrease = 2e-2;
 constexpr double noticed_share = 1e-4;   // of the multipliers: another distribution of them
 constexpr double touching_share = 1e-3;  // of that: a gap or its rate, times the penalty
-constexpr int spreading_iterations = 4, plain_iterations = 12;
+constexpr int plain_iterations = 12;
+constexpr int taking_back = 6;                 // what a compliance has left
 constexpr double spreading_compliance = 1e-7;  // of the mean diagonal of W
+constexpr double spreading_share = 0.1;        // of the tolerance: what a compliance moves the most loaded contact by
+constexpr double stiff_share = 1e-4;           // of the mean diagonal of W: the largest compliance of stiff springs
 
 }  // namespace
 
@@ -65,38 +69,75 @@ bool ConeProblem::touches_without_load(In s) const {
 }
 
 // Redundant contacts share their load in many ways, between which the motion of a body that slides and turns has to
-// choose. Takes the way of contacts that are all alike in their compliance, that of the shift of the matrix at hand;
-// where contacts touch without load, a larger one finds from zero which of them carry. Either forgets the start.
-// Returns the defect.
+// choose. Takes the way of contacts that are all alike in their compliance, which is found from zero and forgets the
+// start. The compliance moves normal rows by a share of the tolerance, since rounding, by which redundant rows
+// contradict each other, divided by the compliance is to be small beside the loads, also those of small steps. What it
+// moves is taken back, else contacts that stick would creep. Rows of joints have none. Where that leads to no solution,
+// all rows have a compliance, which finds the contacts that carry. In sparse problems, all of whose contacts carry, the
+// compliance is the shift of the matrix at hand. Returns the defect.
 double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
-  combine(1.0, u_, shift_, s, trial_u_);
-  evaluate(s, trial_u_, rho_, W, false);
+  const bool sparse = pattern_ != nullptr;
+  int normals = 0;
+  double smallest = std::numeric_limits<double>::infinity();  // of the diagonal, over normal rows
+  for (std::size_t i = 0; i < at(n_); ++i)
+    if (disc_of_[i] < 0) smallest = std::min(smallest, 1 / p_[i]), ++normals;
+  if (normals < 2) return defect;
+  const double stiff =
+      std::clamp(spreading_share * tolerance / max_abs(s), spreading_compliance * smallest, stiff_share * smallest);
+  // the springs under the points are all alike
+  const auto make_compliant = [&](bool stiffly) {
+    compliant_.resize(W.size());
+    copy(W, compliant_);
+    for (std::size_t i = 0; i < at(n_); ++i) {
+      const int disc = disc_of_[i];
+      if (!stiffly)
+        compliant_[place(i, i)] += spreading_compliance / proximal_share * shift_;
+      else if (disc < 0 || discs_[at(disc)].source >= 0)
+        compliant_[place(i, i)] += disc < 0 ? stiff : stiff / smallest * std::abs(W[place(i, i)]);
+    }
+  };
+  // how far the way at hand is from it
+  if (sparse) {
+    combine(1.0, u_, shift_, s, trial_u_);
+    evaluate(s, trial_u_, rho_, W, false);
+  } else {
+    make_compliant(true);
+    rates(compliant_, q, s, trial_u_);
+    evaluate(s, trial_u_, rho_, compliant_, true);
+    if (!lu_.factorise(J_, n_, pattern_)) return defect;
+  }
   scale_into(-1.0, rho_, ds_);
   lu_.solve(ds_);
-  const bool touches = pattern_ == nullptr && touches_without_load(s);
-  if (!touches && !(max_abs(ds_) > noticed_share * max_abs(s))) return defect;
+  const bool touches = !sparse && touches_without_load(s);
   const auto defect_now = [&] {
     rates(W, q, s, u_);
     return natural_defect(s, u_);
   };
+  const auto take_back = [&](double left) {
+    for (int k = 0; k < taking_back && left > start_share * tolerance; ++k) {
+      refine(W, q, left, s);
+      left = defect_now();
+    }
+    return left;
+  };
+  if (!touches && !(max_abs(ds_) > noticed_share * max_abs(s))) return sparse ? defect : take_back(defect);
+
   const int worst = worst_;
   double other = std::numeric_limits<double>::infinity();
   copy(s, one_way_);
   spreads_ = false;
-  if (!touches) {
+  if (sparse) {
     axpy(1.0, ds_, s);
     refine(W, q, defect_now(), s);
-    if (pattern_ == nullptr) newton(W, q, tolerance, false, spreading_iterations, s);
     other = defect_now();
   }
-  if (other > tolerance && pattern_ == nullptr) {
-    compliant_.resize(W.size());
-    copy(W, compliant_);
-    for (std::size_t i = 0; i < at(n_); ++i) compliant_[place(i, i)] += spreading_compliance / proximal_share * shift_;
+  for (const bool stiffly : {true, false}) {
+    if (sparse || other <= tolerance) break;
+    if (!stiffly) make_compliant(false);
     set_zero(s);
     newton(compliant_, q, tolerance, false, plain_iterations, s);
-    newton(W, q, tolerance, false, plain_iterations, s);
-    other = defect_now();
+    if (!stiffly) newton(W, q, tolerance, false, plain_iterations, s);
+    other = stiffly ? take_back(defect_now()) : defect_now();
   }
   spreads_ = true;
   worst_ = worst;
