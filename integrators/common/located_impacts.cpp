@@ -17,6 +17,7 @@ constexpr int most_hits = 8;            // of a contact in a step, before it com
 constexpr double least_rebound = 1e-8;  // of the speed of the model: slower contacts stay at rest
 constexpr double together = 1e-6;       // of the step: impacts no further apart are one
 constexpr double known_share = 0.01;    // of the delay by reactions of resting contacts: its error
+constexpr double known_delay = 1e-3;    // of the step: what its error may be at least
 constexpr int most_passes = 20;         // to the instant of an impact under friction of joints
 constexpr double same_instant = 1e-13;  // of the step
 constexpr double coarse_share = 0.8;    // of the response of free masses to a contact force in the smooth motion
@@ -304,8 +305,16 @@ bool LocatedImpacts::delay(double s_0, double rounding, double& tau, StepReport&
     if (std::abs(instant - tau) <= same_instant) break;
     tau = instant;
   }
-  for (std::size_t i = 0; i < falls_.size(); ++i)
-    if (free_falls_[i] <= 1 && falls_[i] <= tau + known_share * std::abs(falls_[i] - free_falls_[i])) striking_[i] = 1;
+  for (std::size_t i = 0; i < falls_.size() && tau <= 1; ++i) {
+    const double later = std::abs(falls_[i] - free_falls_[i]);
+    if (!(free_falls_[i] <= 1) || !(later > same_instant)) continue;
+    // the other vertex of an edge may fall behind the end of the step
+    const double* const c = gaps_[i].c;
+    const double gap = c[0] + tau * (c[1] + tau * (c[2] + tau * c[3])),
+                 slope = c[1] + tau * (2 * c[2] + 3 * c[3] * tau);
+    const double window = std::max(known_delay, later <= 1 ? known_share * later : 0.0);
+    if (slope < 0 && gap <= -window * slope) striking_[i] = 1;
+  }
   gaps_ = free_gaps_;
   return true;
 }

@@ -273,3 +273,27 @@ TEST_CASE(
     CHECK(std::abs(c.angular_velocity("b").y()) < 1e-9);
   }
 }
+
+// The reactions of the edge that rests delay the vertices of the other by so little that a share of the delay is less
+// than the error of their instants.
+TEST_CASE("located: both vertices of an edge strike at once where the edge that rests delays them little") {
+  for (const double h : {5e-3, 3e-3, 1e-3, 2.5e-4}) {
+    CAPTURE(h);
+    Case c = Case::from_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "b", "type": "rigid", "mass": 2, "inertia": [0.05, 0.06, 0.04],
+                  "position": [-0.10785557825971784, 0, 0.27086375585940226],
+                  "orientation": {{"axis": [0, 1, 0], "angle": 0.16147335992606524}},
+                  "angular_velocity": [-0.32154514856425603, 0, 1.9739829577366645],
+                  "points": [{{"name": "v0", "at": [-0.15, -0.2, -0.25]}}, {{"name": "v1", "at": [0.15, -0.2, -0.25]}},
+                             {{"name": "v2", "at": [-0.15, 0.2, -0.25]}}, {{"name": "v3", "at": [0.15, 0.2, -0.25]}},
+                             {{"name": "q", "at": [-0.03926055308971113, 0.2, 0.25]}}]}}],
+      "contacts": [{{"name": "floor", "on": ["b.v0", "b.v1", "b.v2", "b.v3"], "restitution": 0.6,
+                    "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+      "ground": [{{"name": "o", "at": [-0.23133917846024, 0.41541370007743383, 0.8182979504921595]}}],
+      "springs": [{{"name": "s", "of": ["ground.o", "b.q"], "stiffness": 20, "natural_length": 0}}],
+      "integrator": {{"type": "nsga_decoupled", "step": {}, "duration": 0.3}}}})x",
+                                         h));
+    REQUIRE(c.run() == RunStatus::completed);
+    CHECK((c.position("b") - Vec3(-0.1330007448, 0.0956784997, 0.2549077978)).norm() < 3e-5);
+  }
+}
