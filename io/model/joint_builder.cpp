@@ -35,14 +35,14 @@ void JointBuilder::read() {
       context_.error(joint.pointer + "/of", "expected points, because the joint switches, got a group of nodes");
     else if (switches)
       joints.back().rows = switching_rows(joint, own, parts);
-    Item item{{}, switches ? JointParts(pools_) : std::move(parts), switches};
-    item.info.name = joint.name;
-    item.info.type = kind.type;
-    item.info.a = joint.a;
-    item.info.point = joint.b;
-    if (parts.angle) item.info.angle = std::make_shared<const JointCoordinate>(*parts.angle);
-    if (parts.displacement) item.info.displacement = std::make_shared<const JointCoordinate>(*parts.displacement);
-    items_.push_back(std::move(item));
+    JointInfo info;
+    info.name = joint.name;
+    info.type = kind.type;
+    info.a = joint.a;
+    info.point = joint.b;
+    if (parts.angle) info.angle = std::make_shared<const JointCoordinate>(*parts.angle);
+    if (parts.displacement) info.displacement = std::make_shared<const JointCoordinate>(*parts.displacement);
+    items_.push_back({std::move(info), switches ? JointParts(pools_) : std::move(parts), switches});
   }
   pools_.add_blocks(context_.model.system);
   switching_.read(joints);
@@ -143,8 +143,12 @@ bool JointBuilder::read_ends(JointSource& joint, const JointType& kind, JointPar
   joint.q_b = context_.initial_quaternion(joint.b);
   if (joint.json->contains("relative_orientation")) {
     // directions are those of the first body, where its axes are those of the model
+    Quaternion relative = orientation({{"orientation", (*joint.json)["relative_orientation"]}});
+    // q and -q are one rotation; this sign makes the angle of the start that of the shorter way
+    if (so3::quaternion_product(so3::quaternion_conjugate(joint.q_a), joint.q_b).dot(relative) < 0)
+      relative = -relative;
     joint.q_a = Quaternion(1, 0, 0, 0);
-    joint.q_b = orientation({{"orientation", (*joint.json)["relative_orientation"]}});
+    joint.q_b = relative;
   }
   joint.R_a = so3::quaternion_to_matrix(joint.q_a);
   joint.R_b = so3::quaternion_to_matrix(joint.q_b);

@@ -380,3 +380,39 @@ TEST_CASE("joints: a run ends where springs, stops and conditions lose an angle"
   CHECK(run_of("20", R"(, "spring": {"stiffness": 0, "damping": 1e-3})", "", "nsga_decoupled").run() ==
         RunStatus::completed);
 }
+
+// q and -q are one rotation: angles are those of the shorter way, however the orientations are written.
+TEST_CASE("joints: the angle of a joint with relative_orientation is that of the shorter way at the start") {
+  struct Turn {
+    double a, b, relative, angle;  // degrees
+  };
+  for (const Turn& c : {Turn{170, -170, 0, 20},
+                        {-170, 170, 0, -20},
+                        {20, 40, 0, 20},
+                        {0, 20, 350, 30},
+                        {0, 20, -10, 30},
+                        {350, 20, 0, 30},
+                        {90, -90, 170, 10}}) {
+    CAPTURE(c.a);
+    CAPTURE(c.b);
+    CAPTURE(c.relative);
+    const double degree = M_PI / 180;
+    for (const double sign : {1.0, -1.0}) {
+      Case run = Case::from_text(fmt::format(
+          R"x({{"format": 1, "bodies": [
+          {{"name": "a", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "fixed": ["translation", "rotation"],
+            "orientation": {{"axis": [0, 0, 1], "angle": {}}}}},
+          {{"name": "b", "type": "rigid", "mass": 1, "inertia": [1, 1, 1],
+            "orientation": {{"quaternion": [{}, 0, 0, {}]}}}}],
+          "joints": [{{"name": "j", "type": "revolute", "of": ["a", "b"], "axis": [0, 0, 1],
+                       "relative_orientation": {{"axis": [0, 0, 1], "angle": {}}},
+                       "spring": {{"stiffness": 1, "rest": 0}}}}],
+          "integrator": {{"type": "nsga_decoupled", "step": 1e-3, "duration": 0.5}}}})x",
+          c.a * degree, sign * std::cos(0.5 * c.b * degree), sign * std::sin(0.5 * c.b * degree), c.relative * degree));
+      const double angle = c.angle * degree;
+      CHECK(run.energies().elastic == doctest::Approx(0.5 * angle * angle));
+      REQUIRE(run.run() == RunStatus::completed);
+      CHECK(run.angular_velocity("b").z() == doctest::Approx(-angle * std::sin(0.5)).epsilon(1e-5));
+    }
+  }
+}
