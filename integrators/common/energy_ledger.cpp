@@ -48,6 +48,11 @@ void EnergyLedger::start(const StepView& view) {
   }
   begins_ = !restored_;
   closed_ = view.state.closed;
+  // contacts that touch at rest at the start have no impact in the first step
+  for (std::size_t i = 0; begins_ && i < closed_.size(); ++i)
+    if (view.state.active[i] != 0 &&
+        view.system.row_kind(view.system.bilateral() + static_cast<int>(i)) == RowKind::unilateral)
+      closed_[i] = 1;
   sum_up();
 }
 
@@ -108,12 +113,17 @@ void EnergyLedger::take_stages(const StepView& view) {
         }
         powers_known = true;
         break;
-      case Stage::Kind::correction:
+      case Stage::Kind::correction: {
+        // what loads gave on a way that the correction takes back
+        const double loads =
+            meter_->work_of_loads(stage.q_0, stage.v_0, stage.t_1, stage.q_1, stage.v_0, stage.t_1).work;
+        loads_.add(loads);
         (stage.switches ? switch_corrections_ : position_)
             .add((energy_.kinetic - before.kinetic) + (energy_.elastic - before.elastic) +
-                 (energy_.potential - before.potential));
+                 (energy_.potential - before.potential) - loads);
         powers_known = false;
         break;
+      }
       case Stage::Kind::jump:
         add_jump(system, stage, stage.located ? stage.v_0 : v_n);
         if (stage.located) v_n = stage.v_1;

@@ -121,8 +121,13 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     // with factors the expected rounding would have been enough
     const double rounding = std::min(scales.floor, scales.most_floor < 1 ? scales.most_floor * terms_ : scales.floor);
     sub.stalled = norm_ > options_.tolerance * terms_ + rounding || sub.constraint > 1;
-    // where nothing is loaded any more, residuals and terms are both rounding
-    if (sub.stalled) sub.attained = norm_ / std::max(terms_, unloaded_share * scales.unit * scales_.force);
+    // where nothing is loaded any more, or moves freely, residuals and terms are both rounding
+    if (sub.stalled) {
+      const double moving = scales.most_floor < 1 ? scales.most_floor * scales.row_scale * scales.row_tolerance /
+                                                        options_.constraint_tolerance
+                                                  : 0.0;
+      sub.attained = norm_ / std::max({terms_, unloaded_share * scales.unit * scales_.force, moving});
+    }
     return Test::converged;
   }
 

@@ -198,7 +198,8 @@ std::vector<Quantity> contact_quantities() {
                  contact_impulse),
       of_friction<3>("friction_force", "N",
                      "force of friction on what touches (\"on\", or the second of two spheres), summed over the "
-                     "contact's points: the impulse of the step over the step's length",
+                     "contact's points: the impulse of the step over the step's length, in a step that was taken in "
+                     "parts of the last of them",
                      friction_force),
       of_friction<3>(
           "friction_impulse", "N s",

@@ -100,18 +100,21 @@ void EventLog::after_step(const StepView& view) {
   // impulses may act before the first motion
   for (const Stage& stage : stages)
     if (passage.motion == nullptr && stage.kind == Stage::Kind::motion) passage.motion = &stage;
+  const Stage* last = nullptr;
+  for (const Stage& stage : stages)
+    if (!stage.closed.empty()) last = &stage;
   for (const Stage& stage : stages) {
     if (stage.kind == Stage::Kind::motion) passage.motion = &stage;
     passage.jump = stage.kind == Stage::Kind::jump ? &stage : nullptr;
     passage.t = stage.t_1 == report.t + report.h ? view.state.t : stage.t_1;
-    if (!stage.closed.empty()) note(view, passage, stage);
+    if (!stage.closed.empty()) note(view, passage, stage, &stage == last);
   }
   // Events are rare: flush, so that a watcher sees them immediately.
   if (report.impacts > 0 || report.releases > 0) file_.flush();
 }
 
-void EventLog::note(const StepView& view, const Passage& passage, const Stage& stage) {
-  const bool last = &stage == &view.integrator.stages().back();
+// `last`: of the stages of the step that tell which contacts are closed.
+void EventLog::note(const StepView& view, const Passage& passage, const Stage& stage, bool last) {
   for (std::size_t i = 0; i < closed_.size(); ++i) {
     const bool before = closed_[i] != 0, now = stage.closed[i] != 0;
     if (!before && !now) continue;

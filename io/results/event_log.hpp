@@ -73,7 +73,7 @@ class EventLog final : public Observer {
     double t;
   };
 
-  void note(const StepView& view, const Passage& passage, const Stage& stage);
+  void note(const StepView& view, const Passage& passage, const Stage& stage, bool last);
   void note_switches(const StepView& view);
   void note_joint(const StepView& view, const Passage& passage, std::size_t i, bool last, bool changes, bool slips);
   static double impact_time(const System& system, const Passage& passage, int row);

@@ -65,7 +65,7 @@ bool EndCriteria::holds(Criterion& c, const StepView& view) {
       double inertial = 0, contacts = 0;
       for (const double p : momentum_) inertial += std::abs(p);
       for (int row = view.system.bilateral(); row < view.system.rows(); ++row)
-        contacts += std::abs(view.integrator.row_force(s, row));
+        if (view.system.row_kind(row) == RowKind::unilateral) contacts += std::abs(view.integrator.row_force(s, row));
       return c.settings.damping * inertial < c.settings.below * contacts;
     }
     case UntilSettings::Type::formula: {

@@ -20,8 +20,9 @@ using namespace carom::cases;
 
 TEST_CASE("track: the energy behind the corner is that of the closed form for every E and step") {
   const double energies[][2] = {{1, 0.25}, {0.9, 0.2877487}, {0.7, 0.3798055}, {0.5, 0.5}};
-  for (const auto& [E, energy] : energies)
+  for (const auto& row : energies)
     for (const double h : {1e-3, 0.037}) {
+      const double E = row[0], energy = row[1];
       CAPTURE(E);
       CAPTURE(h);
       Case track("track", {gradient(E), set("/integrator/step", h)});

@@ -71,12 +71,13 @@ TEST_CASE("compare: errors and orders of three methods are those that converge f
     const json own = method(comparison, "DS")["integrator"];
     json moreau = {{"type", "moreau_jean"}, {"step", 1e-3}, {"duration", std::stod(c.duration)}};
     if (own.contains("start_time")) moreau["start_time"] = own["start_time"];
-    for (const auto& [label, set] : {std::pair<std::string, std::string>{"DS", "/integrator/force_corrections=true"},
-                                     {"DSn", "/integrator/force_corrections=false"},
-                                     {"MJ", "/integrator=" + moreau.dump()}}) {
+    for (const auto& run : {std::pair<std::string, std::string>{"DS", "/integrator/force_corrections=true"},
+                            {"DSn", "/integrator/force_corrections=false"},
+                            {"MJ", "/integrator=" + moreau.dump()}}) {
+      const std::string& label = run.first;
       CAPTURE(label);
       const Words words = joined({"converge", model_path(c.model), "-q", "-o", label}, shared);
-      REQUIRE(run_carom(directory, joined(words, {"--set", set})).code == 0);
+      REQUIRE(run_carom(directory, joined(words, {"--set", run.second})).code == 0);
       const json study = read_json(directory / label / "convergence.json");
       const json& compared = method(comparison, label);
       REQUIRE(compared["runs"].size() == 2);

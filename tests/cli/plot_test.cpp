@@ -327,7 +327,8 @@ TEST_CASE("studies: without gnuplot they are complete but for the picture, whose
       {{"converge", "model.json", "--steps", "8e-3,4e-3", "--window", "0,0.4", "-o", "study"}, {"convergence"}},
       {{"compare", "model.json", "--integrators", "nsga_decoupled,moreau_jean", "-o", "study"},
        {"errors", "work", "probes"}}};
-  for (const auto& [words, pictures] : studies) {
+  for (const auto& study : studies) {
+    const Words &words = study.first, &pictures = study.second;
     CAPTURE(words[0]);
     const Outcome with = run_carom(directory, words);
     CHECK(with.code == 0);

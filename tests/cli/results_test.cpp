@@ -487,6 +487,34 @@ TEST_CASE("run: rebounds of solids whose waves the step does not resolve are rem
   CHECK_FALSE(vibrates(R"(/integrator={"type": "event_driven", "rho_infinity": 1, "step": 1e-5, "duration": 1e-3})"));
 }
 
+// The first step of what rests has no impact, and what flies without forces has no forces to which rounding compares.
+TEST_CASE("run: bodies at rest, and in flight without forces, have no note") {
+  const TemporaryDirectory directory;
+  const auto notes = [&](const std::string& bodies, const char* rest, const char* integrator) {
+    write(directory / "m.json", R"({"format": 1, "bodies": [)" + bodies + "], " + rest + R"(,
+      "integrator": )" + integrator +
+                                    R"(, "output": {"vtu": {"enabled": false}}})");
+    const Outcome outcome = run_carom(directory, {"run", "m.json", "-o", "r"});
+    CHECK(outcome.code == 0);
+    return contains(outcome.err, "note:");
+  };
+  const std::string ball = R"({"name": "b", "type": "rigid", "mass": 2, "shape": {"type": "sphere", "radius": 0.1},
+    "position": [0, 0, 0.1]})",
+                    bar = R"({"name": "b", "type": "bar", "from": [0, 0, 0], "to": [1, 0, 0], "elements": 50,
+    "material": "m", "section": "s", "velocity": [-10, 0, 0], "kinematics": "nonlinear"})";
+  const char* const floor = R"("gravity": [0, 0, -9.81],
+    "contacts": [{"name": "c", "on": "b", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}])";
+  const char* const stuff = R"("gravity": [0, 0, 0],
+    "materials": [{"name": "m", "type": "linear_elastic", "young": 1e4, "poisson": 0, "density": 1}],
+    "sections": [{"name": "s", "type": "area", "area": 0.01}])";
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(method);
+    const std::string integrator = std::string(R"({"type": ")") + method + R"(", "step": 1e-2, "duration": 0.5})";
+    CHECK_FALSE(notes(ball, floor, integrator.c_str()));
+  }
+  CHECK_FALSE(notes(bar, stuff, R"({"type": "nsga_decoupled", "step": 2e-4, "duration": 0.02})"));
+}
+
 // A free rotor at 0.4 rad per step while it falls: its fall has 60 times the energy of its rotation.
 TEST_CASE("run: energy that bodies in free flight gain is remarked, whatever the speed of their flight") {
   const TemporaryDirectory directory;

@@ -41,6 +41,19 @@ TEST_CASE("until: a run ends with exit code 0 when a criterion holds, and the su
   }
 }
 
+TEST_CASE("until: friction of joints is no force of a contact") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "ground": [{"name": "o", "at": [0, 0, 0]}],
+    "bodies": [{"name": "w", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "angular_velocity": [0, 0, 10],
+                "points": [{"name": "c", "at": [0, 0, 0]}]}],
+    "joints": [{"name": "j", "type": "revolute", "axis": [0, 0, 1], "of": ["ground.o", "w.c"],
+                "friction": {"coefficient": 0.5, "radius": 0.1, "torque": 10}}],
+    "until": [{"type": "inertial_impulse", "below": 10, "damping": 1}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 0.2}})");
+  REQUIRE(run_carom(directory, {"run", "m.json", "-q", "-o", "r"}).code == 0);
+  CHECK(!read_json(directory / "r/summary.json").contains("ended_by"));
+}
+
 TEST_CASE("until: without a criterion that holds a run goes to its end, and the table names the one that does") {
   const TemporaryDirectory directory;
   const Words set = {"--set", R"(/until=[{"type": "formula", "probes": ["z"], "formula": "z > 2"}])"};

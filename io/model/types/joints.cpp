@@ -74,7 +74,7 @@ Key driver_key(std::vector<Key> coordinates) {
 
 Key start_angle_key() {
   return preset("angle_at_start", coordinate_value(true), 0,
-                "the angle of the start, from which angles are counted on");
+                "the angle of the start, or that of relative_orientation, from which angles are counted on");
 }
 
 // ---- rows

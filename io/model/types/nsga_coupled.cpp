@@ -91,8 +91,7 @@ std::vector<IntegratorType> coupled_nsga_types() {
   return {
       {"nsga_coupled",
        "nonsmooth generalized-alpha with constraints at position and velocity level: smooth motion, position "
-       "correction "
-       "and velocity jump iterated in turn",
+       "correction and velocity jump iterated in turn",
        NsgaCoupled::method_info("nsga_coupled"),
        coupled_spec,
        build_coupled,
