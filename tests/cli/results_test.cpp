@@ -515,6 +515,17 @@ TEST_CASE("run: bodies at rest, and in flight without forces, have no note") {
   CHECK_FALSE(notes(bar, stuff, R"({"type": "nsga_decoupled", "step": 2e-4, "duration": 0.02})"));
 }
 
+// The impacts of central differences take two steps, as the ball happens to meet the floor within them.
+TEST_CASE("run: what impacts of central differences take is not taken by the method, at any step") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "p", "type": "point_mass", "mass": 1, "position": [0, 0, 1.0007]}],
+    "contacts": [{"name": "f", "on": "p", "restitution": 0, "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "output": {"vtu": {"enabled": false}}, "integrator": {"type": "carpenter", "step": 1e-4, "duration": 0.6}})");
+  for (const char* step : {"/integrator/step=1e-2", "/integrator/step=1e-3", "/integrator/step=1e-4"})
+    CHECK_FALSE(says(directory, {step}, "itself took"));
+}
+
 // A free rotor at 0.4 rad per step while it falls: its fall has 60 times the energy of its rotation.
 TEST_CASE("run: energy that bodies in free flight gain is remarked, whatever the speed of their flight") {
   const TemporaryDirectory directory;

@@ -428,7 +428,9 @@ std::vector<JointType> rigid_joint_types() {
       {"planar", "translations in a plane of the first body and rotation about its normal are free", Needs::first_frame,
        planar_keys, build_planar},
       {"rigid_link",
-       "the second point keeps its place (and two bodies their relative rotation) as if a rigid bar joined them",
+       "the second point keeps its place in the axes of the first (and two bodies their relative rotation) as if a "
+       "rigid bar joined them; the axes of a point mass do not turn, so that two of them keep their direction: take a "
+       "distance to let them turn",
        Needs::nothing, no_keys, build_rigid_link},
       {"distance", "two points keep their distance", Needs::nothing, distance_keys, build_distance},
   };
