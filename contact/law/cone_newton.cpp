@@ -19,10 +19,10 @@ constexpr double search_decrease = 2e-2;
 constexpr double noticed_share = 1e-4;   // of the multipliers: another distribution of them
 constexpr double touching_share = 1e-3;  // of that: a gap or its rate, times the penalty
 constexpr int plain_iterations = 12;
-constexpr int taking_back = 6;                 // what a compliance has left
-constexpr double spreading_compliance = 1e-7;  // of the mean diagonal of W
-constexpr double spreading_share = 0.1;        // of the tolerance: what a compliance moves the most loaded contact by
-constexpr double stiff_share = 1e-4;           // of the mean diagonal of W: the largest compliance of stiff springs
+constexpr int taking_back = 6;                 // refinements, of what springs under contacts have left
+constexpr double spreading_share = 0.1;        // of the tolerance: what they yield under the largest load
+constexpr double spreading_compliance = 1e-7;  // at least, of the smallest diagonal entry of a normal row
+constexpr double stiff_share = 1e-4;           // at most
 
 }  // namespace
 
@@ -73,8 +73,8 @@ bool ConeProblem::touches_without_load(In s) const {
 // start. The compliance moves normal rows by a share of the tolerance, since rounding, by which redundant rows
 // contradict each other, divided by the compliance is to be small beside the loads, also those of small steps. What it
 // moves is taken back, else contacts that stick would creep. Rows of joints have none. Where that leads to no solution,
-// all rows have a compliance, which finds the contacts that carry. In sparse problems, all of whose contacts carry, the
-// compliance is the shift of the matrix at hand. Returns the defect.
+// all rows have a compliance, 1e-7 of the mean diagonal, which finds the contacts that carry. In sparse problems, all
+// of whose contacts carry, the compliance is the shift of the matrix at hand. Returns the defect.
 double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
   const bool sparse = pattern_ != nullptr;
   int normals = 0;
