@@ -81,7 +81,7 @@ struct CoordinateForces {
 
 class CoordinateForceBlock final : public ElementBlock {
  public:
-  explicit CoordinateForceBlock(CoordinateForces forces);
+  explicit CoordinateForceBlock(CoordinateForces body);
 
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;
   void add_mass_times(Range, const ElementInput&, const double*, MassKind, double*) const override {}

@@ -39,7 +39,7 @@ inline bool is_undefined(const Formula& f, const Values& x_0, const Values& x_1,
   const std::span<double> g = first(gradient, variables), h = first(hessian, order == 2 ? variables * variables : 0);
   const double value = order == 2 ? f.hessian(x, g, h) : f.gradient(x, g);
   if (!std::isfinite(value) || !all_finite(g) || !all_finite(h)) return true;
-  std::array<double, 2 * most_variables> work;
+  std::array<double, 2 * most_variables> work{};
   return has_pole(f, first(x_0, variables), x, {work.data(), 2 * variables}, g);
 }
 
