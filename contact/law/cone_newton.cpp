@@ -19,10 +19,11 @@ constexpr double search_decrease = 2e-2;
 constexpr double noticed_share = 1e-4;   // of the multipliers: another distribution of them
 constexpr double touching_share = 1e-3;  // of that: a gap or its rate, times the penalty
 constexpr int plain_iterations = 12;
-constexpr int taking_back = 6;                 // refinements, of what springs under contacts have left
-constexpr double spreading_share = 0.1;        // of the tolerance: what they yield under the largest load
-constexpr double spreading_compliance = 1e-7;  // at least, of the smallest diagonal entry of a normal row
-constexpr double stiff_share = 1e-4;           // at most
+constexpr int taking_back = 6;           // refinements, of what springs under contacts have left
+constexpr double spreading_share = 0.1;  // of the tolerance: what they yield under the largest load
+// least and largest compliance of the springs, over the smallest diagonal entry of a normal row
+constexpr double least_yield = 1e-5, largest_yield = 1e-4;
+constexpr double finding_compliance = 1e-7;  // of the mean diagonal of W
 
 }  // namespace
 
@@ -69,12 +70,12 @@ bool ConeProblem::touches_without_load(In s) const {
 }
 
 // Redundant contacts share their load in many ways, between which the motion of a body that slides and turns has to
-// choose. Takes the way of contacts that are all alike in their compliance, which is found from zero and forgets the
-// start. The compliance moves normal rows by a share of the tolerance, since rounding, by which redundant rows
-// contradict each other, divided by the compliance is to be small beside the loads, also those of small steps. What it
-// moves is taken back, else contacts that stick would creep. Rows of joints have none. Where that leads to no solution,
-// all rows have a compliance, 1e-7 of the mean diagonal, which finds the contacts that carry. In sparse problems, all
-// of whose contacts carry, the compliance is the shift of the matrix at hand. Returns the defect.
+// choose. Takes the way of springs under the points that are all alike, which is found from zero and forgets the start.
+// They yield by a share of the tolerance, since rounding, by which redundant rows contradict each other, divided by the
+// compliance is to be small beside the loads, also those of small steps. What they yield is taken back, else contacts
+// that stick would creep. Rows of joints do not yield. Where what they yield cannot be taken back, a compliance of all
+// rows finds the contacts that carry. In sparse problems, all of whose contacts carry, the compliance is the shift of
+// the matrix at hand. Returns the defect.
 double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
   const bool sparse = pattern_ != nullptr;
   int normals = 0;
@@ -82,33 +83,28 @@ double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
   for (std::size_t i = 0; i < at(n_); ++i)
     if (disc_of_[i] < 0) smallest = std::min(smallest, 1 / p_[i]), ++normals;
   if (normals < 2) return defect;
-  const double stiff =
-      std::clamp(spreading_share * tolerance / max_abs(s), spreading_compliance * smallest, stiff_share * smallest);
-  // the springs under the points are all alike
-  const auto make_compliant = [&](bool stiffly) {
-    compliant_.resize(W.size());
-    copy(W, compliant_);
-    for (std::size_t i = 0; i < at(n_); ++i) {
-      const int disc = disc_of_[i];
-      if (!stiffly)
-        compliant_[place(i, i)] += spreading_compliance / proximal_share * shift_;
-      else if (disc < 0 || discs_[at(disc)].source >= 0)
-        compliant_[place(i, i)] += disc < 0 ? stiff : stiff / smallest * std::abs(W[place(i, i)]);
-    }
-  };
+
   // how far the way at hand is from it
   if (sparse) {
     combine(1.0, u_, shift_, s, trial_u_);
     evaluate(s, trial_u_, rho_, W, false);
   } else {
-    make_compliant(true);
+    const double yield =
+        std::clamp(spreading_share * tolerance / max_abs(s), least_yield * smallest, largest_yield * smallest);
+    compliant_.assign(W.begin(), W.end());
+    for (std::size_t i = 0; i < at(n_); ++i) {
+      double& diagonal = compliant_[place(i, i)];
+      if (disc_of_[i] < 0)
+        diagonal += yield;
+      else if (discs_[at(disc_of_[i])].source >= 0)
+        diagonal += yield / smallest * std::abs(diagonal);
+    }
     rates(compliant_, q, s, trial_u_);
     evaluate(s, trial_u_, rho_, compliant_, true);
     if (!lu_.factorise(J_, n_, pattern_)) return defect;
   }
   scale_into(-1.0, rho_, ds_);
   lu_.solve(ds_);
-  const bool touches = !sparse && touches_without_load(s);
   const auto defect_now = [&] {
     rates(W, q, s, u_);
     return natural_defect(s, u_);
@@ -120,28 +116,36 @@ double ConeProblem::spread(In W, In q, double tolerance, double defect, Out s) {
     }
     return left;
   };
-  if (!touches && !(max_abs(ds_) > noticed_share * max_abs(s))) return sparse ? defect : take_back(defect);
+  const bool far = max_abs(ds_) > noticed_share * max_abs(s);
+  if (!far && (sparse || !touches_without_load(s))) return sparse ? defect : take_back(defect);
 
   const int worst = worst_;
-  double other = std::numeric_limits<double>::infinity();
   copy(s, one_way_);
   spreads_ = false;
+  double other = 0;
   if (sparse) {
     axpy(1.0, ds_, s);
     refine(W, q, defect_now(), s);
     other = defect_now();
-  }
-  for (const bool stiffly : {true, false}) {
-    if (sparse || other <= tolerance) break;
-    if (!stiffly) make_compliant(false);
+  } else {
     set_zero(s);
     newton(compliant_, q, tolerance, false, plain_iterations, s);
-    if (!stiffly) newton(W, q, tolerance, false, plain_iterations, s);
-    other = stiffly ? take_back(defect_now()) : defect_now();
+    other = take_back(defect_now());
+    if (other > tolerance) {
+      compliant_.assign(W.begin(), W.end());
+      for (std::size_t i = 0; i < at(n_); ++i) compliant_[place(i, i)] += finding_compliance / proximal_share * shift_;
+      set_zero(s);
+      newton(compliant_, q, tolerance, false, plain_iterations, s);
+      newton(W, q, tolerance, false, plain_iterations, s);
+      other = defect_now();
+    }
   }
   spreads_ = true;
   worst_ = worst;
-  if (other <= tolerance) return other;
+  // only the yield had made them far apart
+  combine(1.0, s, -1.0, one_way_, ds_);
+  const bool another = max_abs(ds_) > noticed_share * max_abs(s);
+  if (other <= tolerance && another) return other;
   copy(one_way_, s);
   rates(W, q, s, u_);
   return defect;
