@@ -20,6 +20,7 @@ MethodInfo PaoliSchatzman::method_info(Variant variant) {
           .subproblems = {"position"},
           .accelerations = false,
           .explicit_step = true,
+          .long_impacts = true,
           .lumped_mass = true};
 }
 

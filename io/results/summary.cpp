@@ -296,9 +296,7 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
   // what drivers and loads have given passes through the model
   const double energies = balance.scale + std::max(0.0, balance.drivers) + std::max(0.0, balance.loads);
   const bool judged = balance.scale > least_energy_of(model.scales, least_judged);
-  // an impact of central differences takes several steps, behind the first of which its contact counts as closed before
-  const bool long_impacts = method.explicit_step && (method.name == "paoli_schatzman" || method.name == "carpenter");
-  const double taken = (long_impacts ? balance.contacts : 0.0) - balance.error();
+  const double taken = (method.long_impacts ? balance.contacts : 0.0) - balance.error();
   if (judged && taken > most_taken * energies)
     remarks.push_back(
         fmt::format("{} itself took {:.2g} of the energies in the model: the step does not resolve {}; use a smaller "

@@ -474,41 +474,53 @@ void build_cube(System& system, int n) {
   system.finalize();
 }
 
+// A step of such a cube of 5^3 hexahedra, with random residuals r.
+struct CubeStep {
+  System system;
+  Random random;
+  Vector q, v, r, scratch;
+  Linearisation request;
+
+  CubeStep() {
+    build_cube(system, 5);
+    q = system.initial_configuration();
+    v.assign(at(system.size()), 0.0);
+    r = random_vector(system.size(), random);
+    request.c_M = 1;
+    request.c_K = 0.01;
+    request.q_M = request.q = q.data();
+    request.v = v.data();
+  }
+};
+
 }  // namespace
 
 TEST_CASE("saddle point: conjugate gradients and factors give a solid with contacts the same step") {
-  System system;
-  build_cube(system, 5);
+  CubeStep cube;
+  const System& system = cube.system;
+  const Vector &q = cube.q, &r = cube.r;
   const int n = system.size();
-  Random random;
-  const Vector q = system.initial_configuration(), v(at(n), 0.0), r = random_vector(n, random);
-  Linearisation request;
-  request.c_M = 1;
-  request.c_K = 0.01;
-  request.q_M = request.q = q.data();
-  request.v = v.data();
-  Vector scratch;
   SaddlePoint cg, direct;
-  cg.analyse(system, {true, true, true}, &scratch);
+  cg.analyse(system, {true, true, true}, &cube.scratch);
   direct.analyse(system, {true, true});
   std::vector<int> active;
   for (int i = 0; i < system.conditional(); i += 2) active.push_back(i);
-  const Vector c = random_vector(static_cast<int>(active.size()), random);
+  const Vector c = random_vector(static_cast<int>(active.size()), cube.random);
   for (int repeat = 0; repeat < 3; ++repeat) {
     // positive definite; indefinite; indefinite with indefinite blocks of nodes
-    request.c_K = repeat == 0 ? 0.01 : repeat == 1 ? -0.001 : -1;
+    cube.request.c_K = repeat == 0 ? 0.01 : repeat == 1 ? -0.001 : -1;
     CAPTURE(repeat);
     Vector dx[2] = {Vector(at(n)), Vector(at(n))}, dl[2] = {Vector(c.size()), Vector(c.size())};
-    REQUIRE(direct.factorise(request));
+    REQUIRE(direct.factorise(cube.request));
     direct.set_active(active, q, 0, nullptr);
     REQUIRE(direct.solve(r, {}, c, dx[0], {}, dl[0]));
-    REQUIRE(cg.factorise(request));
+    REQUIRE(cg.factorise(cube.request));
     cg.set_active(active, q, 0, nullptr);
     int attempts = 1;
     for (; !cg.solve(r, {}, c, dx[1], {}, dl[1], {1e-10, 0}) && attempts < 3; ++attempts) {
       REQUIRE(cg.gave_up());
       REQUIRE(repeat == 1);
-      REQUIRE(cg.factorise(request));
+      REQUIRE(cg.factorise(cube.request));
       cg.set_active(active, q, 0, nullptr);
     }
     CHECK(attempts == (repeat == 1 ? 3 : 1));  // node blocks; factors, then multigrid in their place; factors of all
@@ -527,20 +539,13 @@ TEST_CASE("saddle point: conjugate gradients and factors give a solid with conta
 }
 
 TEST_CASE("saddle point: after a restart no column of conjugate gradients is found that was known") {
-  System system;
-  build_cube(system, 5);
+  CubeStep cube;
+  const System& system = cube.system;
+  const Vector &q = cube.q, &r = cube.r;
   const int n = system.size();
-  Random random;
-  const Vector q = system.initial_configuration(), v(at(n), 0.0), r = random_vector(n, random);
-  Linearisation request;
-  request.c_M = 1;
-  request.c_K = 0.01;
-  request.q_M = request.q = q.data();
-  request.v = v.data();
-  Vector scratch;
   SaddlePoint whole, restarted;
-  whole.analyse(system, {true, true, true}, &scratch);
-  restarted.analyse(system, {true, true, true}, &scratch);
+  whole.analyse(system, {true, true, true}, &cube.scratch);
+  restarted.analyse(system, {true, true, true}, &cube.scratch);
   const auto solve = [&](SaddlePoint& saddle, const std::vector<int>& active) {
     std::vector<SparseRow> rows(active.size());
     for (std::size_t i = 0; i < active.size(); ++i) system.row_gradient(active[i], q, 0, nullptr, rows[i]);
@@ -550,9 +555,9 @@ TEST_CASE("saddle point: after a restart no column of conjugate gradients is fou
     REQUIRE(saddle.solve(r, {}, c, dx, {}, dl, {1e-10, 0}));
     return dl;
   };
-  REQUIRE(whole.factorise(request));
+  REQUIRE(whole.factorise(cube.request));
   solve(whole, {0, 1, 2, 3, 4, 5});
-  REQUIRE(whole.factorise(request));
+  REQUIRE(whole.factorise(cube.request));
   solve(whole, {0, 1, 4, 5});
   solve(whole, {0, 1});
   NamedArrays record;
