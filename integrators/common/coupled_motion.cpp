@@ -63,7 +63,7 @@ struct CoupledMotion::Smooth final : MixedProblem {
     m.system_->add_reactions(m.q_, m.t_, s, m.smooth_.setup().rows, m.reaction_, &m.step_);
     axpy(-1.0, m.reaction_, r);
     const double L = m.scales_.length;
-    return m.system_->force_norm(m.Mx_, L) + m.system_->force_norm(m.f_, L) + m.system_->force_norm(m.reaction_, L);
+    return size(*m.system_, m.Mx_, L) + size(*m.system_, m.f_, L) + size(*m.system_, m.reaction_, L);
   }
   RowPoint row_point() override { return {m.q_}; }
   void linearise(In, Linearisation& S) override {
@@ -95,7 +95,10 @@ struct CoupledMotion::Position final : MixedProblem {
     m.find_anchors();
     subtract_anchors(*m.system_, m.anchors_, m.q_, m.t_, m.step_, c);
   }
-  double residual(In s, Out r) override { return m.momentum(m.U_, s, position_rows | law_rows, m.mean_position_, r); }
+  double residual(In s, Out r) override {
+    m.momentum(m.U_, s, position_rows | law_rows, m.mean_position_, r);
+    return size(*m.system_, m.Mx_, m.scales_.length) + size(*m.system_, m.reaction_, m.scales_.length);
+  }
   RowPoint row_point() override {
     return {m.q_, m.correction_tangent(), m.directions(m.mean_position_), !m.anchors_.empty()};
   }
@@ -139,7 +142,8 @@ struct CoupledMotion::Velocity final : MixedProblem {
     const auto none = [](int) { return false; };
     const bool turns = m.stays_ && !MeanDirections::strikes(*m.system_, closed, m.start_->active, none);
     m.mean_velocity_.joints = turns ? &m.turn_velocity_ : nullptr;
-    return m.momentum(m.W_, s, bilateral_rows | law_rows, m.mean_velocity_, r);
+    m.momentum(m.W_, s, bilateral_rows | law_rows, m.mean_velocity_, r);
+    return size(*m.system_, m.Mx_, m.scales_.length) + size(*m.system_, m.reaction_, m.scales_.length);
   }
   RowPoint row_point() override { return {m.q_, nullptr, m.mean_directions()}; }
   void friction_limits(In s, std::span<const int> joints, Out limits) override {
@@ -447,7 +451,7 @@ const Vector& CoupledMotion::forces() {
 }
 
 // M x - F^T s
-double CoupledMotion::momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r) {
+void CoupledMotion::momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r) {
   system_->mass_times(q_, x, Mx_);
   set_zero(reaction_);
   if (setup_.mean_directions) {
@@ -461,7 +465,6 @@ double CoupledMotion::momentum(In x, In s, RowSelection rows, const MeanDirectio
     system_->add_reactions(q_, t_, s, rows, reaction_, &step_);
   }
   combine(1.0, Mx_, -1.0, reaction_, r);
-  return system_->force_norm(Mx_, scales_.length) + system_->force_norm(reaction_, scales_.length);
 }
 
 // Of D(F^T s), where the directions of the start of the step are constant.

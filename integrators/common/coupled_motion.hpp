@@ -106,7 +106,7 @@ class CoupledMotion final : public CoupledProblem {
   }
   bool idle(int i) const;
   const Vector& forces();
-  double momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r);
+  void momentum(In x, In s, RowSelection rows, const MeanDirections& mean, Out r);
   const double* end_multipliers(In s, const MeanDirections& mean, Vector& end);
   const TangentOperators* correction_tangent();
   const TangentOperators* motion_tangent();

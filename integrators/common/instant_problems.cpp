@@ -21,7 +21,7 @@ double InstantProblem::residual(In s, Out r) {
   system_->add_reactions(state_->q, state_->t, s, bilateral_rows | law_rows, reaction_, &start_);
   combine(1.0, Mx_, -1.0, reaction_, r);
   axpy(-1.0, f_, r);
-  return system_->force_norm(Mx_, length_) + system_->force_norm(reaction_, length_) + system_->force_norm(f_, length_);
+  return size(*system_, Mx_, length_) + size(*system_, reaction_, length_) + size(*system_, f_, length_);
 }
 
 void InstantProblem::linearise(In, Linearisation& request) {

@@ -5,11 +5,17 @@
 // different, corrections tell whether the motion of the light ones is found. Likewise for frames of small rotary
 // inertia; those of beams are stiff, so that corrections only go on where their inertia alone would answer the residual
 // with a motion.
+//
+// Parts are what elements with mass connect, a body as a rule. The rounding of all forces together is that of the
+// stiffest and heaviest part. For the residuals of soft and light parts beside these a share of that rounding is
+// allowed, and a share of the terms of their own.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "core/base/types.hpp"
+#include "core/mechanics/nodal_mass.hpp"
 #include "core/mechanics/system.hpp"
 
 namespace carom {
@@ -17,10 +23,21 @@ namespace carom {
 class LightParts {
  public:
   LightParts() = default;
-  /// `bodies`, `frames`: which are looked for. length: of the model. Allocates memory.
-  LightParts(const System& system, double length, bool bodies, bool frames);
+  /// `bodies`, `frames`, `parts`: which are looked for. length: of the model. Allocates memory.
+  LightParts(const System& system, double length, bool bodies, bool frames, bool parts);
 
   bool any() const { return bodies_ || !frames_.empty(); }
+  /// There are parts of less than a tenth of the rounding of the others.
+  bool parts() const { return !parts_.empty(); }
+  /// Begins the sums of the terms of a residual, by parts.
+  void clear_terms();
+  /// weight times the norms of a term (size() entries).
+  void add_term(In term, double weight);
+  /// Whether corrections go on because of parts: their residuals in r are beyond what is allowed, and shrink or are no
+  /// rounding. floor, terms: of all forces together. first: without a correction yet.
+  bool unsolved(In r, double floor, double terms, bool first);
+  /// By the last unsolved(): a residual of all forces that solves these parts; infinite without any.
+  double wanted() const { return wanted_; }
   /// Masses of nodes differ by more than 1e5.
   bool bodies() const { return bodies_; }
   /// The largest rotation, or rate, that the moments in r (size() entries) would give a light frame by its inertia.
@@ -37,8 +54,23 @@ class LightParts {
     int equation;  // the first of its rotation
     Mat3 inverse;  // of the inertia; 0 for components without
   };
+  struct Part {
+    double share = 0;     // of the rounding of all forces
+    bool joined = false;  // joints transmit the forces of other parts
+    double terms = 0, before = 0, square = 0;
+  };
+  struct Entry {
+    int equation;
+    std::size_t part;
+    double factor;  // 1, or 1/length for moments
+  };
+  void find_parts(const System& system, double length, const std::vector<NodalMass>& masses);
+
   bool bodies_ = false;
   std::vector<Frame> frames_;
+  std::vector<Part> parts_;
+  std::vector<Entry> entries_;
+  double wanted_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace carom

@@ -63,7 +63,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   set_.resize(system, setup.rows);
   // where one solve is the solution, the solve has to be exact
   saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, true, setup.curved_rows);
-  light_ = LightParts(system, scales.length, !saddle_.iterative() && !setup.linear, !setup.transient);
+  light_ = LightParts(system, scales.length, !saddle_.iterative() && !setup.linear, !setup.transient, true);
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
@@ -184,7 +184,8 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       if (many && sub.attempt_iterations() == 0) drop_idle_rows(point, scales);
       // corrections in turn move the other problems by their stiffness: rounding of their own is no measure
       const double floor = setup_.in_turn && index_ > 0 ? 0.0 : floor_;
-      const Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor);
+      Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor);
+      if (light_.parts()) accuracy.enough = std::min(accuracy.enough, light_.wanted());
       found = current().solve(r_, In(c_).first(n_b_), In(c_A_).first(active()), dx_, ds_b_, Out(ds_A_).first(active()),
                               accuracy, friction_) &&
               (!setup_.follows_path || follow(problem, accuracy));
@@ -371,8 +372,7 @@ bool MixedNewton::search(MixedProblem& problem, double share) {
     for (std::size_t k = 0; k < rows.size(); ++k) s_[at(rows[k])] = s_base_[at(rows[k])] + step * ds_A_[k];
     problem.rows(c_);
     gather_active();
-    terms_ = problem.residual(s_, r_);
-    norm_ = system_->force_norm(r_, scales_.length);
+    measure_residual(problem);
   };
   double made = 0;
   for (; share >= smallest_search; share /= 2) {

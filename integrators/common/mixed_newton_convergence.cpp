@@ -107,7 +107,9 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
     return Test::failed;
   }
   const bool begins_path = setup_.follows_path && iterations == 0;
-  const bool neglects = small && options_.test == ConvergenceTest::scaled && neglects_light(sub, scales);
+  const bool unsolved = options_.test == ConvergenceTest::scaled && light_.parts() &&
+                        light_.unsolved(r_, scales.floor, terms_, iterations == 0),
+             neglects = small && options_.test == ConvergenceTest::scaled && (unsolved || neglects_light(sub, scales));
   bool limits_move = false;
   if (small && settled && !begins_path && !neglects) {
     limits_move = friction_ && iterations > 0 && friction_->limits_move();
@@ -117,7 +119,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
                                      : friction_->may_act(In(c_).subspan(n_b_, n_c_), scales.row_roundoff));
     if (!creeps && !limits_move) return Test::converged;
   }
-  if (settled && changes == 0 && !limits_move && stalls(sub, scales)) {
+  if (settled && changes == 0 && !limits_move && !unsolved && stalls(sub, scales)) {
     // with factors the expected rounding would have been enough
     const double rounding = std::min(scales.floor, scales.most_floor < 1 ? scales.most_floor * terms_ : scales.floor);
     sub.stalled = norm_ > options_.tolerance * terms_ + rounding || sub.constraint > 1;
@@ -159,6 +161,8 @@ void MixedNewton::find_limits(MixedProblem& problem) {
 }
 
 void MixedNewton::measure_residual(MixedProblem& problem) {
+  light_.clear_terms();
+  problem.measure_parts(light_.parts() ? &light_ : nullptr);
   terms_ = problem.residual(s_, r_);
   norm_ = system_->force_norm(r_, scales_.length);
 }

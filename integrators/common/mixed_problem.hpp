@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/mechanics/system.hpp"
+#include "integrators/common/light_parts.hpp"
 #include "integrators/common/mean_directions.hpp"
 
 namespace carom {
@@ -33,8 +34,10 @@ class MixedProblem {
   /// c at the present x, rows() entries. Read are the selected rows, and of conditional rows the candidates.
   virtual void rows(Out c) = 0;
   /// r at the present x with the multipliers s, size() entries. Returns the sum of the norms (System::force_norm) of
-  /// the terms that r consists of: the size by which its tolerance is measured. May be called again with another s.
+  /// the terms that r consists of, by size(): by which its tolerance is measured. May be called again with another s.
   virtual double residual(In s, Out r) = 0;
+  /// Terms are summed up by parts, too, from now on; null: they are not.
+  void measure_parts(LightParts* parts) { parts_ = parts; }
   virtual RowPoint row_point() = 0;
   /// Of joints with friction: the radii of their discs, whose first rows are given, at the present x and multipliers.
   virtual void friction_limits(In s, std::span<const int> joints, Out limits) { (void)s, (void)joints, (void)limits; }
@@ -55,6 +58,16 @@ class MixedProblem {
   }
   /// The least shift sigma of S + sigma M where S is singular (pseudo-transient continuation), 1/time^2.
   virtual double smallest_shift() const { return 0; }
+
+ protected:
+  /// The norm of a term of r, times its weight.
+  double size(const System& system, In term, double length, double weight = 1) const {
+    if (parts_ != nullptr) parts_->add_term(term, weight);
+    return weight * system.force_norm(term, length);
+  }
+
+ private:
+  LightParts* parts_ = nullptr;
 };
 
 }  // namespace carom

@@ -122,7 +122,7 @@ class PositionProjection final : public MixedProblem {
     set_zero(reaction_);
     system_.add_reactions(q_, t_, s, position_rows, reaction_);
     combine(1.0, Md_, -1.0, reaction_, r);
-    return system_.force_norm(Md_, length_) + system_.force_norm(reaction_, length_);
+    return size(system_, Md_, length_) + size(system_, reaction_, length_);
   }
 
   RowPoint row_point() override { return {q_}; }
@@ -208,7 +208,7 @@ class VelocityProjection final : public MixedProblem {
     system_.add_reactions(q_, t_, s, bilateral_rows, reaction_);
     system_.mass_times(q_, w_, Mw_);
     combine(1.0, Mw_, -1.0, reaction_, r);
-    return system_.force_norm(Mw_, length_) + system_.force_norm(reaction_, length_);
+    return size(system_, Mw_, length_) + size(system_, reaction_, length_);
   }
   RowPoint row_point() override { return {q_}; }
   void linearise(In, Linearisation& S) override {

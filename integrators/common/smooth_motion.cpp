@@ -178,13 +178,13 @@ double SmoothMotion::residual(In s, Out r) {
   if (!forces_known_) evaluate_forces();
   system_->mass_times(q_, vd_, Mx_);
   combine(1.0, Mx_, -1.0, f_, r);
-  const double terms = system_->force_norm(Mx_, length_) + system_->force_norm(f_, length_);
+  const double terms = size(*system_, Mx_, length_) + size(*system_, f_, length_);
   if (system_->bilateral() == 0) return terms;
   set_zero(reaction_);
   system_->add_reactions(q_, t_, s, bilateral_rows, reaction_, &step_);
   constraint_forces_known_ = true;
   axpy(-1.0, reaction_, r);
-  return terms + system_->force_norm(reaction_, length_);
+  return terms + size(*system_, reaction_, length_);
 }
 
 void SmoothMotion::linearise(In, Linearisation& request) {

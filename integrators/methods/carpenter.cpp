@@ -80,7 +80,10 @@ bool CarpenterImplicit::advance(const StepScales& scales, const State& start, St
   end.v = v_;
   end.acceleration = a_;
   copy(newton_.multipliers(), end.lambda);
+  // the mean of both ends, as that of the accelerations
   set_zero(end.impulse);
+  for (std::size_t row = at(system().bilateral()); row < end.impulse.size(); ++row)
+    end.impulse[row] = 0.5 * h_ * (start.lambda[row] + end.lambda[row]);
   end.active = end.closed = newton_.flags();
   if (guard().on()) {
     guard().close(false, end.lambda, {});
@@ -102,7 +105,8 @@ double CarpenterImplicit::residual(In s, Out r) {
   system().add_reactions(q_, t_, s, bilateral_rows | unilateral_rows, reaction_, &step_);
   combine(1.0, Ma_, -1.0, f_, r);
   axpy(-1.0, reaction_, r);
-  return force_norm(Ma_) + force_norm(f_) + force_norm(reaction_);
+  const double L = scales().length;
+  return size(system(), Ma_, L) + size(system(), f_, L) + size(system(), reaction_, L);
 }
 
 void CarpenterImplicit::linearise(In s, Linearisation& S) {

@@ -167,7 +167,9 @@ double MoreauJean::residual(In s, Out r) {
   combine(1.0, Mx_, -h_ * theta_, f_, r);
   axpy(-h_ * (1 - theta_), f_n_, r);
   axpy(-1.0, reaction_, r);
-  return force_norm(Mx_) + h_ * (theta_ * force_norm(f_) + (1 - theta_) * force_norm(f_n_)) + force_norm(reaction_);
+  const double L = scales().length;
+  return size(system(), Mx_, L) + size(system(), f_, L, h_ * theta_) + size(system(), f_n_, L, h_ * (1 - theta_)) +
+         size(system(), reaction_, L);
 }
 
 void MoreauJean::linearise(In s, Linearisation& S) {

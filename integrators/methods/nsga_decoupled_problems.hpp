@@ -35,16 +35,16 @@ struct NsgaDecoupled::Correction : MixedProblem {
       system.add_reactions(m.q_, m.t_, s, all_rows, reaction, &m.step_);
     }
     scale_into(-1.0, reaction, r);
-    double terms = m.force_norm(reaction);
+    double terms = term_size(reaction);
     if (!spent.empty()) {
       axpy(1.0, spent, r);
-      terms += m.force_norm(spent);
+      terms += term_size(spent);
     }
     if (!moved) return terms;
     if (given != nullptr) combine(1.0, x, -1.0, *given, m.x_);
     system.mass_times(q_M, given != nullptr ? m.x_ : x, m.Mx_);
     axpy(1.0, m.Mx_, r);
-    return terms + m.force_norm(m.Mx_);
+    return terms + term_size(m.Mx_);
   }
   // Where x begins with what is given, reactions among s have acted already.
   void spend(In q_M, In s) {
@@ -64,6 +64,7 @@ struct NsgaDecoupled::Correction : MixedProblem {
     for (std::size_t j = 0; j < joints.size(); ++j)
       limits[j] = system.friction_limit(joints[j], m.q_, m.s_, {m.step_.q, m.q_.size()}, load_at_start, duration, t);
   }
+  double term_size(In term, double weight = 1) const { return size(system, term, m.scales().length, weight); }
   const MeanDirections* directions() const { return m.mean_directions_ ? &mean : nullptr; }
 
   NsgaDecoupled& m;
@@ -91,7 +92,7 @@ struct NsgaDecoupled::Position final : Correction {
     const Vector& f_p = m.force_correction(velocity(), false);
     const double c = force_weight();
     axpy(-c, f_p, r);
-    return terms + c * m.force_norm(f_p);
+    return terms + term_size(f_p, c);
   }
   // Beside friction, which forces limit, and where contacts press on dampers, x has to be the displacement of forces:
   // one that is constant over the step gives x = h^2/2 f_p and the velocity 2 x/h. The paper's h^2 f_p, at v~, is for
@@ -157,7 +158,7 @@ struct NsgaDecoupled::Velocity final : Correction {
     if (!has_force()) return terms;
     const Vector& f = m.force_correction(m.v_, !system.constant_mass());
     axpy(-m.h_, f, r);
-    return terms + m.h_ * m.force_norm(f);
+    return terms + term_size(f, m.h_);
   }
   RowPoint row_point() override { return {m.q_, nullptr, directions()}; }
   void friction_limits(In s, std::span<const int> joints, Out radii) override {

@@ -19,6 +19,7 @@ constexpr std::size_t last_rate = 0;
 
 constexpr int mixed_iterations = 20;                   // of an attempt with mixed tangents
 constexpr double smallest_shift_of_stiffness = 1e-12;  // sigma times mass over the stiffness
+constexpr double unloaded_places = 1e-13;              // of the length: rounding of places
 constexpr double place_rounding = 1e-6;                // of the length: places that are alike
 constexpr double largest_rise = 1e-3;                  // of the energies that an increment changes
 constexpr double largest_plain_rise = 0.1;             // the same without pseudo-transient continuation
@@ -233,7 +234,10 @@ bool StaticEquilibrium::rises(const State& start, double factor) {
                size = before.elastic + after.elastic + factor * (std::abs(weight) + std::abs(loads)) + slip;
   // places are known to the tolerance of the rows
   s.forces(q_, rest_, t_, force_external | force_gravity, loads_);
-  const double floor = factor * (place_rounding * scales().length * force_norm(loads_) + external.doubt);
+  // where nothing is loaded, energies are rounding
+  const double rounding = unloaded_places * scales().length,
+               floor = factor * (place_rounding * scales().length * force_norm(loads_) + external.doubt) +
+                       s.roundoff_force(rounding) * rounding * s.size();
   const double share = newton_.transient() ? largest_rise : largest_plain_rise;
   return stored + slip - factor * (weight + loads) > share * size + floor &&
          !meter_.misfits(start.q, start.t, scales().length);
@@ -298,7 +302,9 @@ double StaticEquilibrium::Equilibrium::residual(In s, Out r) {
   m.system().add_reactions(m.q_, m.t_, s, all_rows, m.reaction_, &m.step_);
   combine(-1.0, m.f_, -m.factor_, m.loads_, r);
   axpy(-1.0, m.reaction_, r);
-  return m.force_norm(m.f_) + std::abs(m.factor_) * m.force_norm(m.loads_) + m.force_norm(m.reaction_);
+  const double L = m.scales().length;
+  return size(m.system(), m.f_, L) + size(m.system(), m.loads_, L, std::abs(m.factor_)) +
+         size(m.system(), m.reaction_, L);
 }
 
 RowPoint StaticEquilibrium::Equilibrium::row_point() {

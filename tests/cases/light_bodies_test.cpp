@@ -171,3 +171,77 @@ TEST_CASE("thin beams in joints move alike, alone and beside a mass far away") {
     CHECK((end(method, true) - end(method, false)).norm() < 2e-4);
   }
 }
+
+namespace {
+
+constexpr const char *steel = R"(, {"name": "steel", "type": "linear_elastic", "young": 2e11, "poisson": 0.3,
+                                     "density": 7800})",
+                     *thick = R"(, {"name": "thick", "type": "rectangle", "width": 0.4, "height": 0.4})",
+                     *hinge = R"({"name": "j", "type": "revolute", "of": ["ground", "p.start"], "axis": [0, 1, 0]})",
+                     *clamp = R"(, "fixed": [{"on": "start"}])";
+
+// A soft pendulum of 0.1 m and 78 mg, in statics a cantilever, alone or beside a steel beam or block, and its end at
+// the end.
+Vec3 end_of_soft_beam(const std::string& integrator, const std::string& beside, const std::string& loads = "") {
+  const bool alone = beside.empty(), hinged = integrator.find("static") == std::string::npos,
+             beam = beside.find("beam") != std::string::npos;
+  ModelRun run = ModelRun::of_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+    "materials": [{{"name": "soft", "type": "linear_elastic", "young": 1e6, "poisson": 0.3, "density": 1000}}{}],
+    "sections": [{{"name": "thin", "type": "circle", "radius": 0.0005}}{}],
+    "bodies": [{{"name": "p", "type": "beam", "material": "soft", "section": "thin", "from": [0, 0, 0],
+                "to": [0.1, 0, 0], "elements": 6{}}}{}],
+    "joints": [{}], "loads": [{}],
+    "integrator": {}}})x",
+                                               alone ? "" : steel, beam ? thick : "", hinged ? "" : clamp,
+                                               alone ? "" : ", " + beside, hinged ? hinge : "", loads, integrator));
+  REQUIRE(run.run() == RunStatus::completed);
+  return run.position("p.end");
+}
+
+constexpr const char* steel_beam = R"({"name": "s", "type": "beam", "material": "steel", "section": "thick",
+  "from": [0, 3, 0], "to": [2, 3, 0], "elements": 8, "fixed": [{"on": "start"}]})";
+constexpr const char* steel_block = R"({"name": "s", "type": "solid", "material": "steel", "position": [0, 1, 0],
+  "mesh": {"type": "box", "size": [1, 0.1, 0.1], "divisions": [8, 4, 4]}, "fixed": [{"on": "left"}]})";
+
+}  // namespace
+
+// The rounding of the forces of the steel exceeds the weight of the pendulum.
+TEST_CASE("a soft beam moves alike, alone and beside steel, loaded or not") {
+  const std::string load = R"x({"name": "F", "type": "force", "on": "s.end", "value": [0, "1e5*sin(30*t)", 0]})x";
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean", "generalized_alpha"}) {
+    CAPTURE(method);
+    const std::string integrator = fmt::format(R"({{"type": "{}", "step": 4e-3, "duration": 0.2}})", method);
+    const Vec3 alone = end_of_soft_beam(integrator, "");
+    CHECK((end_of_soft_beam(integrator, steel_beam) - alone).norm() < 1e-7);
+    CHECK((end_of_soft_beam(integrator, steel_beam, load) - alone).norm() < 1e-7);
+    CHECK((end_of_soft_beam(integrator, steel_block) - alone).norm() < 1e-5);
+  }
+}
+
+TEST_CASE("statics bend a soft beam alike, alone and beside steel under ten million newton") {
+  constexpr const char* integrator = R"({"type": "static", "step": 1})";
+  const std::string load = R"({"name": "F", "type": "force", "on": "s.end", "value": [0, 1e7, 0]})";
+  const Vec3 alone = end_of_soft_beam(integrator, "");
+  CHECK((end_of_soft_beam(integrator, steel_beam, load) - alone).norm() < 1e-7);
+}
+
+TEST_CASE("a soft cable on a spring moves alike, held by the ground and by a block of steel") {
+  const auto end = [](bool ground) {
+    const std::string block = R"(, {"name": "s", "type": "solid", "material": "steel", "position": [0.5, 0, 0.1],
+      "mesh": {"type": "box", "size": [1, 0.1, 0.1], "divisions": [8, 4, 4]}, "fixed": [{"on": "left"}]})";
+    ModelRun run =
+        ModelRun::of_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+      "materials": [{{"name": "soft", "type": "linear_elastic", "young": 1e6, "poisson": 0.3, "density": 1000}}{}],
+      "sections": [{{"name": "thin", "type": "circle", "radius": 0.0005}}],
+      "bodies": [{{"name": "p", "type": "bar", "material": "soft", "section": "thin", "from": [1, -0.05, 0],
+                  "to": [1.1, -0.05, 0], "elements": 4}}{}],
+      "ground": [{{"name": "g", "at": [1, -0.05, 0.05]}}],
+      "springs": [{{"name": "k", "of": ["{}", "p.start"], "stiffness": 1.5707963}}],
+      "integrator": {{"type": "nsga_decoupled", "step": 1e-3, "duration": 0.1}}}})x",
+                                      ground ? "" : steel, ground ? "" : block, ground ? "ground.g" : "s.node.8"));
+    REQUIRE(run.run() == RunStatus::completed);
+    return run.position("p.end");
+  };
+  // the end of the block swings by 0.1 mm
+  CHECK((end(false) - end(true)).norm() < 2e-4);
+}
