@@ -24,6 +24,14 @@ int rows_of(const std::vector<ContactPoint>& points) {
   return points.front().rolling > 0 || points.front().pivoting > 0 ? most_contact_rows : slip_rows;
 }
 
+bool rolls(const std::vector<ContactPoint>& points) {
+  return std::ranges::any_of(points, [](const ContactPoint& p) { return p.radius > 0 && p.friction > 0; });
+}
+
+bool turns(const std::vector<ContactPoint>& points) {
+  return std::ranges::any_of(points, [](const ContactPoint& p) { return !p.offset.isZero(0); });
+}
+
 }  // namespace
 
 PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint> points,
@@ -33,7 +41,9 @@ PointContactBlock::PointContactBlock(std::string name, std::vector<ContactPoint>
                       ConstraintTraits{.kind = RowKind::unilateral,
                                        .linear = !rotating && obstacle->flat() && !rotates(motion.get()),
                                        .moving = motion != nullptr,
-                                       .passable = std::isfinite(obstacle->radius())}),
+                                       .passable = std::isfinite(obstacle->radius()),
+                                       .rolling = rotating && rolls(points),
+                                       .turning = rotating && turns(points)}),
       reference_(obstacle->flat() ? tangent_reference(obstacle->evaluate(Vec3::Zero()).gradient)
                                   : generic_tangent_reference()),
       of_plane_(reference_, reference_.m),

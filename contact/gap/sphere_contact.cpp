@@ -21,6 +21,15 @@ int rows_of(const std::vector<SpherePair>& pairs) {
   return pairs.front().rolling > 0 || pairs.front().pivoting > 0 ? most_contact_rows : slip_rows;
 }
 
+ConstraintTraits traits_of(const std::vector<SpherePair>& pairs, bool searching) {
+  return {.kind = RowKind::unilateral,
+          .searching = searching,
+          .passable = true,
+          .rolling = rows_of(pairs) > 1,
+          .turning = std::ranges::any_of(
+              pairs, [](const SpherePair& p) { return !p.offset_a.isZero(0) || !p.offset_b.isZero(0); })};
+}
+
 using Mat3x12 = Eigen::Matrix<double, 3, 12>;
 
 }  // namespace
@@ -51,13 +60,11 @@ struct SphereContactBlock::Friction {
 };
 
 SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair> pairs)
-    : ConstraintBlock(std::move(name), topology_of(pairs), rows_of(pairs),
-                      ConstraintTraits{.kind = RowKind::unilateral, .passable = true}),
+    : ConstraintBlock(std::move(name), topology_of(pairs), rows_of(pairs), traits_of(pairs, false)),
       pairs_(std::move(pairs)) {}
 
 SphereContactBlock::SphereContactBlock(std::string name, std::vector<SpherePair> pairs, double far)
-    : ConstraintBlock(std::move(name), topology_of(pairs), rows_of(pairs),
-                      ConstraintTraits{.kind = RowKind::unilateral, .searching = true, .passable = true}),
+    : ConstraintBlock(std::move(name), topology_of(pairs), rows_of(pairs), traits_of(pairs, true)),
       pairs_(std::move(pairs)),
       far_(far) {}
 

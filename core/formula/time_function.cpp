@@ -86,6 +86,7 @@ std::vector<double> monotone_slopes(std::span<const double> h, std::span<const d
 
 class Table {
  public:
+  std::span<const double> times() const { return times_; }
   Table(std::span<const double> times, std::span<const double> values, Interpolation interpolation,
         Extrapolation extrapolation)
       : times_(times.begin(), times.end()), extrapolation_(extrapolation) {
@@ -189,6 +190,11 @@ TimeFunction TimeFunction::table(std::span<const double> times, std::span<const 
   f.implementation_ =
       std::make_shared<const Implementation>(Implementation{Table(times, values, interpolation, extrapolation)});
   return f;
+}
+
+std::span<const double> TimeFunction::points() const {
+  const Table* const table = implementation_ ? std::get_if<Table>(&implementation_->function) : nullptr;
+  return table != nullptr ? table->times() : std::span<const double>();
 }
 
 TimeFunction TimeFunction::formula(std::string_view text, const Formula::Parameters& parameters) {

@@ -74,6 +74,8 @@ class TimeFunction {
   TimeValue evaluate(double t) const { return implementation_ ? evaluate_varying(t) : TimeValue{constant_, 0.0, 0.0}; }
   double value(double t) const { return implementation_ ? value_varying(t) : constant_; }
   bool is_constant() const { return !implementation_; }
+  /// The times of a table, ascending; empty: none.
+  std::span<const double> points() const;
 
  private:
   struct Implementation;

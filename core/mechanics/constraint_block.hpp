@@ -26,6 +26,8 @@ struct ConstraintTraits {
   bool moving = false;                ///< g depends on t: g_t is not identically zero
   bool searching = false;             ///< find_candidates() may bind items to other nodes
   bool passable = false;              ///< gaps may be open at both ends of a motion through the contact
+  bool rolling = false;               ///< contacts of spheres with friction
+  bool turning = false;               ///< gaps change where bodies only turn
   bool has_formulas = false;          ///< formulas of the model file give g: see undefined_formula
 };
 

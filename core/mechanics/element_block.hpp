@@ -38,9 +38,8 @@ struct BlockTraits {
   bool symmetric = false;            ///< -Df + D(M a) and -df/dv are symmetric
   bool has_stiffness = false;        ///< Df or D(M a) is not identically zero
   bool mixed_tangent = false;        ///< add_tangent reads ElementTangent::mixed_q; needs constant_mass
-  bool may_invert =
-      false;  ///< force stays finite for det F <= 0, so inversion must be tested separately: see inverted_item
-  bool has_formulas = false;  ///< formulas of the model file give forces or masses: see formula_fault
+  bool may_invert = false;           ///< forces stay finite where inverted_item() finds an element
+  bool has_formulas = false;         ///< formulas of the model file give forces or masses: see formula_fault
 };
 
 /// What a step must not end with. `where`: a formula without a finite value or derivative, or with a pole within the
@@ -116,8 +115,8 @@ class ElementBlock {
   /// A force that measures the roundoff of internal forces (EA, or stiffness times length_scale); 0 if there is none.
   virtual double roundoff_force(double length_scale) const { return 0.0 * length_scale; }
 
-  /// Index of an inverted element; -1 if no element is inverted. Newton's method may pass through inverted
-  /// configurations, but no step ends in one.
+  /// Index of an element that is inverted, or whose strain is beyond what its formulas can tell; -1: none. Newton's
+  /// method may pass through inverted configurations, but no step ends in one.
   virtual int inverted_item(Range range, const ElementInput& in) const {
     (void)range, (void)in;
     return -1;

@@ -30,7 +30,9 @@ class SmallMotions {
     const Vector none(at(system_.rows()), 0.0);
     M_ = symmetric_part(1, 0, none);
     const Matrix K_0 = symmetric_part(0, 1, none);
-    scale_equations(K_0);
+    const Column mass = M_.diagonal(), stiffness = K_0.diagonal();
+    const Vector scale = equation_scales(system_, In(mass.data(), at(n_)), In(stiffness.data(), at(n_)));
+    scale_ = Eigen::Map<const Column>(scale.data(), n_);
     M_ = scaled(M_);
     find_space();
     const Vector lambda = reactions(result.imbalance);
@@ -59,36 +61,6 @@ class SmallMotions {
     return 0.5 * (A + A.transpose());
   }
 
-  // x_i = scale_i y_i such that the mass of y_i is 1. An equation without mass gets the stiffness that the stiffest
-  // equation with mass has; one without both, the mean scale of its kind.
-  void scale_equations(const Matrix& K) {
-    scale_ = Column::Zero(n_);
-    double stiffest = 0;
-    for (int i = 0; i < n_; ++i)
-      if (M_(i, i) > 0) {
-        scale_[i] = 1 / std::sqrt(M_(i, i));
-        stiffest = std::max(stiffest, std::abs(K(i, i)) / M_(i, i));
-      }
-    for (int i = 0; i < n_; ++i)
-      if (!(M_(i, i) > 0) && K(i, i) != 0 && stiffest > 0) scale_[i] = std::sqrt(stiffest / std::abs(K(i, i)));
-    double sum[2] = {0, 0};
-    int number[2] = {0, 0};
-    for (int i = 0; i < n_; ++i)
-      if (scale_[i] > 0) {
-        sum[rotation(i)] += std::log(scale_[i]);
-        ++number[rotation(i)];
-      }
-    for (int i = 0; i < n_; ++i)
-      if (!(scale_[i] > 0)) scale_[i] = number[rotation(i)] > 0 ? std::exp(sum[rotation(i)] / number[rotation(i)]) : 1;
-  }
-  int rotation(int equation) const {
-    const int node = system_.equation_node(equation);
-    return system_.dofs().kind(node) == NodeKind::frame &&
-                   (system_.dofs().equation(node, 3) == equation || system_.dofs().equation(node, 4) == equation ||
-                    system_.dofs().equation(node, 5) == equation)
-               ? 1
-               : 0;
-  }
   Matrix scaled(const Matrix& A) const { return scale_.asDiagonal() * A * scale_.asDiagonal(); }
 
   // G^T of unit rows, and an orthonormal basis of all y with G y = 0.
@@ -199,6 +171,36 @@ class SmallMotions {
 };
 
 }  // namespace
+
+Vector equation_scales(const System& system, In mass, In stiffness) {
+  const auto kind_of = [&](std::size_t i) {
+    const int equation = static_cast<int>(i), node = system.equation_node(equation);
+    const DofMap& dofs = system.dofs();
+    const bool rotation = dofs.kind(node) == NodeKind::frame &&
+                          (dofs.equation(node, 3) == equation || dofs.equation(node, 4) == equation ||
+                           dofs.equation(node, 5) == equation);
+    return at(rotation ? 1 : 0);
+  };
+  Vector scale(mass.size(), 0.0);
+  double stiffest = 0;
+  for (std::size_t i = 0; i < scale.size(); ++i)
+    if (mass[i] > 0) {
+      scale[i] = 1 / std::sqrt(mass[i]);
+      stiffest = std::max(stiffest, std::abs(stiffness[i]) / mass[i]);
+    }
+  for (std::size_t i = 0; i < scale.size(); ++i)
+    if (!(mass[i] > 0) && stiffness[i] != 0 && stiffest > 0) scale[i] = std::sqrt(stiffest / std::abs(stiffness[i]));
+  double sum[2] = {0, 0};
+  int number[2] = {0, 0};
+  for (std::size_t i = 0; i < scale.size(); ++i)
+    if (scale[i] > 0) {
+      sum[kind_of(i)] += std::log(scale[i]);
+      ++number[kind_of(i)];
+    }
+  for (std::size_t i = 0; i < scale.size(); ++i)
+    if (!(scale[i] > 0)) scale[i] = number[kind_of(i)] > 0 ? std::exp(sum[kind_of(i)] / number[kind_of(i)]) : 1;
+  return scale;
+}
 
 Vector small_motion_matrix(const System& system, In q, double t, double c_M, double c_K, In lambda) {
   Vector values(at(system.saddle_pattern().nonzeros()));

@@ -43,6 +43,11 @@ struct NaturalModes {
 /// c_M M + c_K D(-f - G^T lambda) at rest, in the places of System::saddle_pattern(); lambda: rows() entries.
 Vector small_motion_matrix(const System& system, In q, double t, double c_M, double c_K, In lambda);
 
+/// Scales of the equations, x_i = scale_i y_i, such that the mass of y_i is 1, from the diagonals of M and K. An
+/// equation without mass gets the stiffness that the stiffest equation with mass has; one without both, the mean scale
+/// of its kind.
+Vector equation_scales(const System& system, In mass, In stiffness);
+
 /// A bound of the forces at rest that rounding of places leaves in the assembled forces: the norm of
 /// scale_i sum_j |K_ij| L_j, times 1e-10, L_j = `length` of translations and 1 of rotations. K: values in the places of
 /// System::saddle_pattern().

@@ -105,15 +105,12 @@ class SparseMotions {
     NaturalModes result;
     const Vector none(at(system_.rows()), 0.0);
     M_ = symmetric_part(1, 0, none);
-    if (const int without = equations_without_mass(); without > 0) {
-      result.left_out = "the model has " + std::to_string(n_) + " equations, more than the " +
-                        std::to_string(NaturalModes::most_equations) + " of dense matrices, and " +
-                        std::to_string(without) + " of them have no mass";
-      return result;
-    }
-    scale_ = M_.diagonal().cwiseSqrt().cwiseInverse();
+    Sparse K_forces = symmetric_part(0, 1, none);
+    const Column mass = M_.diagonal(), stiffnesses = K_forces.diagonal();
+    const Vector scale = equation_scales(system_, In(mass.data(), at(n_)), In(stiffnesses.data(), at(n_)));
+    scale_ = Eigen::Map<const Column>(scale.data(), n_);
     M_ = scaled(M_);
-    const Sparse K_forces = scaled(symmetric_part(0, 1, none));
+    K_forces = scaled(K_forces);
     find_rows();
     const Vector lambda = reactions(result.imbalance);
     K_ = scaled(symmetric_part(0, 1, lambda));
@@ -123,7 +120,8 @@ class SparseMotions {
       result.left_out = "forces, masses or their derivatives are not finite at the start";
       return result;
     }
-    result.motions = n_ - static_cast<int>(G_.rows());
+    result.massless = motions_without_mass();
+    result.motions = n_ - static_cast<int>(G_.rows()) - result.massless;
     // the sum of the magnitudes in a row bounds the rounding of K x
     const double stiffness = std::max(row_sum(K_), row_sum(K_forces));
     const double smallest =
@@ -166,9 +164,20 @@ class SparseMotions {
     return 0.5 * (A + transposed);
   }
 
-  int equations_without_mass() const {
-    const Column diagonal = M_.diagonal();
-    return static_cast<int>(std::count_if(diagonal.begin(), diagonal.end(), [](double m) { return !(m > 0); }));
+  // Those of equations without mass that the rows allow while all others rest.
+  int motions_without_mass() const {
+    std::vector<int> number(at(n_), -1);
+    int count = 0;
+    for (int i = 0; i < n_; ++i)
+      if (!(M_.coeff(i, i) > 0)) number[at(i)] = count++;
+    std::vector<SparseRow> rows(at(static_cast<int>(G_.rows())));
+    for (int i = 0; i < static_cast<int>(G_.rows()); ++i)
+      for (Sparse::InnerIterator it(G_, i); it; ++it)
+        if (const int k = number[at(static_cast<int>(it.col()))]; k >= 0 && std::abs(it.value()) > rank_tolerance) {
+          rows[at(i)].equation.push_back(k);
+          rows[at(i)].value.push_back(it.value());
+        }
+    return count > 0 ? count - row_rank(rows, count).rank : 0;
   }
 
   // The independent rows, of unit length in the scaled equations.

@@ -6,9 +6,8 @@
 // small that the lowest modes are far apart, and so large that K - sigma M is positive definite on the motions that the
 // rows allow; Cholesky factors of K - sigma M + c G^T G with a large c show this [Finsler], so no mode grows faster
 // than sqrt(-sigma) unseen. What is found is projected out, and the method is repeated until it finds nothing lower: a
-// frequency that occurs several times is found as often as it occurs.
-//
-// Limits: every equation has a mass.
+// frequency that occurs several times is found as often as it occurs. Motions without mass follow the others: M x has
+// no part in their equations, so y fulfils them.
 #pragma once
 
 #include "core/mechanics/natural_modes.hpp"

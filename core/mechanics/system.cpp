@@ -134,6 +134,7 @@ void System::finalize() {
     block.bind(dofs_);
     searching_ = searching_ || block.traits().searching;
     passable_ = passable_ || block.traits().passable;
+    rolling_ = rolling_ || block.traits().rolling;
     has_formulas_ = has_formulas_ || block.traits().has_formulas;
     for (int row = 0; row < block.rows(); ++row) row_kinds_ = row_kinds_ | block.row_kind(row);
     first_row_.push_back(rows_);

@@ -100,6 +100,8 @@ class System {
   void watch(TimeFunction formula, FormulaUse use, std::string name);
   /// Registers an angle for lost_angle(): a function of the configuration that jumps by 4 pi at the ends of its range.
   void watch_angle(std::function<double(const DofMap&, In)> angle, std::string name);
+  /// Registers a prescribed angle for turning_formula(). name: for messages.
+  void watch_turn(TimeFunction angle, std::string name);
   /// Precondition: finalize() has not been called yet, because finalize() sizes the buffers by the number of threads.
   void set_threads(int threads) { threads_ = threads < 1 ? 1 : threads; }
   /// Numbers equations and rows. Must be called once; nothing may be added afterwards. The
@@ -151,6 +153,7 @@ class System {
   bool driven() const { return driven_; }                   ///< a bilateral row depends on time
   bool obstacles_move() const { return obstacles_move_; }   ///< another row depends on time
   bool passable() const { return passable_; }               ///< ConstraintBlock::missed_contact may find a contact
+  bool rolling() const { return rolling_; }                 ///< spheres have contacts with friction
   bool has_massless_equation() const { return massless_; }  ///< an equation has no mass
   /// Mean diagonal mass of the translational equations with mass; 0 if no equation has mass.
   double mean_nodal_mass() const { return mean_nodal_mass_; }
@@ -177,6 +180,9 @@ class System {
   std::string undefined_formula(double from, double to) const;
   /// The name of a watched formula of a place or an angle that jumps within a step; empty: none does.
   std::string jumping_formula(double from, double to) const;
+  /// The name of a watched prescribed angle that changes by nearly half a turn or more within an increment of statics,
+  /// which knows no way but the shorter one; empty: none does.
+  std::string turning_formula(double from, double to) const;
   /// The name of a watched angle that has jumped between two configurations of a step; empty: none has.
   std::string lost_angle(In q_0, In q_1) const;
   /// True if formulas of coordinates give forces, masses, constraints or gaps.
@@ -324,6 +330,7 @@ class System {
     std::string name;
   };
   std::vector<WatchedFormula> watched_;
+  std::vector<std::pair<TimeFunction, std::string>> watched_turns_;
   struct WatchedAngle {
     std::function<double(const DofMap&, In)> angle;
     std::string name;
@@ -350,7 +357,8 @@ class System {
        constant_mass_ = true, massless_ = false;
   double mean_nodal_mass_ = 0;
   unsigned force_parts_ = 0;
-  bool driven_ = false, obstacles_move_ = false, searching_ = false, passable_ = false, has_formulas_ = false;
+  bool driven_ = false, obstacles_move_ = false, searching_ = false, passable_ = false, rolling_ = false,
+       has_formulas_ = false;
   mutable long left_out_ = 0;
   RowSelection row_kinds_;
   bool parallel_ = false;

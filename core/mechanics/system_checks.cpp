@@ -12,6 +12,12 @@
 
 namespace carom {
 
+namespace {
+
+constexpr double most_turn = 0.9 * std::numbers::pi;  // of a prescribed angle, in an increment
+
+}  // namespace
+
 std::string System::missed_contact(In q_0, double t_0, In q_1, double t_1, bool impacts) const {
   if (!passable_) return {};
   const ConstraintInput start{q_0.data(), nullptr, t_0, nullptr}, end{q_1.data(), nullptr, t_1, nullptr};
@@ -27,6 +33,16 @@ void System::watch(TimeFunction formula, FormulaUse use, std::string name) {
 
 void System::watch_angle(std::function<double(const DofMap&, In)> angle, std::string name) {
   watched_angles_.push_back({std::move(angle), std::move(name)});
+}
+
+void System::watch_turn(TimeFunction angle, std::string name) {
+  watched_turns_.emplace_back(std::move(angle), std::move(name));
+}
+
+std::string System::turning_formula(double from, double to) const {
+  for (const auto& [angle, name] : watched_turns_)
+    if (std::abs(angle.value(to) - angle.value(from)) > most_turn) return name;
+  return {};
 }
 
 std::string System::lost_angle(In q_0, In q_1) const {

@@ -17,6 +17,10 @@ Topology topology_of(const std::vector<Beam>& beams) {
   return {static_cast<int>(beams.size()), {{0, 6}, {0, 6}}, std::move(nodes)};
 }
 
+// The ends of an element against each other, rad: beyond pi the strain jumps, because it is the logarithm of the
+// relative rotation.
+constexpr double most_turned = 2.8;
+
 BlockTraits traits_of(const std::vector<BeamSection>& sections, double damping) {
   const auto any = [&](const auto& test) { return std::any_of(sections.begin(), sections.end(), test); };
   const bool gyroscopic =
@@ -27,7 +31,7 @@ BlockTraits traits_of(const std::vector<BeamSection>& sections, double damping) 
   if (damping > 0) t.force_parts |= force_damping;
   if (gyroscopic) t.force_parts |= force_gyroscopic;
   t.velocity_dependent = damping > 0 || gyroscopic;
-  t.has_stiffness = t.mixed_tangent = true;
+  t.has_stiffness = t.mixed_tangent = t.may_invert = true;
   return t;
 }
 
@@ -148,12 +152,25 @@ BeamBlock::Ends BeamBlock::ends(const ElementInput& in, int e) const {
   return ends;
 }
 
-// Beyond pi the strain jumps, because it is the logarithm of the relative rotation.
 std::string BeamBlock::remark(int item, const ElementInput& in) const {
   const double angle = ends(in, item).w.norm();
-  if (!(angle > 2.8)) return {};
+  if (!(angle > most_turned)) return {};
   return "whose ends are turned by " + std::to_string(angle).substr(0, 4) +
          " rad against each other: the beam has too few elements";
+}
+
+int BeamBlock::inverted_item(Range range, const ElementInput& in) const {
+  static const double cosine = std::cos(0.5 * most_turned);
+  for (int e = range.first; e < range.last; ++e) {
+    const double *a = configuration(in, e, 0), *b = configuration(in, e, 1);
+    Quaternion p_a(a[3], a[4], a[5], a[6]), p_b(b[3], b[4], b[5], b[6]);
+    if (const Turned* t = turned(e)) {
+      p_a = so3::quaternion_product(p_a, t->p_a);
+      p_b = so3::quaternion_product(p_b, t->p_b);
+    }
+    if (std::abs(p_a.dot(p_b)) < cosine) return e;
+  }
+  return -1;
 }
 
 Vec6 BeamBlock::strain(const ElementInput& in, int e) const {

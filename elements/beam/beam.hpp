@@ -62,6 +62,8 @@ class BeamBlock final : public ElementBlock {
   /// Rotation from section axes to node axes at end 0 or 1 of element e.
   Mat3 section_axes(int e, int end) const;
   std::string remark(int item, const ElementInput& in) const override;
+  /// An element whose ends are turned by more than 2.8 rad against each other.
+  int inverted_item(Range range, const ElementInput& in) const override;
   std::string item_name(int item) const override { return name() + ".element." + std::to_string(item); }
 
  private:

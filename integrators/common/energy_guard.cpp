@@ -189,7 +189,9 @@ void EnergyGuard::note_impacts(const State& start, const State& end) {
   const double size_before = scale_;
   scale_ = std::max({scale_, size(before), size(after)});
   if (size_before > 0) growth_ *= size_before / scale_;
-  if (scale_ > 0) growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / scale_);
+  // bodies at rest have energies of rounding
+  const double judged = std::max(scale_, slow * scales_.mass * scales_.speed * scales_.speed);
+  if (judged > 0) growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / judged);
 }
 
 void EnergyGuard::save(NamedArrays& record) const {

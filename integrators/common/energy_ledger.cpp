@@ -49,10 +49,12 @@ void EnergyLedger::start(const StepView& view) {
   begins_ = !restored_;
   closed_ = view.state.closed;
   // contacts that touch at rest at the start have no impact in the first step
-  for (std::size_t i = 0; begins_ && i < closed_.size(); ++i)
-    if (view.state.active[i] != 0 &&
-        view.system.row_kind(view.system.bilateral() + static_cast<int>(i)) == RowKind::unilateral)
-      closed_[i] = 1;
+  bool touches = false;
+  for (std::size_t i = 0; begins_ && i < closed_.size(); ++i) {
+    const RowKind kind = system.row_kind(system.bilateral() + static_cast<int>(i));
+    if (kind == RowKind::unilateral) touches = view.state.active[i] != 0;
+    if (touches && (kind == RowKind::unilateral || kind == RowKind::tangential)) closed_[i] = 1;
+  }
   sum_up();
 }
 

@@ -53,13 +53,13 @@ const char* text_of(FailureReason reason) {
     case FailureReason::indefinite_mass:
       return "a mass matrix is not positive definite";
     case FailureReason::inverted_element:
-      return "an element is inverted";
+      return "an element is inverted, or turned too far in itself";
     case FailureReason::missed_contact:
       return "bodies pass through each other, or to another side of each other, within the step";
     case FailureReason::lost_angle:
       return "an angle leaves the two turns in which springs, stops and conditions know it";
     case FailureReason::large_rotation:
-      return "a body turns by more than half a turn in the step while it rubs";
+      return "a body that rubs, or a driver in statics, turns by more than half a turn in the step";
     case FailureReason::path_lost:
       return "the path of equilibria is lost";
     case FailureReason::unexplained_energy:

@@ -56,7 +56,8 @@ Integrator::Integrator(const System& system, MethodInfo info, const Scales& scal
       scales_(scales),
       newton_(newton),
       roundoff_(system.roundoff_force(1.0)),
-      guard_(system, scales, needs_guard(system, info_), newton_.constraint_tolerance) {
+      guard_(system, scales, needs_guard(system, info_), newton_.constraint_tolerance),
+      way_(system) {
   if (!info_.rows.covers(system.row_kinds()))
     throw std::invalid_argument(info_.name +
                                 ": the system has constraint rows of a kind that this method does not take");
@@ -110,6 +111,9 @@ bool Integrator::guarded(State& state, double h) {
   // the next step may begin at a time that rounds otherwise
   if (std::string formula = system_->jumping_formula(state.t, state.t + (1 + time_rounding) * h); !formula.empty())
     return refuse(FailureReason::jumping_formula, std::move(formula));
+  if (!info_.dynamic)
+    if (std::string formula = system_->turning_formula(state.t, state.t + h); !formula.empty())
+      return refuse(FailureReason::large_rotation, std::move(formula));
   report_.timed = system_->size() > large_model || steps_++ % timed_step == 0;
 
   guard_.begin(state);
@@ -136,7 +140,7 @@ bool Integrator::guarded(State& state, double h) {
   if (std::string element = look ? system_->inverted_element(other_.q, other_.t, info_.forces_at_end) : std::string();
       !element.empty())
     return refuse(FailureReason::inverted_element, std::move(element));
-  if (std::string item = system_->missed_contact(state.q, state.t, other_.q, other_.t, info_.dynamic); !item.empty())
+  if (std::string item = way_.missed_contact(state, other_, info_.dynamic); !item.empty())
     return refuse(FailureReason::missed_contact, std::move(item));
   if (std::string item = slip_without_angle(state, other_); !item.empty())
     return refuse(FailureReason::large_rotation, std::move(item));

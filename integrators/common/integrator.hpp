@@ -25,6 +25,7 @@
 #include "integrators/common/stable_step.hpp"
 #include "integrators/common/step_report.hpp"
 #include "integrators/common/step_scales.hpp"
+#include "integrators/common/step_way.hpp"
 #include "integrators/common/tangent_pair.hpp"
 
 namespace carom {
@@ -220,6 +221,7 @@ class Integrator {
   EnergyGuard guard_;
   std::optional<EnergyGuard> kept_guard_;  // of the start of a step whose parts are judged
   StepReport report_;
+  StepWay way_;
   State other_;  // the state to come; after a step the one before
   long steps_ = 0;
   bool redundant_ = false;  // rows were when the friction of joints was last found clear

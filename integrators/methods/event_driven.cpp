@@ -18,6 +18,7 @@ constexpr double least_share = 0.05;  // of a bracket by which a trial stays awa
 // a contact that moves apart no faster stays closed: of the speeds of the model, of what rounding of gaps lets arise
 constexpr double resting_rate = 1e-10, resting_factor = 10;
 constexpr double most_turn = 0.3;  // of the speed of the model, in the direction that a closed contact has at the end
+constexpr double jumping = 2;      // impulses beyond those of forces, times these
 constexpr double pulling = 1e-9;   // of the force scale: a contact whose force is below minus that has opened
 
 // The first point in (0, 1] at which the cubic of the given values and slopes falls below zero; infinity: none.
@@ -141,6 +142,7 @@ bool EventDriven::take_step(const StepScales& scales, const State& start, State&
     const End reached = move(scales, t_end - t, report);
     if (reached == End::failed) return false;
     motion_.write(to_);
+    if (lets_go(scales)) continue;
     switches_.finish(to_);
     const bool last = t_end - (t + now_.tau) <= smallest;
     to_.t = last ? t_end : t + now_.tau;
@@ -235,6 +237,20 @@ bool EventDriven::pulls(const StepScales& scales, StepReport& report) {
   for (std::size_t i = 0; i < closed_.size(); ++i)
     if (negative(i) && to_.closed[i] == 0) return true;
   return false;
+}
+
+// An obstacle or a driver has lost its velocity at once: rows of contacts that press, which are equations, would have
+// to pull with an impulse. Such contacts press no more, and the motion is repeated.
+bool EventDriven::lets_go(const StepScales& scales) {
+  bool any = false;
+  for (std::size_t i = 0; i < closed_.size(); ++i) {
+    const double impulse = to_.impulse[at(system().bilateral()) + i],
+                 force = std::max({scales.model.force, std::abs(now_.force[i]), std::abs(low_.force[i])});
+    if (pressing_[i] == 0 || !(impulse < -jumping * (force * now_.tau + scales.model.mass * rest_))) continue;
+    pressing_[i] = 0;
+    any = true;
+  }
+  return any;
 }
 
 // An event has happened: a gap that may penetrate has done so, beyond rounding, a contact of K without force

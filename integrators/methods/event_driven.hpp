@@ -74,6 +74,7 @@ class EventDriven final : public Integrator {
   End move(const StepScales& scales, double longest, StepReport& report);
   bool penetrates(StepReport& report);
   bool pulls(const StepScales& scales, StepReport& report);
+  bool lets_go(const StepScales& scales);
   bool beyond(const StepScales& scales, StepReport& report);
   double first_event(const Gaps& low, const Gaps& high) const;
   void measure_gaps(const State& state, double tau, In forces, Gaps& gaps) const;

@@ -11,6 +11,11 @@ MethodInfo with_solver(MethodInfo info, bool monolithic) {
   return info;
 }
 
+NsgaCoupledOptions with_directions(NsgaCoupledOptions options, const System& system) {
+  options.setup.mean_directions = options.mean_directions.value_or(system.rolling());
+  return options;
+}
+
 }  // namespace
 
 MethodInfo NsgaCoupled::method_info(const char* name, bool contacts) {
@@ -21,8 +26,8 @@ MethodInfo NsgaCoupled::method_info(const char* name, bool contacts) {
 
 NsgaCoupled::NsgaCoupled(const System& system, const MethodInfo& info, const NsgaCoupledOptions& o)
     : Integrator(system, with_solver(info, o.setup.monolithic), o.scales, o.newton),
-      options_(o),
-      motion_(system, o.scales, o.newton, o.rho_infinity, o.setup) {
+      options_(with_directions(o, system)),
+      motion_(system, o.scales, o.newton, o.rho_infinity, options_.setup) {
   stages_.reserve(3);
 }
 

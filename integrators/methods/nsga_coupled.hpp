@@ -18,6 +18,8 @@ struct NsgaCoupledOptions {
   double rho_infinity = 0.8;
   InitialAcceleration initial_acceleration = InitialAcceleration::consistent;
   CoupledSetup setup;
+  /// CoupledSetup::mean_directions; without a value: where spheres have contacts with friction.
+  std::optional<bool> mean_directions;
   NewtonOptions newton;
   Scales scales;
 };

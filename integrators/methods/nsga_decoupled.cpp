@@ -42,7 +42,7 @@ bool has_dampers(const System& system) {
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
     : Integrator(system, method_info(o.force_corrections, locates(system, o.impact)), o.scales, o.newton),
       options_(o),
-      mean_directions_(o.mean_directions.value_or(info().events_in_stages)),
+      mean_directions_(o.mean_directions.value_or(info().events_in_stages || system.rolling())),
       by_forces_(system.row_kinds().meets(friction_rows) ||
                  (system.row_kinds().has(RowKind::unilateral) && has_dampers(system))),
       switches_(system),

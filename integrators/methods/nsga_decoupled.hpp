@@ -76,7 +76,7 @@ struct NsgaOptions {
   bool force_corrections = true;  ///< false: DSn, f_p = f_* = 0
   InitialAcceleration initial_acceleration = InitialAcceleration::consistent;
   /// Reactions of contacts that stay closed act in mean directions of the step; false: in those of its end [DS20].
-  /// Without a value: where impacts are located.
+  /// Without a value: where impacts are located or spheres have contacts with friction.
   std::optional<bool> mean_directions;
   /// Impacts act at their instants within the step; published: at its end [DS20]. `automatic`: located are those of
   /// rigid bodies, point masses and coordinates, in models of few bodies without massless equations and switches.

@@ -47,6 +47,7 @@ int BuildContext::add_coordinate(double value, const std::string& name, double r
 
 TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs, Moves moves) {
   const double start = time_settings(root()["integrator"]).start;
+  const bool turns = moves == Moves::angle && !method_of(root()["integrator"]).dynamic;
   try {
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
     if (value.is_string()) {
@@ -67,12 +68,25 @@ TimeFunction BuildContext::time_function(const json& value, const std::string& p
       const FormulaUse use{.rate = needs >= Needs::rate,
                            .moves = moves != Moves::nothing,
                            .period = moves == Moves::angle ? 2 * std::numbers::pi : 0};
-      if (!f.is_constant()) model.system.watch(f, use, pointer + " " + brief(value));
+      if (!f.is_constant()) {
+        functions.push_back({pointer + " " + brief(value), f, use.moves, false});
+        model.system.watch(f, use, functions.back().name);
+        if (turns) model.system.watch_turn(f, functions.back().name);
+      }
       return f;
     }
     const bool cubic = text(value["interpolation"]) == "cubic";
-    return TimeFunction::table(value["times"].get<std::vector<double>>(), value["values"].get<std::vector<double>>(),
-                               cubic ? Interpolation::cubic_natural : Interpolation::linear);
+    TimeFunction f =
+        TimeFunction::table(value["times"].get<std::vector<double>>(), value["values"].get<std::vector<double>>(),
+                            cubic ? Interpolation::cubic_natural : Interpolation::linear);
+    const json& integrator = root()["integrator"];
+    if (const std::string form = integrator.contains("formulation") ? text(integrator["formulation"]) : "";
+        needs == Needs::acceleration && !cubic && f.points().size() > 2 && (form == "index_1" || form == "baumgarte"))
+      error(pointer, "expected \"interpolation\": \"cubic\" beside the formulation " + in_quotes(form) +
+                         ", which knows drivers by their accelerations: straight lines between points have none");
+    functions.push_back({pointer, f, moves != Moves::nothing, !cubic && f.points().size() > 2});
+    if (turns) model.system.watch_turn(f, pointer);
+    return f;
   } catch (const std::runtime_error& e) {
     error(pointer, e.what());
     return {};

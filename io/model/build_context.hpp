@@ -79,6 +79,15 @@ class BuildContext {
   const nlohmann::json& material(const std::string& name) const;
   const nlohmann::json& section(const std::string& name) const;
 
+  /// The functions of time that are not constant, for remarks.
+  struct NamedFunction {
+    std::string name;
+    TimeFunction function;
+    bool moves;  ///< something moves as the function says
+    bool kinks;  ///< a table with straight lines between its points
+  };
+  std::vector<NamedFunction> functions;
+
   double total_mass = 0;
   double size = 0;          ///< size of the largest body; of coordinates the largest value
   double acceleration = 0;  ///< the largest acceleration that forces of coordinates give at the start

@@ -182,10 +182,10 @@ void JointBuilder::collect() const {
     }
     if (item.parts.angle_driver) joint.angle_driver = rows_of(*item.parts.angle_driver).front();
     if (item.parts.displacement_driver) joint.displacement_driver = rows_of(*item.parts.displacement_driver).front();
-    for (const auto& [name, handle] : item.parts.stops()) {
-      const int row = rows_of(handle).front();
+    for (const JointParts::Stop& stop : item.parts.stops()) {
+      const int row = rows_of(stop.row).front();
       joint.stops.push_back(row);
-      model.stops.push_back({name, {row}, true, joint.point, ""});
+      model.stops.push_back({stop.name, {row}, true, joint.point, "", stop.angle});
     }
     joint.pointer = "/joints/" + std::to_string(model.joints.size());
     model.joints.push_back(std::move(joint));

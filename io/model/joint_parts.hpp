@@ -89,10 +89,14 @@ class JointParts {
     held_.push_back(pools_->append(kind, std::move(item)));
     return held_.back();
   }
-  /// Adds a stop, whose name events and probes use.
+  struct Stop {
+    std::string name;  ///< that events and probes use
+    JointPools::Handle row;
+    bool angle = false;  ///< limits an angle
+  };
   template <class Item>
-  void append_stop(const JointPool<Item>& kind, std::string name, Item item) {
-    stops_.emplace_back(std::move(name), pools_->append(kind, std::move(item)));
+  void append_stop(const JointPool<Item>& kind, std::string name, bool of_angle, Item item) {
+    stops_.push_back({std::move(name), pools_->append(kind, std::move(item)), of_angle});
   }
 
   /// Adds rows of friction, whose limit follows the reactions of the rows that the joint holds so far.
@@ -114,7 +118,7 @@ class JointParts {
   const std::optional<Friction>& friction() const { return friction_; }
 
   const std::vector<JointPools::Handle>& held() const { return held_; }
-  const std::vector<std::pair<std::string, JointPools::Handle>>& stops() const { return stops_; }
+  const std::vector<Stop>& stops() const { return stops_; }
 
   std::optional<JointCoordinate> angle, displacement;                   ///< what the joint leaves free, for probes
   std::optional<JointPools::Handle> angle_driver, displacement_driver;  ///< their drivers
@@ -124,7 +128,7 @@ class JointParts {
   std::size_t own_ = 0;
   std::optional<Friction> friction_;
   std::vector<JointPools::Handle> held_;
-  std::vector<std::pair<std::string, JointPools::Handle>> stops_;
+  std::vector<Stop> stops_;
 };
 
 /// Points that stay together. `rotating`: one of them belongs to a frame, so that gradients change.

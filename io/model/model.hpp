@@ -107,6 +107,7 @@ struct RowGroup {
   bool unilateral = false;
   AttachedPoint point;    ///< for joints: the second point
   std::string pointer{};  ///< in the model file
+  bool angle = false;     ///< the gaps are angles, their multipliers moments
 };
 
 /// A joint: its constraints, its free coordinates, and the drivers, springs and stops along them.

@@ -17,6 +17,7 @@
 #include "io/model/connectivity.hpp"
 #include "io/model/stability_remark.hpp"
 #include "io/model/types/registry.hpp"
+#include "io/model/unresolved_functions.hpp"
 
 namespace carom {
 
@@ -25,6 +26,8 @@ using nlohmann::json;
 namespace {
 
 using Remarks = std::vector<std::string>;
+
+constexpr double most_unresolved = 0.1;
 
 void moved_start(const InitialProjection& projection, Remarks& remarks) {
   const auto moved = [&](const ProjectionReport& report, const char* format) {
@@ -149,6 +152,31 @@ void open_joints(const Model& model, const MethodInfo& method, Remarks& remarks)
            "the initial velocities do not fit the joints: largest rate {:.3g} ({}); the first step corrects them");
 }
 
+// The forces by which smooth motions follow a jump of a velocity alternate over some steps, and with them the limits of
+// friction in joints.
+void jumping_velocities(const BuildContext& context, Remarks& remarks) {
+  if (!context.model.system.row_kinds().has(RowKind::joint_friction)) return;
+  for (const BuildContext::NamedFunction& f : context.functions)
+    if (f.moves && f.kinks)
+      remarks.push_back(fmt::format(
+          "the velocity of {} jumps at the points of its table: joints with friction do not resolve the impulses of "
+          "such jumps; take \"interpolation\": \"cubic\", or compare with moreau_jean",
+          f.name));
+}
+
+// Steps see functions of time at their ends only.
+void unresolved(const BuildContext& context, Remarks& remarks) {
+  const TimeSettings time = time_settings(context.root()["integrator"]);
+  for (const BuildContext::NamedFunction& f : context.functions) {
+    const double share = unresolved_share(f.function, f.moves, time.start, time.step, time.duration);
+    if (share > most_unresolved)
+      remarks.push_back(
+          fmt::format("{} changes within steps, which see the values at their ends only: {} between them differ by "
+                      "{:.2g} of what acts; use a smaller step",
+                      f.name, f.moves ? "velocities" : "impulses", share));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> model_remarks(const BuildContext& context) {
@@ -166,6 +194,8 @@ std::vector<std::string> model_remarks(const BuildContext& context) {
   coordinates_without_forces(root["bodies"], model, remarks);
   penetrations(model, method, remarks);
   passed_stops(model, method, remarks);
+  if (method.dynamic) unresolved(context, remarks);
+  if (method.dynamic) jumping_velocities(context, remarks);
   open_joints(model, method, remarks);
   return remarks;
 }

@@ -65,6 +65,11 @@ const std::vector<Quantity>& quantities() {
   return all;
 }
 
+std::string Quantity::unit_for(const Model& model, const std::string& of_what) const {
+  const auto stop = std::ranges::find(model.stops, of_what, &RowGroup::name);
+  return unit_of_angle.empty() || stop == model.stops.end() || !stop->angle ? unit : unit_of_angle;
+}
+
 const std::vector<std::string>& component_words(int components) {
   static const std::vector<std::string> none, three = {"x", "y", "z"}, four = {"w", "x", "y", "z"},
                                               six = {"xx", "yy", "zz", "xy", "yz", "xz"};

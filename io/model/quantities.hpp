@@ -33,6 +33,9 @@ struct Quantity {
   std::function<Evaluate(const Model& model, const std::string& of, std::string& error)> make;
   bool summed = false;  ///< the value is that of a step; a probe sums the steps since the start of the run
   double period = 0;    ///< > 0: a state gives the value modulo this period; a probe counts the periods over the run
+  std::string unit_of_angle{};  ///< where the gap that "of" names is an angle; empty: the same unit
+
+  std::string unit_for(const Model& model, const std::string& of_what) const;
 };
 
 const std::vector<Quantity>& quantities();

@@ -184,18 +184,26 @@ Scalar friction_work(const StepView& v, const Rows& rows) {
 }  // namespace
 
 std::vector<Quantity> contact_quantities() {
+  const auto with_angles = [](const char* unit, Quantity quantity) {
+    quantity.unit_of_angle = unit;
+    return quantity;
+  };
   return {
-      of_contact("gap", "m", "distance of a contact or of a joint's stop (\"hinge.upper\"), negative when penetrating",
-                 gap),
-      of_contact("gap_velocity", "m/s", "rate of the gap", gap_velocity),
-      of_contact("contact_force", "N",
-                 "force, summed over the contact's points: the smooth multiplier plus the impulse of the step over the "
-                 "step's length, in a step that was taken in parts of the last of them; in a static run, which has no "
-                 "impulses, the multiplier alone",
-                 contact_force),
-      of_contact("contact_impulse", "N s",
-                 "impulse of a step, with all parts in which it was taken, summed over the contact's points",
-                 contact_impulse),
+      with_angles("rad", of_contact("gap", "m",
+                                    "distance of a contact or of a joint's stop (\"hinge.upper\"), negative when "
+                                    "penetrating; an angle [rad] where the stop limits one",
+                                    gap)),
+      with_angles("rad/s", of_contact("gap_velocity", "m/s", "rate of the gap", gap_velocity)),
+      with_angles("N m", of_contact("contact_force", "N",
+                                    "force, summed over the contact's points, or moment of the stop of an angle: the "
+                                    "smooth multiplier plus the impulse of the step over the step's length, in a step "
+                                    "that was taken in parts of the last of them; in a static run, which has no "
+                                    "impulses, the multiplier alone",
+                                    contact_force)),
+      with_angles("N m s", of_contact("contact_impulse", "N s",
+                                      "impulse of a step, with all parts in which it was taken, summed over the "
+                                      "contact's points; of the stop of an angle the angular one",
+                                      contact_impulse)),
       of_friction<3>("friction_force", "N",
                      "force of friction on what touches (\"on\", or the second of two spheres), summed over the "
                      "contact's points: the impulse of the step over the step's length, in a step that was taken in "

@@ -323,8 +323,9 @@ void PostMortem::find_hints(const StepView& view) {
 
   if (reason == FailureReason::inverted_element)
     hints_.emplace_back(
-        "an element would be turned inside out: use a smaller step, larger elements, or a law that resists it "
-        "(neo_hookean)");
+        "an element would be turned inside out, or the ends of an element of a beam by nearly half a turn against each "
+        "other: use a smaller step, for solids larger elements or a law that resists it (neo_hookean), for beams more "
+        "elements");
 
   if (reason == FailureReason::path_lost)
     hints_.emplace_back(

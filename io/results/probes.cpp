@@ -56,7 +56,7 @@ std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
     if (probed.quantity->summed) sum_steps(probe);
     probe.every = settings.every;
     probe.meaning = settings.quantity + " " + settings.of;
-    probe.unit = model.output.unit(probed.quantity->unit);
+    probe.unit = model.output.unit(probed.quantity->unit_for(model, settings.of));
     for (const std::string& suffix : probed.columns()) probe.columns.push_back(settings.name + suffix);
     if (probed.component >= 0)
       probe.evaluate = [all = std::move(probe.evaluate), component = probed.component](const StepView& view,

@@ -153,6 +153,18 @@ TEST_CASE("Carpenter: a ball without restitution rests without penetration; the 
   }
 }
 
+TEST_CASE("Carpenter, implicit: the impulses of the contact are those that the ball gets") {
+  ModelRun run = ModelRun::of_file(
+      "bouncing_ball", {R"(/integrator={"type": "carpenter", "implicit": true, "step": 1e-3, "duration": 1})",
+                        "/parameters/restitution=0"});
+  const double v_0 = run.state().v[2], mass = run.model->system.momenta(run.state().q, Vector{0, 0, 1}).linear.z();
+  double impulses = 0;
+  REQUIRE(run.run([&](const StepView& view) { impulses += view.nominal ? view.impulse(0) : 0; }) ==
+          RunStatus::completed);
+  CHECK(impulses > 0.1 * mass * g);
+  CHECK(mass * (run.state().v[2] - v_0 + g * run.state().t) == doctest::Approx(impulses).epsilon(1e-9));
+}
+
 TEST_CASE("rotating spring: CD-Lagrange keeps the angular momentum to rounding and meets the reference's contacts") {
   ModelRun run = ModelRun::of_file("rotating_spring");
   double change = 0;

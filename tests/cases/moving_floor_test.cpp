@@ -161,3 +161,30 @@ TEST_CASE("obstacles and drivers that jump end the run, but whole turns of an an
     }
   }
 }
+
+// A floor that stops at once cannot hold what lies on it.
+TEST_CASE("a mass flies on where a floor that lifts it stops, or a driven carriage") {
+  const std::string table = R"({"times": [0, 0.1, 0.2], "values": [0, 0, 0.1]})";
+  for (const char* method : {"event_driven", "nsga_decoupled", "moreau_jean"})
+    for (const double h : {1e-2, 1e-3, 1e-4})
+      for (const bool driven : {false, true}) {
+        CAPTURE(method);
+        CAPTURE(h);
+        CAPTURE(driven);
+        carom::test::ModelRun run = carom::test::ModelRun::of_text(
+            R"({"format": 1, "gravity": [0, 0, -9.81],
+            "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 0.1]})" +
+            (driven ? R"(, {"name": "c", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, -0.5],
+                          "shape": {"type": "sphere", "radius": 0.5}}],
+            "joints": [{"name": "lift", "type": "prismatic", "of": ["ground", "c"], "axis": [0, 0, 1],
+                        "driver": {"displacement": )" +
+                          table + R"(}}],
+            "contacts": [{"name": "floor", "between": ["c", "a"]}],)"
+                    : R"(], "contacts": [{"name": "floor", "on": "a", "obstacle": {"type": "plane",
+                        "normal": [0, 0, 1], "motion": {"translation": [0, 0, )" +
+                          table + R"(]}}}],)") +
+            R"("integrator": {"type": ")" + method + R"(", "step": )" + std::to_string(h) + R"(, "duration": 0.3}})");
+        REQUIRE(run.run() == RunStatus::completed);
+        CHECK(std::abs(run.position("a").z() - 0.25095) < 0.6 * h + 1e-6);
+      }
+}

@@ -1,7 +1,9 @@
 // Beams in static equilibrium: a strip on a floor, a prop, the 45-degree bend.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "tests/support/model_run.hpp"
 
@@ -101,5 +103,61 @@ TEST_CASE("45-degree bend: the end does not depend on the increments, one or six
     MESSAGE(n << " elements, iterations " << whole.statistics.iterations[0].sum << " in one increment ("
               << whole.statistics.rejected << " rejected), " << six.statistics.iterations[0].sum << " in six, "
               << sixty.statistics.iterations[0].sum << " in sixty; end " << end.transpose());
+  }
+}
+
+TEST_CASE("statics: a wire knows all turns of a driver, however large the increments") {
+  for (const double step : {1.0, 0.1, 0.02}) {
+    CAPTURE(step);
+    ModelRun c = ModelRun::of_text(fmt::format(R"x({{"format": 1,
+      "materials": [{{"name": "m", "type": "linear_elastic", "young": 2e11, "poisson": 0.3, "density": 7800}}],
+      "sections": [{{"name": "s", "type": "circle", "radius": 0.001}}],
+      "bodies": [{{"name": "a", "type": "beam", "material": "m", "section": "s", "from": [0, 0, 0], "to": [1, 0, 0],
+                  "elements": 40, "fixed": [{{"on": "start"}}]}}],
+      "joints": [{{"name": "d", "type": "revolute", "of": ["ground", "a.end"], "axis": [1, 0, 0],
+                  "driver": {{"angle": "6*pi*t"}}}}],
+      "integrator": {{"type": "static", "step": {}}}}})x",
+                                               step));
+    REQUIRE(c.run() == RunStatus::completed);
+    // G J phi^2/(2 L)
+    const double GJ = 2e11 / 2.6 * std::numbers::pi / 2 * 1e-12;
+    CHECK(c.model->system.energies(c.state().q, c.state().v, c.state().t).elastic ==
+          doctest::Approx(0.5 * GJ * 36 * std::numbers::pi * std::numbers::pi).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("statics: what is not loaded stays where it is, whatever rounding its elements have") {
+  for (const int elements : {1, 3, 5, 6, 8, 12}) {
+    CAPTURE(elements);
+    for (const char* load : {"", R"({"name": "f", "type": "force", "on": "s.end",
+                                     "value": [0, 0, {"times": [0, 0.5, 1], "values": [0, 0, 100]}]})"}) {
+      ModelRun c = ModelRun::of_text(fmt::format(R"x({{"format": 1,
+        "materials": [{{"name": "m", "type": "linear_elastic", "young": 2e9, "poisson": 0.3, "density": 1000}}],
+        "sections": [{{"name": "q", "type": "rectangle", "width": 0.1, "height": 0.1}}],
+        "bodies": [{{"name": "s", "type": "beam", "material": "m", "section": "q", "from": [0.1, 0.2, 0.3],
+                    "to": [1.1, 0.7, 0.9], "elements": {}, "fixed": [{{"on": "start"}}]}}],
+        "loads": [{}], "integrator": {{"type": "static"}}}})x",
+                                                 elements, load));
+      CHECK(c.run() == RunStatus::completed);
+    }
+  }
+}
+
+TEST_CASE("an element of a beam whose ends turn by half a turn against each other ends the run, more elements do not") {
+  for (const int elements : {1, 2, 4}) {
+    CAPTURE(elements);
+    ModelRun c = ModelRun::of_text(fmt::format(R"x({{"format": 1,
+      "materials": [{{"name": "m", "type": "linear_elastic", "young": 2e9, "poisson": 0.3, "density": 1}}],
+      "sections": [{{"name": "s", "type": "circle", "radius": 0.005}}],
+      "bodies": [{{"name": "a", "type": "beam", "material": "m", "section": "s", "from": [0, 0, 0], "to": [1, 0, 0],
+                  "elements": {}, "fixed": [{{"on": "start"}}]}},
+                 {{"name": "disc", "type": "rigid", "mass": 1, "inertia": [0.01, 0.01, 0.01], "position": [1, 0, 0],
+                  "angular_velocity": [34.76068, 0, 0]}}],
+      "joints": [{{"name": "weld", "type": "fixed", "of": ["a.end", "disc"]}}],
+      "initial_state": {{"project": "velocities"}},
+      "integrator": {{"type": "nsga_decoupled", "step": 1e-3, "duration": 0.5}}}})x",
+                                               elements));
+    CHECK(c.run() == (elements == 1 ? RunStatus::failed : RunStatus::completed));
+    if (elements == 1) CHECK(c.report.reason == FailureReason::inverted_element);
   }
 }

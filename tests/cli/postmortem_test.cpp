@@ -216,7 +216,7 @@ TEST_CASE("post-mortem: an element that would be turned inside out is named") {
       run_carom(directory, {"run", model_path("cube"), "-o", "r", "--set", "/expect=[]", "--set",
                             "/integrator/step=2e-2", "--set", "/integrator/max_subdivisions=0", "--until", "0.34"});
   CHECK(outcome.code == 4);
-  CHECK(contains(outcome.err, "an element is inverted, worst: cube.element."));
+  CHECK(contains(outcome.err, "an element is inverted, or turned too far in itself, worst: cube.element."));
   CHECK(contains(outcome.err, "hint: an element would be turned inside out"));
 }
 

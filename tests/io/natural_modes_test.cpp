@@ -354,6 +354,43 @@ TEST_CASE("natural modes: sparse matrices find what dense ones find, with joints
   }
 }
 
+TEST_CASE("natural modes: sparse matrices give the modes of dense ones where equations have no mass") {
+  // a block on hinges, whose faces have frames without mass; a beam that another one without mass carries
+  const std::string block = R"(
+    "materials": [{"name": "m", "type": "linear_elastic", "young": 2e7, "poisson": 0.3, "density": 1000}],
+    "bodies": [{"name": "b", "type": "solid", "material": "m",
+                "mesh": {"type": "box", "size": [0.2, 0.2, 0.5], "divisions": [4, 4, 5]}}],
+    "joints": [{"name": "j", "type": "revolute", "of": ["ground", "b.bottom"], "axis": [0, 1, 0]}])";
+  const std::string beam = R"(
+    "materials": [{"name": "light", "type": "linear_elastic", "young": 2e11, "poisson": 0.3, "density": 0},
+                  {"name": "steel", "type": "linear_elastic", "young": 2e11, "poisson": 0.3, "density": 8000}],
+    "sections": [{"name": "s", "type": "rectangle", "width": 0.02, "height": 0.03}],
+    "bodies": [{"name": "a", "type": "beam", "material": "light", "section": "s", "from": [0, 0, 0], "to": [1, 0, 0],
+                "elements": 10, "fixed": [{"on": "start"}]},
+               {"name": "b", "type": "beam", "material": "steel", "section": "s", "from": [1, 0, 0], "to": [2, 0, 0.5],
+                "elements": 50}],
+    "joints": [{"name": "j", "type": "spherical", "of": ["a.end", "b.start"]}])";
+  for (const std::string& text : {block, beam}) {
+    const auto model = build(text);
+    const System& system = model->system;
+    REQUIRE(system.size() <= NaturalModes::most_equations);
+    constexpr std::size_t count = 12;
+    const NaturalModes dense = natural_modes(system, model->state.q, 0, count, model->scales.length);
+    const NaturalModes sparse = sparse_modes(system, model->state.q, 0, count, model->scales.length);
+    CHECK(dense.left_out == "");
+    CHECK(sparse.left_out == "");
+    CHECK(sparse.motions == dense.motions);
+    CHECK(sparse.massless == dense.massless);
+    CHECK(sparse.free_motions == dense.free_motions);
+    REQUIRE(dense.modes.size() == count);
+    REQUIRE(sparse.modes.size() == count);
+    for (std::size_t i = 0; i < count; ++i) {
+      CAPTURE(i);
+      CHECK(sparse.modes[i].omega_squared == doctest::Approx(dense.modes[i].omega_squared).epsilon(1e-6));
+    }
+  }
+}
+
 TEST_CASE("natural modes: a pendulum of many rods about its upright position grows as with dense matrices") {
   // n rods on hinges: with the start above the hinge all motions grow
   const auto rods = [](int n) {

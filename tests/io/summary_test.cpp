@@ -214,3 +214,18 @@ TEST_CASE("remarks: an obstacle that passes between the points of a body") {
   CHECK(!told("box", sphere("1", "inside")));
   CHECK(!told("box", R"({"type": "plane", "normal": [0, 0, 1]})"));
 }
+
+TEST_CASE("remarks: bodies at rest, whose energies are rounding, have none") {
+  const ModelRun run = ModelRun::of_file("brick");
+  EnergyBalance balance;
+  balance.scale = 1e-16;
+  balance.impacts = -4e-12;
+  balance.contacts = 4e-12;
+  balance.friction_gain = 1e-16;
+  balance.numerical = -1e-16;
+  CHECK(balance_remarks(*run.model, run.integrator->info(), balance).empty());
+  balance.scale = 1e-3;
+  balance.impacts = -4;
+  balance.contacts = 4;
+  CHECK(!balance_remarks(*run.model, run.integrator->info(), balance).empty());
+}

@@ -221,7 +221,7 @@ void add_free(BuildContext& context, const JointSource& joint, const JointCoordi
     row.value = TimeFunction::constant(j[keys.stops][limit].get<double>());
     row.sign = limit[0] == 'l' ? 1 : -1;
     row.restitution = j[keys.stops]["restitution"].get<double>();
-    parts.append_stop(stops, row.name, row);
+    parts.append_stop(stops, row.name, angle, row);
   }
 }
 

@@ -21,8 +21,9 @@ Key activation_key() {
 }
 
 Key directions_key() {
-  return preset("reaction_directions", directions_choice(), "end",
-                "directions of the reactions of contacts that stay closed");
+  return optional("reaction_directions", directions_choice(),
+                  "directions of the reactions of contacts that stay closed; default: `mean` where spheres have "
+                  "friction, else `end`");
 }
 
 Node coupled_spec() {
@@ -49,7 +50,7 @@ NsgaCoupledOptions read(const json& in, const Model& model) {
   NsgaCoupledOptions options;
   read_generalized_alpha_keys(in, options);
   options.setup.smooth_gap = text(in["activation"]) == "smooth_gap";
-  options.setup.mean_directions = in["reaction_directions"] == "mean";
+  if (in.contains("reaction_directions")) options.mean_directions = in["reaction_directions"] == "mean";
   options.setup.penalty = in["penalty"].get<double>();
   options.scales = model.scales;
   return options;

@@ -19,8 +19,8 @@ Node nsga_spec() {
                         "whether position correction and velocity jump see the change of the forces"));
   keys.push_back(
       optional("reaction_directions", directions_choice(),
-               "directions of the reactions of contacts that stay closed; default: `mean` where impacts are located, "
-               "else `end`"));
+               "directions of the reactions of contacts that stay closed; default: `mean` where impacts are located "
+               "or spheres have friction, else `end`"));
   keys.push_back(preset("impact",
                         choice({{"automatic",
                                  "`located` for contacts of rigid bodies, point masses and coordinates in models of at "

@@ -1,0 +1,15 @@
+// Functions of time that change within steps, which see the values at their ends only: a blow of a tenth of a
+// millisecond is nothing, or ten times as much, for steps of one.
+#pragma once
+
+#include "core/formula/time_function.hpp"
+
+namespace carom {
+
+/// The sum over steps of the differences between the integral of f and that of the straight line between its values at
+/// the ends of the step, over the sum of the integrals of |f|; with `rates` of f' in the place of f. All steps that
+/// contain points of a table are looked at, of the others at most some thousand. 0 of a constant; NaN where values are
+/// not finite.
+double unresolved_share(const TimeFunction& f, bool rates, double start, double step, double duration);
+
+}  // namespace carom

@@ -1,0 +1,47 @@
+#include "io/model/unresolved_functions.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/model_run.hpp"
+
+using namespace carom;
+using carom::test::ModelRun;
+
+TEST_CASE("functions of time: what changes within steps, and what does not") {
+  const auto share = [](const char* text, double step, bool rates = false) {
+    return unresolved_share(TimeFunction::formula(text), rates, 0, step, 1);
+  };
+  // a cosine that all steps see at its crests, and one with twenty of them in a period
+  CHECK(share("10*cos(2*pi*1000*t)", 1e-3) == doctest::Approx(1.571).epsilon(1e-2));
+  CHECK(share("10*cos(2*pi*50*t)", 1e-3) < 0.02);
+  CHECK(share("5*t^2 + 1", 1e-2) < 1e-4);
+  CHECK(share("0.1*sin(2*pi*1000*t)", 1e-3, true) > 1);
+  CHECK(unresolved_share(TimeFunction::constant(3), false, 0, 1e-3, 1) == 0);
+  // a load that begins at once: half of a step at most
+  CHECK(share("t < 0.3005 ? 0 : 1", 1e-3) == doctest::Approx(0).epsilon(2e-3));
+  // a blow of 0.16 ms
+  const std::vector<double> times = {0.1, 0.10008, 0.10016}, values = {0, 1e4, 0};
+  const TimeFunction blow = TimeFunction::table(times, values);
+  CHECK(unresolved_share(blow, false, 0, 1e-3, 1) == doctest::Approx(1).epsilon(1e-6));
+  CHECK(unresolved_share(blow, false, 0, 1e-4, 1) > 0.2);
+  CHECK(unresolved_share(blow, false, 0, 1e-6, 1) < 1e-3);
+}
+
+TEST_CASE("functions of time: a blow shorter than a step is remarked") {
+  const auto remarks = [](double step) {
+    const ModelRun run = ModelRun::of_text(
+        R"({"format": 1, "bodies": [{"name": "b", "type": "point_mass", "mass": 1}],
+        "loads": [{"name": "blow", "type": "force", "on": "b",
+                   "value": [{"times": [0.01, 0.01008, 0.01016], "values": [0, 1e4, 0]}, 0, 0]}],
+        "integrator": {"type": "nsga_decoupled", "step": )" +
+        std::to_string(step) + R"(, "duration": 0.1}})");
+    return run.model->warnings;
+  };
+  const std::vector<std::string> coarse = remarks(1e-3);
+  REQUIRE(coarse.size() == 1);
+  CHECK(coarse[0].find("/loads/0/value/0 changes within steps") == 0);
+  CHECK(remarks(1e-5).empty());
+}
