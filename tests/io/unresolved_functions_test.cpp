@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -44,4 +45,28 @@ TEST_CASE("functions of time: a blow shorter than a step is remarked") {
   REQUIRE(coarse.size() == 1);
   CHECK(coarse[0].find("/loads/0/value/0 changes within steps") == 0);
   CHECK(remarks(1e-5).empty());
+}
+
+TEST_CASE("functions of time: a driver whose velocity jumps is remarked beside joints with friction") {
+  const auto remarks = [](const std::string& interpolation) {
+    const ModelRun run = ModelRun::of_text(
+        R"({"format": 1,
+        "bodies": [{"name": "rail", "type": "rigid", "mass": 1, "inertia": [1, 1, 1]},
+                   {"name": "slider", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "velocity": [10, 0, 0]}],
+        "joints": [{"name": "lift", "type": "prismatic", "of": ["ground", "rail"], "axis": [0, 1, 0],
+                    "driver": {"displacement": {"times": [0, 0.1, 0.2, 1], "values": [0, 0, 0.1, 0.9],
+                                                "interpolation": ")" +
+        interpolation + R"("}}},
+                   {"name": "slide", "type": "prismatic", "of": ["rail", "slider"], "axis": [1, 0, 0],
+                    "friction": {"coefficient": 0.3}}],
+        "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.3}})");
+    return run.model->warnings;
+  };
+  const auto told = [&](const char* interpolation) {
+    return std::ranges::any_of(remarks(interpolation), [](const std::string& remark) {
+      return remark.starts_with("the velocity of /joints/0/driver/displacement jumps");
+    });
+  };
+  CHECK(told("linear"));
+  CHECK(!told("cubic"));
 }
