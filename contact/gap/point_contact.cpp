@@ -227,7 +227,7 @@ ConstraintBlock::Turn PointContactBlock::tangent_turn(int item, const Constraint
   struct End {
     Vec3 n;
     std::optional<TangentBasis> turned;
-    const TangentBasis* basis;
+    const TangentBasis* basis = nullptr;
   };
   const auto find = [&](const ConstraintInput& at, End& end) {
     std::optional<PrescribedMotion::Pose> moved;
