@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/disjoint_sets.hpp"
 #include "core/base/index.hpp"
 #include "core/base/vector_ops.hpp"
 
@@ -20,32 +21,19 @@ constexpr std::size_t many_columns = 64;  // of a component: its inverse costs f
 constexpr int many_components = 32;       // the same with any number of columns beyond that of its equations
 constexpr double symmetric_tolerance = 1e-12;
 
-int find_root(std::vector<int>& parent, int i) {
-  while (parent[at(i)] != i) i = parent[at(i)] = parent[at(parent[at(i)])];
-  return i;
-}
-
-// The smaller number is the root, whatever the order.
-void unite(std::vector<int>& parent, int a, int b) {
-  a = find_root(parent, a);
-  b = find_root(parent, b);
-  parent[at(std::max(a, b))] = std::min(a, b);
-}
-
 }  // namespace
 
 Components::Components(const SparsePattern& pattern) {
   const int n = pattern.rows;
-  std::vector<int> parent(at(n));
-  std::iota(parent.begin(), parent.end(), 0);
+  std::vector<int> parent = disjoint_sets(n);
   for (int i = 0; i < n; ++i)
     for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k)
-      unite(parent, i, pattern.column[at(k)]);
+      join_sets(parent, i, pattern.column[at(k)]);
   component_.resize(at(n));
   place_.resize(at(n));
   std::vector<std::size_t> size;
   for (int i = 0; i < n; ++i) {
-    const int root = find_root(parent, i);
+    const int root = root_of(parent, i);
     if (root == i) {
       component_[at(i)] = static_cast<int>(size.size());
       size.push_back(0);
@@ -65,8 +53,7 @@ void Delassus::analyse(const SparsePattern& base, std::size_t rows) {
   turns_.assign(count, 0);
   inverse_first_.assign(count, -1);
   laid_out_.assign(count, nullptr);
-  parent_.resize(count);
-  std::iota(parent_.begin(), parent_.end(), 0);
+  parent_ = disjoint_sets(components_.count());
   number_.assign(count, -1);
   rows_of_component_.resize(count);
   rhs_.assign(at(base.rows), 0.0);
@@ -222,7 +209,7 @@ void Delassus::find_islands(Rows rows) {
         if (std::find(touched_.begin() + static_cast<std::ptrdiff_t>(first), touched_.end(), c) != touched_.end())
           continue;
         touched_.push_back(c);
-        unite(parent_, c, touched_[first]);
+        join_sets(parent_, c, touched_[first]);
       }
     }
     touched_first_.push_back(touched_.size());
@@ -235,7 +222,7 @@ void Delassus::find_islands(Rows rows) {
       island_of_.push_back(island_count_++);
       continue;
     }
-    int& number = number_[at(find_root(parent_, touched(r).front()))];
+    int& number = number_[at(root_of(parent_, touched(r).front()))];
     if (number < 0) number = island_count_++;
     island_of_.push_back(number);
   }

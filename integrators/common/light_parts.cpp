@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "core/base/disjoint_sets.hpp"
 #include "core/base/index.hpp"
 
 namespace carom {
@@ -23,11 +23,6 @@ constexpr double light_share = 0.1;  // of the rounding of all forces: parts bel
 constexpr double part_share = 1e-8, rounding_share = 1e-13;
 constexpr double stalled_share = 1e-4, stalled_rounding = 1e-10, stalled_floors = 100;
 
-int find_root(std::vector<int>& parent, int i) {
-  while (parent[at(i)] != i) i = parent[at(i)] = parent[at(parent[at(i)])];
-  return i;
-}
-
 // visit(first node of the item, node)
 template <class Visit>
 void each_node(const Topology& topology, const Visit& visit) {
@@ -38,20 +33,18 @@ void each_node(const Topology& topology, const Visit& visit) {
   }
 }
 
-// Per node its parent in the tree of the part, which elements with mass connect; for find_root().
+// The nodes that elements with mass connect.
 std::vector<int> connected_nodes(const System& system) {
-  std::vector<int> parent(at(system.dofs().nodes()));
-  std::iota(parent.begin(), parent.end(), 0);
+  std::vector<int> parent = disjoint_sets(system.dofs().nodes());
   for (const auto& block : system.elements())
-    if (block->traits().has_mass)
-      each_node(block->topology(), [&](int a, int b) { parent[at(find_root(parent, b))] = find_root(parent, a); });
+    if (block->traits().has_mass) each_node(block->topology(), [&](int a, int b) { join_sets(parent, a, b); });
   return parent;
 }
 
 bool has_one_part(const System& system) {
   std::vector<int> parent = connected_nodes(system);
   for (int node = 1; node < static_cast<int>(parent.size()); ++node)
-    if (find_root(parent, node) != find_root(parent, 0)) return false;
+    if (root_of(parent, node) != root_of(parent, 0)) return false;
   return true;
 }
 
@@ -98,12 +91,12 @@ void LightParts::find_parts(const System& system, double length, const std::vect
     const double force = block->roundoff_force(1.0);
     all.force = std::max(all.force, force);
     each_node(block->topology(), [&](int, int node) {
-      Size& size = sizes[at(find_root(parent, node))];
+      Size& size = sizes[at(root_of(parent, node))];
       size.force = std::max(size.force, force);
     });
   }
   for (int node = 0; node < dofs.nodes(); ++node)
-    for (Size* size : {&sizes[at(find_root(parent, node))], &all}) {
+    for (Size* size : {&sizes[at(root_of(parent, node))], &all}) {
       for (int c = 0; c < DofMap::components(dofs.kind(node)); ++c) size->equations += dofs.equation(node, c) >= 0;
       if (!(masses[at(node)].largest() > 0)) continue;
       size->mass += masses[at(node)].largest();
@@ -129,12 +122,12 @@ void LightParts::find_parts(const System& system, double length, const std::vect
         const int nodes[] = {topology.node(item, 0), topology.node(item, slot)};
         if (nodes[0] < 0 || nodes[1] < 0) continue;
         for (const int node : nodes)
-          if (const std::ptrdiff_t part = number[at(find_root(parent, node))]; part >= 0)
+          if (const std::ptrdiff_t part = number[at(root_of(parent, node))]; part >= 0)
             parts_[static_cast<std::size_t>(part)].joined = true;
       }
   }
   for (int node = 0; node < dofs.nodes(); ++node) {
-    const std::ptrdiff_t part = number[at(find_root(parent, node))];
+    const std::ptrdiff_t part = number[at(root_of(parent, node))];
     for (int c = 0; part >= 0 && c < DofMap::components(dofs.kind(node)); ++c)
       if (const int e = dofs.equation(node, c); e >= 0)
         entries_.push_back(

@@ -6,25 +6,13 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
+#include <vector>
+
+#include "core/base/disjoint_sets.hpp"
 
 namespace carom {
 
 namespace {
-
-// Disjoint sets of numbers.
-class Sets {
- public:
-  explicit Sets(int size) : parent_(at(size)) { std::iota(parent_.begin(), parent_.end(), 0); }
-  int root(int i) {
-    while (parent_[at(i)] != i) i = parent_[at(i)] = parent_[at(parent_[at(i)])];
-    return i;
-  }
-  void join(int i, int j) { parent_[at(root(i))] = root(j); }
-
- private:
-  std::vector<int> parent_;
-};
 
 // Number of nodes whose position coincides with that of another node.
 std::size_t coincident(const Model& model, const std::vector<int>& nodes) {
@@ -50,7 +38,7 @@ std::size_t coincident(const Model& model, const std::vector<int>& nodes) {
 std::vector<bool> tied_to_ground(const System& system) {
   const DofMap& dofs = system.dofs();
   const int ground = dofs.nodes();
-  Sets sets(ground + 1);
+  std::vector<int> sets = disjoint_sets(ground + 1);
   const auto join = [&](const Topology& topology, bool to_ground) {
     const int slots = static_cast<int>(topology.slots.size());
     for (int item = 0; item < topology.items; ++item) {
@@ -58,8 +46,8 @@ std::vector<bool> tied_to_ground(const System& system) {
         const int k = topology.node(item, slot);
         return k < 0 ? ground : k;
       };
-      for (int k = 1; k < slots; ++k) sets.join(node(k), node(0));
-      if (to_ground) sets.join(node(0), ground);
+      for (int k = 1; k < slots; ++k) join_sets(sets, node(k), node(0));
+      if (to_ground) join_sets(sets, node(0), ground);
     }
   };
   for (const auto& block : system.elements())
@@ -68,10 +56,10 @@ std::vector<bool> tied_to_ground(const System& system) {
     join(block->topology(), block->traits().kind != RowKind::bilateral && block->topology().slots.size() == 1);
   for (int node = 0; node < ground; ++node)
     for (int c = 0; c < DofMap::components(dofs.kind(node)); ++c)
-      if (dofs.equation(node, c) < 0) sets.join(node, ground);
+      if (dofs.equation(node, c) < 0) join_sets(sets, node, ground);
   std::vector<bool> tied;
   tied.reserve(at(ground));
-  for (int node = 0; node < ground; ++node) tied.push_back(sets.root(node) == sets.root(ground));
+  for (int node = 0; node < ground; ++node) tied.push_back(root_of(sets, node) == root_of(sets, ground));
   return tied;
 }
 
@@ -80,7 +68,7 @@ std::vector<std::string> piece_remarks(const Model& model) {
   std::vector<bool> tied;
   for (const BodyInfo& body : model.bodies) {
     if (body.elements.empty()) continue;
-    Sets sets(model.system.dofs().nodes());
+    std::vector<int> sets = disjoint_sets(model.system.dofs().nodes());
     const auto visit = [&](const auto& what) {
       for (const BodyElements& elements : body.elements)
         for (int e = elements.range.first; e < elements.range.last; ++e) what(*elements.block, e);
@@ -88,7 +76,7 @@ std::vector<std::string> piece_remarks(const Model& model) {
     visit([&](const ElementBlock& block, int e) {
       const Topology& topology = block.topology();
       for (int k = 1; k < static_cast<int>(topology.slots.size()); ++k)
-        sets.join(topology.node(e, k), topology.node(e, 0));
+        join_sets(sets, topology.node(e, k), topology.node(e, 0));
     });
     // number of elements of each piece, and the name of its first element
     struct Piece {
@@ -97,7 +85,7 @@ std::vector<std::string> piece_remarks(const Model& model) {
     };
     std::map<int, Piece> pieces;
     visit([&](const ElementBlock& block, int e) {
-      Piece& piece = pieces[sets.root(block.topology().node(e, 0))];
+      Piece& piece = pieces[root_of(sets, block.topology().node(e, 0))];
       if (piece.elements++ == 0) piece.first = block.item_name(e);
     });
     if (pieces.size() < 2) continue;
