@@ -138,13 +138,19 @@ Mat3 BeamBlock::section_axes(int e, int end) const {
   return end == 0 ? t->R_a : t->R_b;
 }
 
-BeamBlock::Ends BeamBlock::ends(const ElementInput& in, int e) const {
+std::pair<Quaternion, Quaternion> BeamBlock::section_rotations(const ElementInput& in, int e) const {
   const double *a = configuration(in, e, 0), *b = configuration(in, e, 1);
   Quaternion p_a(a[3], a[4], a[5], a[6]), p_b(b[3], b[4], b[5], b[6]);
   if (const Turned* t = turned(e)) {
     p_a = so3::quaternion_product(p_a, t->p_a);
     p_b = so3::quaternion_product(p_b, t->p_b);
   }
+  return {p_a, p_b};
+}
+
+BeamBlock::Ends BeamBlock::ends(const ElementInput& in, int e) const {
+  const double *a = configuration(in, e, 0), *b = configuration(in, e, 1);
+  const auto [p_a, p_b] = section_rotations(in, e);
   Ends ends;
   ends.R_A = so3::quaternion_to_matrix(p_a);
   ends.r.noalias() = ends.R_A.transpose() * Vec3(b[0] - a[0], b[1] - a[1], b[2] - a[2]);
@@ -162,12 +168,7 @@ std::string BeamBlock::remark(int item, const ElementInput& in) const {
 int BeamBlock::inverted_item(Range range, const ElementInput& in) const {
   static const double cosine = std::cos(0.5 * most_turned);
   for (int e = range.first; e < range.last; ++e) {
-    const double *a = configuration(in, e, 0), *b = configuration(in, e, 1);
-    Quaternion p_a(a[3], a[4], a[5], a[6]), p_b(b[3], b[4], b[5], b[6]);
-    if (const Turned* t = turned(e)) {
-      p_a = so3::quaternion_product(p_a, t->p_a);
-      p_b = so3::quaternion_product(p_b, t->p_b);
-    }
+    const auto [p_a, p_b] = section_rotations(in, e);
     if (std::abs(p_a.dot(p_b)) < cosine) return e;
   }
   return -1;

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/lie/se3.hpp"
@@ -83,6 +84,8 @@ class BeamBlock final : public ElementBlock {
   const Element& element(int e) const { return elements_[static_cast<std::size_t>(e)]; }
   const BeamSection& section(int e) const { return sections_[static_cast<std::size_t>(element(e).section)]; }
   const Turned* turned(int e) const;
+  /// From the axes of the first and the second end section to inertial axes.
+  std::pair<Quaternion, Quaternion> section_rotations(const ElementInput& in, int e) const;
   Ends ends(const ElementInput& in, int e) const;
   Vec6 strain(const ElementInput& in, int e) const;
   Vec6 strain_rate(const Kinematics& k, int e, const double* v) const;

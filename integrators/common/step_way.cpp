@@ -57,10 +57,8 @@ void StepWay::find_place(const State& from, const State& to, double turn, double
   }
   for (const DofMap::Frame& f : dofs.rotating_frames()) {
     const auto rotation = [&](const Vector& x) { return Quaternion(Eigen::Map<const Quaternion>(x.data() + f.entry)); };
-    Quaternion back = rotation(from.q);
-    back.tail<3>() *= -1;
     Eigen::Map<Vec3>(move_.data() + f.equation) =
-        s * so3::log_quaternion(so3::quaternion_product(back, rotation(to.q)));
+        s * so3::log_quaternion(so3::quaternion_product(so3::quaternion_conjugate(rotation(from.q)), rotation(to.q)));
   }
   system_->retract(from.q, move_, q);
 }
