@@ -18,8 +18,9 @@ constexpr double least_share = 0.05;  // of a bracket by which a trial stays awa
 // a contact that moves apart no faster stays closed: of the speeds of the model, of what rounding of gaps lets arise
 constexpr double resting_rate = 1e-10, resting_factor = 10;
 constexpr double most_turn = 0.3;  // of the speed of the model, in the direction that a closed contact has at the end
-constexpr double jumping = 2;      // impulses beyond those of forces, times these
-constexpr double pulling = 1e-9;   // of the force scale: a contact whose force is below minus that has opened
+constexpr double small_force = 1e-6;  // of the force scale, which may be that of other bodies
+constexpr double jumping = 2;         // impulses beyond those of forces, times these
+constexpr double pulling = 1e-9;      // of the force scale: a contact whose force is below minus that has opened
 
 // The first point in (0, 1] at which the cubic of the given values and slopes falls below zero; infinity: none.
 double fall(double value_0, double slope_0, double value_1, double slope_1) {
@@ -245,7 +246,7 @@ bool EventDriven::lets_go(const StepScales& scales) {
   bool any = false;
   for (std::size_t i = 0; i < closed_.size(); ++i) {
     const double impulse = to_.impulse[at(system().bilateral()) + i],
-                 force = std::max({scales.model.force, std::abs(now_.force[i]), std::abs(low_.force[i])});
+                 force = std::max({small_force * scales.model.force, std::abs(now_.force[i]), std::abs(low_.force[i])});
     if (pressing_[i] == 0 || !(impulse < -jumping * (force * now_.tau + scales.model.mass * rest_))) continue;
     pressing_[i] = 0;
     any = true;

@@ -173,7 +173,8 @@ TEST_CASE("a mass flies on where a floor that lifts it stops, or a driven carria
         CAPTURE(driven);
         carom::test::ModelRun run = carom::test::ModelRun::of_text(
             R"({"format": 1, "gravity": [0, 0, -9.81],
-            "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 0.1]})" +
+            "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 0.1]},
+                       {"name": "heavy", "type": "point_mass", "mass": 1e4, "position": [9, 0, 9]})" +
             (driven ? R"(, {"name": "c", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "position": [0, 0, -0.5],
                           "shape": {"type": "sphere", "radius": 0.5}}],
             "joints": [{"name": "lift", "type": "prismatic", "of": ["ground", "c"], "axis": [0, 0, 1],
