@@ -48,8 +48,7 @@ struct MethodInfo {
   bool in_turn = false;        ///< the sub-problems depend on each other and are corrected in turn, without coupling
   bool accelerations = true;   ///< State::acceleration is v' at the end of a step, not a mean over the step
   bool explicit_step = false;  ///< forces are explicit: the step is bounded
-  bool long_impacts =
-      false;  ///< an impact takes several steps, behind the first of which its contact was closed before
+  bool long_impacts = false;   ///< an impact takes several steps; behind the first its contact counts as closed
   bool guards_linear = false;  ///< the energy guard judges linear systems too
   bool lumped_mass = false;    ///< the model's mass matrix is the lumped one
 };
