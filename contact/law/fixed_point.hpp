@@ -3,7 +3,7 @@
 // changed its branch.
 #pragma once
 
-#include "contact/law/anderson_mixing.hpp"
+#include "core/linear/anderson_mixing.hpp"
 #include "core/base/types.hpp"
 
 namespace carom {

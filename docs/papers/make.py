@@ -20,12 +20,13 @@ HERE = Path(__file__).resolve().parent
 METHODS_PAGE = HERE.parent / "methods"
 MODELS = HERE.parents[1] / "data" / "models"
 
-# impacts at the end of their step, as in the paper
+# impacts at the end of their step and plain sweeps, as in the paper
 PAPER_METHODS = ["DS=nsga_decoupled:impact=published", "DSn=nsga_decoupled:impact=published:force_corrections=false",
-                 "CS=nsga_coupled"]
+                 "CS=nsga_coupled:mixing=none"]
 CURVE_METHODS = [PAPER_METHODS[0], PAPER_METHODS[2]]
 # the last one is too slow for the cube
-ALL_METHODS = ["nsga_decoupled=nsga_decoupled:impact=published", PAPER_METHODS[1], "nsga_coupled", "nsga_pva", "event_driven",
+ALL_METHODS = ["nsga_decoupled=nsga_decoupled:impact=published", PAPER_METHODS[1], "nsga_coupled=nsga_coupled:mixing=none",
+               "nsga_pva=nsga_pva:mixing=none", "event_driven",
                "moreau_jean", "nsga_monolithic"]
 
 # a step that does not converge is a failure, as in the paper
@@ -61,9 +62,9 @@ STUDIES = {
                  probes(("position", "brick", "position"))),
     },
     "bar": {
-        "errors": ("elastic_bar", [*PAPER_METHODS, "CS_long=nsga_coupled:max_iterations=2000"],
+        "errors": ("elastic_bar", [*PAPER_METHODS, "CS_long=nsga_coupled:mixing=none:max_iterations=2000"],
                    "3e-2,2e-2,1e-2,3e-3,1e-3,3e-4,1e-4", "CS:step=1e-5", {**BAR, **NO_HALVING}),
-        "iterations": ("elastic_bar", [*PAPER_METHODS, "CS_long=nsga_coupled:max_iterations=2000"],
+        "iterations": ("elastic_bar", [*PAPER_METHODS, "CS_long=nsga_coupled:mixing=none:max_iterations=2000"],
                        "3e-2,2e-2,1e-2,3e-3,1e-3,3e-4,1e-4", "DS:step=1e-4", {**BAR, **NO_HALVING, **TOLERANCE}),
         "curves": ("elastic_bar", ["DS_0.03=nsga_decoupled:step=3e-2", "DS_0.01=nsga_decoupled:step=1e-2",
                                    "DSn_0.03=nsga_decoupled:force_corrections=false:step=3e-2",

@@ -213,7 +213,7 @@ def bouncing(program, folder):
     for rho in (0.9, 1.0):
         for label, method in NONSMOOTH.items():
             summary, c = run(program, folder / f"{label}_{rho}", "pendulum_bouncing",
-                             {"type": method, "step": h, "duration": 4, "rho_infinity": rho}, output)
+                             {"type": method, "mixing": "none", "step": h, "duration": 4, "rho_infinity": rho}, output)
             levels = hinge(c)
             joint, hurdle = smooth_multipliers(c)
             impulse = [h * f for f in c["force"]] if label == "PVV" else relative_impulse(c, h, rho)
@@ -248,7 +248,8 @@ def beam(program, folder):
     print("\nFlexible pendulum, h = 5e-6: iterations, halved steps; first phase, impulse; energy at 0.36 and 0.5, largest rise")
     for label, method in NONSMOOTH.items():
         summary, c = run(program, folder / label, "pendulum_beam_pva18",
-                         {"type": method, "step": 5e-6, "duration": 0.5, "rho_infinity": 0.8}, output, {"output/energy": {"every": 1}, "output/probes_every": 1})
+                         {"type": method, "mixing": "none", "step": 5e-6, "duration": 0.5, "rho_infinity": 0.8}, output,
+                         {"output/energy": {"every": 1}, "output/probes_every": 1})
         with open(folder / label / "energy.csv") as file:
             rows = list(csv.DictReader(file))
         total = [float(r["total"]) if "total" in r else sum(float(r[k]) for k in ("kinetic", "elastic", "potential")) for r in rows]
@@ -285,7 +286,7 @@ def bar(program, folder):
     for mass in ("consistent", "lumped"):
         for tolerance in (1e-10, 1e-4):
             for label, method in NONSMOOTH.items():
-                integrator = {"type": method, "step": 2e-3, "duration": 2.5, "rho_infinity": 0.8,
+                integrator = {"type": method, "mixing": "none", "step": 2e-3, "duration": 2.5, "rho_infinity": 0.8,
                               "newton": {"tolerance": tolerance, "constraint_tolerance": tolerance}}
                 summary, c = run(program, folder / f"{label}_{mass}_{tolerance}", "elastic_bar", integrator, output,
                                  {"parameters/distance": 5.005, "bodies/0/mass": mass})

@@ -78,9 +78,10 @@ struct CoupledMotion::Smooth final : MixedProblem {
     S.T = m.motion_tangent();
   }
   bool move(double share, In dv) override {
-    axpy(share * m.alpha_.c_a(m.h_), dv, m.vd_);
-    axpy(share, dv, m.v_smooth_);
-    axpy(share * m.alpha_.c_q(m.h_), dv, m.d_);
+    const In correction = m.mixing_.on() ? m.mixing_.move(share, dv) : dv;
+    axpy(share * m.alpha_.c_a(m.h_), correction, m.vd_);
+    axpy(share, correction, m.v_smooth_);
+    axpy(share * m.alpha_.c_q(m.h_), correction, m.d_);
     m.moved_[0] = true;
     return m.monolithic_ || m.update();
   }
@@ -184,6 +185,7 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
       jump_(std::make_unique<Velocity>(*this)),
       stayed_(system) {
   if (setup.monolithic) monolithic_.emplace(system, solvers_, scales.length);
+  if (setup.mixes_sweeps) mixing_.resize(system, scales.length);
   if (setup.monolithic && system.row_kinds().meets(friction_rows))
     friction_ = std::make_unique<CoupledFriction>(system);
   for (Vector* x : {&a_star_, &a_n_, &vd_, &v_smooth_, &d_, &U_, &W_, &v_, &f_, &Mx_, &reaction_})
@@ -333,6 +335,7 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
   alpha_.advance(h_, start.v, a_n_, a_star_, vd_, d_, v_smooth_);
   set_zero(U_);
   set_zero(W_);
+  if (mixing_.on()) mixing_.begin();
   turn_position_.begin(*system_, setup_.mean_directions && stays_);
   turn_velocity_.begin(*system_, setup_.mean_directions && stays_);
   std::fill(std::begin(moved_), std::end(moved_), false);
@@ -373,7 +376,12 @@ bool CoupledMotion::attempt(const StepScales& scales, const State& start, bool c
 
 // All sets and residuals first; then a correction of every part that is not solved or depends on one that has moved.
 bool CoupledMotion::iterate(std::span<const ProblemScales> scales, StepReport& report) {
-  for (;;) {
+  const auto set_changes = [&report] {
+    long sum = 0;
+    for (const SubproblemReport& sub : report.subproblems) sum += sub.set_changes;
+    return sum;
+  };
+  for (long before = set_changes();;) {
     if (setup_.smooth_rows.has(RowKind::unilateral)) find_totals();
     if (setup_.smooth_gap) find_smooth_gaps(gap_roundoff_);
     bool open[3] = {};
@@ -385,6 +393,7 @@ bool CoupledMotion::iterate(std::span<const ProblemScales> scales, StepReport& r
       open[i] = state == MixedNewton::Test::open;
     }
     if (!open[0] && !open[1] && !open[2]) return true;
+    if (const long now = set_changes(); mixing_.on() && std::exchange(before, now) != now) mixing_.forget();
     bool moved = false;
     for (int i = 0; i < 3; ++i) {
       if ((!open[i] && !moved) || (i > 0 && idle(i))) continue;

@@ -27,8 +27,9 @@
 // With mean directions, F of MeanDirections takes the place of G in G_A^T nu and G_B^T Lam for contacts that were
 // closed at t_n.
 //
-// An iteration evaluates all sets and residuals once and corrects the three problems in
-// turn with the coupling terms left out ([PVA18] algorithm 1), or all together with these terms (MonolithicNewton).
+// An iteration evaluates all sets and residuals once and corrects the three problems in turn with the coupling terms
+// left out ([PVA18] algorithm 1), mixed with former sweeps or plain, or all together with these terms
+// (MonolithicNewton).
 #pragma once
 
 #include <optional>
@@ -39,6 +40,7 @@
 #include "integrators/common/generalized_alpha.hpp"
 #include "integrators/common/monolithic_newton.hpp"
 #include "integrators/common/smooth_motion.hpp"
+#include "integrators/common/sweep_mixing.hpp"
 #include "integrators/common/touching_contacts.hpp"
 
 namespace carom {
@@ -49,6 +51,7 @@ struct CoupledSetup {
   bool free_motion = false;                   ///< S is empty: strategy 1
   bool smooth_gap = false;                    ///< B from the gaps of the smooth motion in place of A
   bool monolithic = false;                    ///< PVV with bilateral rows in S
+  bool mixes_sweeps = false;                  ///< SweepMixing; else plain sweeps, as published
   bool mean_directions = false;               ///< F in place of G as the directions of nu and Lam
   double penalty = 1;
 };
@@ -133,6 +136,7 @@ class CoupledMotion final : public CoupledProblem {
   MixedNewton* solvers_[3] = {&smooth_, &position_, &velocity_};
   std::optional<MonolithicNewton> monolithic_;
   std::unique_ptr<CoupledFriction> friction_;  // of the monolithic system; null: none
+  SweepMixing mixing_;
   std::unique_ptr<Smooth> motion_;
   std::unique_ptr<Position> correction_;
   std::unique_ptr<Velocity> jump_;

@@ -190,11 +190,14 @@ struct Contraction {
 std::vector<Contraction> contractions(const std::string& model, double h, int steps, double end) {
   constexpr double rho = 0.8;
   const auto with = [&](const std::string& type, const char* tolerance) {
-    return ModelRun::of_file(
-        model, {"/integrator/type=\"" + type + "\"", "/integrator/step=" + std::to_string(h),
-                "/integrator/rho_infinity=" + std::to_string(rho), "/integrator/newton/max_iterations=1000",
-                std::string("/integrator/newton/tolerance=") + tolerance,
-                std::string("/integrator/newton/constraint_tolerance=") + tolerance});
+    std::vector<std::string> set = {"/integrator/type=\"" + type + "\"",
+                                    "/integrator/step=" + std::to_string(h),
+                                    "/integrator/rho_infinity=" + std::to_string(rho),
+                                    "/integrator/newton/max_iterations=1000",
+                                    std::string("/integrator/newton/tolerance=") + tolerance,
+                                    std::string("/integrator/newton/constraint_tolerance=") + tolerance};
+    if (type == "nsga_coupled") set.emplace_back("/integrator/mixing=\"none\"");
+    return ModelRun::of_file(model, set);
   };
   ModelRun whole = with("nsga_monolithic", "1e-10"), fine = with("nsga_coupled", "1e-8"),
            coarse = with("nsga_coupled", "1e-4");

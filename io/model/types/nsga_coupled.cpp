@@ -26,10 +26,26 @@ Key directions_key() {
                   "friction, else `end`");
 }
 
+Key mixing_key() {
+  return preset("mixing",
+                choice({{"anderson", "each sweep is mixed with the last five (Anderson's mixing): few sweeps at any step"},
+                        {"none", "plain sweeps, as published"}}),
+                "anderson", "how the problems that are solved in turn find their solution, which is the same");
+}
+
+Node monolithic_spec() {
+  std::vector<Key> keys = generalized_alpha_keys();
+  keys.push_back(activation_key());
+  keys.push_back(directions_key());
+  keys.push_back(penalty_key());
+  return object("integrator", std::move(keys));
+}
+
 Node coupled_spec() {
   std::vector<Key> keys = generalized_alpha_keys();
   keys.push_back(activation_key());
   keys.push_back(directions_key());
+  keys.push_back(mixing_key());
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }
@@ -42,6 +58,7 @@ Node pva_spec() {
                "with friction 2"));
   keys.push_back(activation_key());
   keys.push_back(directions_key());
+  keys.push_back(mixing_key());
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }
@@ -51,6 +68,7 @@ NsgaCoupledOptions read(const json& in, const Model& model) {
   read_generalized_alpha_keys(in, options);
   options.setup.smooth_gap = text(in["activation"]) == "smooth_gap";
   if (in.contains("reaction_directions")) options.mean_directions = in["reaction_directions"] == "mean";
+  options.setup.mixes_sweeps = in.contains("mixing") && in["mixing"] == "anderson";
   options.setup.penalty = in["penalty"].get<double>();
   options.scales = model.scales;
   return options;
@@ -100,7 +118,7 @@ std::vector<IntegratorType> coupled_nsga_types() {
       {"nsga_monolithic",
        "the equations of nsga_coupled, solved as one system",
        NsgaCoupled::method_info("nsga_monolithic"),
-       coupled_spec,
+       monolithic_spec,
        build_monolithic,
        {"bruels_acary_cardona_2014", "chung_hulbert_1993", "arnold_bruels_2007"}},
       {"nsga_pva",

@@ -1,4 +1,4 @@
-#include "contact/law/anderson_mixing.hpp"
+#include "core/linear/anderson_mixing.hpp"
 
 #include <Eigen/Cholesky>
 #include <algorithm>
