@@ -256,14 +256,19 @@ void EnergyLedger::sum_up() {
   b.free_energy = free_.energy();
   b.free_growth = free_.growth();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
-  b.scale = std::max(b.scale, std::abs(energy_.kinetic) + std::abs(energy_.elastic) +
-                                  std::abs(energy_.potential - initial_.potential));
+  const double error = b.error(), size = std::abs(energy_.kinetic) + std::abs(energy_.elastic) +
+                                         std::abs(energy_.potential - initial_.potential);
+  lowest_error_ = std::min(lowest_error_, error);
+  b.given = std::max(b.given, error - lowest_error_);
+  b.scale = std::max(b.scale, size);
+  b.explained = std::max(b.explained, size - (error - lowest_error_));
   largest_ = std::max(largest_, sum(energy_));
 }
 
 void EnergyLedger::save(NamedArrays& record) {
   record.set("bounds",
-             {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain, balance_.element_impacts});
+             {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain, balance_.element_impacts,
+              balance_.given, balance_.explained, lowest_error_});
   alternating_.save(record);
   free_.save(record);
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
@@ -280,7 +285,7 @@ void EnergyLedger::save(NamedArrays& record) {
 void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
                       *const powers = record.find("powers"), *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 5 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
+  if (bounds == nullptr || bounds->size() != 8 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
       powers->size() != 3 || sums == nullptr || sums->size() != 24)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
@@ -288,6 +293,9 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
   balance_.largest_closure = (*bounds)[2];
   balance_.friction_gain = (*bounds)[3];
   balance_.element_impacts = (*bounds)[4];
+  balance_.given = (*bounds)[5];
+  balance_.explained = (*bounds)[6];
+  lowest_error_ = (*bounds)[7];
   initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
   energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
   powers_ = {(*powers)[0], (*powers)[1], (*powers)[2]};

@@ -23,6 +23,7 @@
 // give is work. A restart from an edited model counts from the energy that the new model has.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,6 +57,8 @@ struct EnergyBalance {
   double closure = 0;             ///< energy - initial energy - all of the above
   double scale = 0;               ///< largest sum of |kinetic|, |elastic| and the change of the potential energy so far
   double largest_closure = 0;     ///< |closure| at most
+  double given = 0;      ///< largest growth of error() from its lowest value so far: what the method itself has given
+  double explained = 0;  ///< `scale` without this growth
   double alternating = 0;         ///< of AlternatingMotion
   double free_energy = 0;         ///< of FreeMotion
   double free_growth = 0;
@@ -68,11 +71,9 @@ struct EnergyBalance {
             {"position_correction", position}, {"constraints", constraints},
             {"force_correction", corrections}, {"switch_correction", switch_corrections}};
   }
-  double error() const {
-    double sum = 0;
-    for (const auto& [name, work] : errors()) sum += work;
-    return sum;
-  }
+  double error() const { return numerical + contacts + position + constraints + corrections + switch_corrections; }
+  /// Energy that has left the model.
+  double dissipated() const { return std::max(0.0, -damping) + std::max(0.0, -friction) + std::max(0.0, -impacts); }
 };
 
 class EnergyLedger final : public Observer {
@@ -102,7 +103,7 @@ class EnergyLedger final : public Observer {
   void sum_up();
 
   EnergyBalance balance_;
-  double largest_ = 0, last_duration_ = 0, largest_impulse_ = 0;
+  double largest_ = 0, last_duration_ = 0, largest_impulse_ = 0, lowest_error_ = 0;
   Energies initial_, energy_;
   Powers powers_;
   std::optional<EnergyMeter> meter_;

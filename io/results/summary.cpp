@@ -32,8 +32,9 @@ constexpr double most_in_nodes = 0.3;
 constexpr double most_alternating = 0.1;
 // growth of the energy in free flight without translation, over itself, or over a share of the energies
 constexpr double most_free_growth = 0.05, least_free = 1e-4;
-constexpr double most_given = 0.3;  // by explicit methods, over the other energies
-constexpr double half_turn = 3;     // nearly
+constexpr double most_given = 0.3;   // by explicit methods, over the other energies
+constexpr double most_gained = 0.1;  // what other methods give in the meantime, over energies they have not given
+constexpr double half_turn = 3;      // nearly
 
 // Energies below are rounding: nothing moves.
 double least_energy_of(const Scales& scales, double least) { return least * scales.mass * scales.speed * scales.speed; }
@@ -268,6 +269,8 @@ std::string summary_text(const Model& model, const RunAccount& account) {
     energy["closure"] = b.closure;
     energy["growth"] = s.growth;
     energy["scale"] = b.scale;
+    energy["given"] = b.given;
+    energy["explained"] = b.explained;
   }
   for (const Expectation& e : account.expectations) {
     json entry = {{"probe", e.probe}, {"time", e.time}, {"value", e.value}, {"tolerance", e.tolerance}};
@@ -343,6 +346,13 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
         fmt::format("impacts took {:.2g} times the energies in the model, and {} itself gave {:.2g} times: the "
                     "step does not resolve the impacts; use a smaller step",
                     -balance.impacts / energies, method.name, balance.error() / energies));
+  // one remark on what the method gives is enough; impacts over several steps take and give by turns
+  if (const double other = std::max(balance.explained + balance.dissipated(), least);
+      remarks.empty() && judged && !method.explicit_step && !method.long_impacts && balance.given > most_gained * other)
+    remarks.push_back(
+        fmt::format("{} itself gave {:.2g} of the energies in the model: the step does not resolve the motion; use a "
+                    "smaller step, more elements, or more numerical damping",
+                    method.name, balance.given / other));
   if (may_rebound(system) && balance.friction_gain > std::max(least_friction_gain * balance.scale, least))
     remarks.push_back(fmt::format(
         "impacts with friction gave {:.3g} of energy, since restitutions of normal and tangents differ (Kane)",
