@@ -242,13 +242,18 @@ void build_spherical(BuildContext& context, const JointSource& joint, JointParts
 }
 
 // The link is part of a frame at one of its ends, or of the inertial axes between two points.
-void build_rigid_link(BuildContext&, const JointSource& joint, JointParts& parts) {
+// The span turns with a body from its orientation at the start, also where "relative_orientation" says how the link
+// fits.
+void build_rigid_link(BuildContext& context, const JointSource& joint, JointParts& parts) {
   JointSource link = joint;
   const Vec3 span = joint.x_b - joint.x_a;
+  const auto in_axes_of = [&](const AttachedPoint& point) -> Vec3 {
+    return so3::quaternion_to_matrix(context.initial_quaternion(point)).transpose() * span;
+  };
   if (joint.a_is_frame)
-    link.a.offset += joint.R_a.transpose() * span;
+    link.a.offset += in_axes_of(joint.a);
   else if (joint.b_is_frame)
-    link.b.offset -= joint.R_b.transpose() * span;
+    link.b.offset -= in_axes_of(joint.b);
   else
     link.a.offset += span;
   add_coincidence(link, parts);
