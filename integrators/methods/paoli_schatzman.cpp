@@ -182,14 +182,9 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
       forget_failure(report);
     }
   }
+  // masses that depend on the configuration: an earlier step, or one that was refused, has left those of its end
+  if (!mass_.update(start.q)) return fail(report, FailureReason::indefinite_mass);
   if (!find_impulses(scales, start, report)) return false;
-  end.history[half_velocity].values = w_;
-  scale_into(h, w_, d_);
-  system().retract(start.q, d_, end.q);
-  if (!evaluate(end.q, w_, t, report)) return false;
-  end.history[internal].values = a_int_;
-  end.history[smooth].values = a_;
-
   set_zero(end.impulse);
   std::fill(closed_.begin(), closed_.end(), 0);
   for (std::size_t i = 0; i < list_.size(); ++i) {
@@ -199,15 +194,11 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   }
   scale_into(h, a_n, d_);
   const bool impact = split(d_, q_star_, w_, t, h);
-  // v_n after the impulses at t_n, and v_{n+1}
-  end.acceleration = a_;
+  // v_n after the impulses at t_n
   a_start_ = a_n;
   for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = h * forces_[at(list_[i])];
   impulses_.add_velocity(1 / h, c_, a_start_);
   combine(1.0, w_, -0.5 * h, a_start_, v_start_);
-  impulses_.add_velocity(1 / h, c_, end.acceleration);
-  combine(1.0, w_, 0.5 * h, end.acceleration, end.v);
-  if (!all_finite(end.v)) return fail(report, FailureReason::not_finite);
 
   // the work of the impulses at t_n: an impact takes several steps, and gives or takes energy of order h
   combine(1.0, v_start_, -1.0, start.v, other_);
@@ -220,6 +211,19 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   impulses_.add_velocity(-1.0, c_, other_);
   mass_.times(other_, other_);
   const double change = max_abs(other_);
+
+  // the end of the step, with the masses of its configuration
+  end.history[half_velocity].values = w_;
+  scale_into(h, w_, d_);
+  system().retract(start.q, d_, end.q);
+  if (!evaluate(end.q, w_, t, report)) return false;
+  end.history[internal].values = a_int_;
+  end.history[smooth].values = a_;
+  end.acceleration = a_;
+  for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = h * forces_[at(list_[i])];
+  impulses_.add_velocity(1 / h, c_, end.acceleration);
+  combine(1.0, w_, 0.5 * h, end.acceleration, end.v);
+  if (!all_finite(end.v)) return fail(report, FailureReason::not_finite);
 
   end.active = end.closed = closed_;
   if (system().conditional() > 0) {
