@@ -72,6 +72,7 @@ const StepReport& Integrator::step(State& state, double h, bool shortest) {
   report_.h = h;
   const auto all = solvers();
   interrupted_ = false;
+  kept_guard_.reset();
   if (stop_ != nullptr) {
     before_ = {};
     save(before_);
@@ -81,16 +82,16 @@ const StepReport& Integrator::step(State& state, double h, bool shortest) {
     interrupted_ = true;
     return report_;
   }
+  // a sub-problem that solved nothing in this step met no redundant rows
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (report_.subproblems[i].iterations > 0 && all[i]->redundant()) report_.redundant = true;
+  if (accepted && friction_has_become_unclear()) accepted = false;
   if (!accepted && kept_guard_) guard_ = *kept_guard_;
   if (accepted && !info_.judges_parts && !guard_.accept(state, other_)) {
     guard_.blame(report_, -1, state, other_.q, other_.v, other_.t);
     if (!all.empty()) all.front()->clear_residual();
     accepted = false;
   }
-  // a sub-problem that solved nothing in this step met no redundant rows
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (report_.subproblems[i].iterations > 0 && all[i]->redundant()) report_.redundant = true;
-  if (accepted && friction_has_become_unclear()) accepted = false;
   if (accepted) {
     count_events(state, other_);
     if (report_.impacts > 0 && !guard_.on() && info_.dynamic && !info_.explicit_step)
@@ -421,6 +422,7 @@ void Integrator::save(NamedArrays& record) {
     return;
   }
   record.set_number("steps", static_cast<double>(steps_));
+  record.set_number("redundant", redundant_ ? 1 : 0);
   guard_.save(record);
   for (const MixedNewton* solver : solvers()) solver->save(record);
   if (const MonolithicNewton* const all_in_one = monolithic_solver()) all_in_one->save(record);
@@ -428,6 +430,7 @@ void Integrator::save(NamedArrays& record) {
 
 void Integrator::restore(const NamedArrays& record) {
   steps_ = static_cast<long>(record.number("steps"));
+  redundant_ = record.number("redundant") != 0;
   guard_.restore(record);
   for (MixedNewton* solver : solvers()) solver->restore(record);
   if (MonolithicNewton* const all_in_one = monolithic_solver()) all_in_one->restore(record);

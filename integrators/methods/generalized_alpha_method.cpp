@@ -53,6 +53,7 @@ bool GeneralizedAlphaMethod::initialise(State& state, double h, StepReport& repo
   if (!motion_.initialise(state, h, options_.initial_acceleration, motion_.solver().saddle(), solvers_, report))
     return false;
   switches_.initialise(state);
+  if (switches_.present()) state.history.push_back({"put off", {0.0}});
   return true;
 }
 
@@ -97,11 +98,8 @@ bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State&
   if (!motion_.solve(motion_scales(scales), start, guard(), report)) return false;
   if (!switches_.holds(scales, motion_.q(), report, remark)) {
     // the rows of neither mode lead to where it holds: the step keeps the old ones, and the next step switches
-    // the time loop rounds the time to its grid
-    const int before = std::abs(start.t - put_off_until_) <= 1e-6 * start.last_h ? put_off_ : 0;
-    if (before == most_put_off) return false;
-    put_off_ = before + 1;
-    put_off_until_ = scales.t;
+    put_off_ = start.history.back().values[0] + 1;
+    if (put_off_ > most_put_off) return false;
     forget_failure(report);
     switches_.stay();
     measure_switching_rows(start.q, start.t);
@@ -112,6 +110,7 @@ bool GeneralizedAlphaMethod::switch_modes(const StepScales& scales, const State&
 
 bool GeneralizedAlphaMethod::take_step(const StepScales& scales, const State& start, State& end, StepReport& report) {
   const ProblemScales motion = motion_scales(scales);
+  put_off_ = 0;
   if (options_.ggl) {
     set_zero(U_);
     set_zero(nu_);
@@ -132,6 +131,7 @@ bool GeneralizedAlphaMethod::take_step(const StepScales& scales, const State& st
   }
   if (switches_.present() && !switch_modes(scales, start, report)) return false;
   motion_.write(end);
+  if (switches_.present()) end.history.back().values[0] = put_off_;
   copy(motion_.q(), end.q);
   copy(motion_.v(), end.v);
   if (options_.ggl) copy(nu_, end.nu);

@@ -73,9 +73,7 @@ class GeneralizedAlphaMethod final : public Integrator {
   TangentOperators T_;
   DenseLu lu_;
   Stage stage_;
-  // switches that the drift of the positions puts off: steps in a row, and the end of the last one
-  int put_off_ = 0;
-  double put_off_until_ = NAN;
+  double put_off_ = 0;  // steps in a row whose switch the drift of the positions puts off; also in State::history
 };
 
 }  // namespace carom
