@@ -25,6 +25,8 @@ constexpr double friction_share = 0.1;     // of the tolerance of rows, for the 
 constexpr std::size_t many_contacts = 64;  // make a pile
 constexpr int many_columns = 24;           // of conjugate gradients
 constexpr int patience_with_pile = 16;     // iterations; then new matrices
+// iterations with friction of joints, whose radii are found by repetition, over those without
+constexpr int patience_with_joints = 4;
 
 FailureReason reason_of(SaddlePoint::Failure failure) {
   switch (failure) {
@@ -107,7 +109,8 @@ void MixedNewton::begin(StepReport& report, const Start& start) {
   held_ = start.held;
   candidates_ = start.candidates;
   may_take_law_ = start.fixed == nullptr && start.offsets == nullptr;
-  most_ = start.max_iterations > 0 ? std::min(start.max_iterations, options_.max_iterations) : options_.max_iterations;
+  most_ = options_.max_iterations * (friction_ && friction_->has_joints() ? patience_with_joints : 1);
+  if (start.max_iterations > 0) most_ = std::min(start.max_iterations, most_);
   if (start.multipliers.empty()) {
     set_zero(s_);
   } else {

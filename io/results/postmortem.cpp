@@ -402,7 +402,11 @@ void PostMortem::find_hints(const StepView& view) {
     const std::size_t count = history.size();
     bool falling = count > 1;
     for (std::size_t i = count > 3 ? count - 3 : 1; i < count; ++i) falling = falling && history[i] < history[i - 1];
-    if (count > 4 && history.back() < 100 && history.back() > 0.5 * history[count - 3])
+    if (system.row_kinds().has(RowKind::joint_friction) && sub->attempt_iterations() >= iterations_allowed())
+      hints_.emplace_back(
+          "the friction of joints follows their reactions, which is found by repetition, slowly where short bearings "
+          "nearly jam: raise /integrator/newton/max_iterations");
+    else if (count > 4 && history.back() < 100 && history.back() > 0.5 * history[count - 3])
       hints_.emplace_back(
           "the residual stays just above its tolerance, which rounding may not let it reach: loosen "
           "/integrator/newton/tolerance or constraint_tolerance");

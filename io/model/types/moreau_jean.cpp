@@ -18,10 +18,11 @@ Node moreau_jean_spec() {
   keys.push_back(
       preset("theta", number().at_least(0.5).at_most(1), 0.5,
              "share of the forces at the end of a step: 1/2 keeps the energy of free vibrations, 1 damps most"));
-  keys.push_back(
-      newton_key(newton_keys("iterations after which a step has failed, counted from the last change of its active set",
-                             "largest scaled residual of the momentum balance"),
-                 "a step"));
+  keys.push_back(newton_key(
+      newton_keys("iterations after which a step has failed, counted from the last change of its active set; four "
+                  "times as many where joints have friction",
+                  "largest scaled residual of the momentum balance"),
+      "a step"));
   return object("integrator", std::move(keys));
 }
 
