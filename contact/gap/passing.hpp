@@ -33,7 +33,7 @@ bool passes(double gap_0, double gap_1, double smallest, const Passage& p, const
   if (smallest < std::min({0.0, gap_0, gap_1}) - (touches ? sliding_chord : shallow_chord) * p.radius) return true;
   if (!p.impacts) return false;
   if (gap_1 < -deepest_end * p.radius && gap_1 < gap_0 - deeper * p.radius) return true;
-  // one that penetrates at the start may not have had its impact yet, one that touches may slide round
+  // a contact that penetrates at the start may not have had its impact yet; a body that touches may slide round
   const bool closes = gap_0 > touching || (gap_0 < -touching && !p.edged);
   return gap_1 < touching && turn() < (closes ? closing_cosine : 0.0);
 }

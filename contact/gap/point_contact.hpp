@@ -59,7 +59,7 @@ class PointContactBlock final : public ConstraintBlock {
   std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
 
   /// The first item that touches or penetrates where the obstacle has no direction, such as the centre of a sphere; -1
-  /// without any. Rows of such items are no numbers, so that a step that leads there is refused.
+  /// without any. Rates and gradients of such items are NaN, so that a step that leads there is refused.
   int undirected(const ConstraintInput& in) const;
 
   const std::vector<ContactPoint>& points() const { return points_; }
@@ -77,7 +77,7 @@ class PointContactBlock final : public ConstraintBlock {
     return states.next(configuration(in, item, 0), node_kind(item, 0), points_[static_cast<std::size_t>(item)].offset);
   }
   const PrescribedMotion::Pose& pose_at(double t, std::optional<PrescribedMotion::Pose>& moved) const;
-  // In inertial axes; the gradient is no number where a sphere of this radius touches without a direction.
+  // In inertial axes; the gradient is NaN where a sphere of this radius touches without a direction.
   Distance distance(const PrescribedMotion::Pose& pose, const Vec3& x, double radius) const;
 
   // Tangential rows. `place`: of the item in the range of an evaluation, `gap_row`: of its gap there.

@@ -49,8 +49,8 @@ class SphereContactBlock : public ConstraintBlock {
 
   std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
 
-  /// The first pair whose centres are at one place, so that the contact has no direction; -1 without any. Rows of such
-  /// pairs are no numbers, so that a step that leads there is refused.
+  /// The first pair whose centres are at one place, so that the contact has no direction; -1 without any. Rates and
+  /// gradients of such pairs are NaN, so that a step that leads there is refused.
   int undirected(const ConstraintInput& in) const;
 
   const std::vector<SpherePair>& pairs() const { return pairs_; }

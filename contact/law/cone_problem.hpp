@@ -101,7 +101,9 @@ enum class SlipState : std::uint8_t { open, stick, slip };
 
 class ConeProblem {
  public:
-  static constexpr int stages = 5, splitting_stage = 3;  // 3: only of piles
+  /// splitting_stage: the splitting method in problems of many rows; in problems of few rows stage 3 is the
+  /// Gauss-Seidel method.
+  static constexpr int stages = 5, splitting_stage = 3;
   struct Disc {
     int first = 0;        ///< its first row
     int rows = 2;         ///< 1 or 2; without source also 3 (a ball)

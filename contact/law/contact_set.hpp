@@ -33,9 +33,9 @@ class ContactSet {
   /// Rows that are active whatever the sign of their multiplier; flags per conditional row, null: none.
   void fix(const std::vector<std::uint8_t>* flags) { fixed_ = flags; }
   /// Rows that the first update makes active whatever c is, if there are many of them; flags per conditional row. A
-  /// pile of bodies finds its contacts one layer an update otherwise. Few rows are found at once, and keep their
-  /// account of iterations. `near`: so do rows with c below the largest penetration, since corrections may close them;
-  /// the caller drops those that do not carry.
+  /// pile of bodies finds its contacts one layer an update otherwise. Fewer than 64 flags are ignored: few rows are
+  /// found in few updates anyway. `near`: rows with c below the largest penetration become active too, since
+  /// corrections may close them; the caller drops those that do not carry.
   void begin_with(const std::vector<std::uint8_t>* flags, bool near = false);
   bool begins_with_many() const { return first_rows_ != nullptr; }
   /// Drops active rows with negative multipliers; one for each of active_rows().

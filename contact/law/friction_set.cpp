@@ -311,7 +311,7 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
   const bool keep = pattern != nullptr || updates_ > moving_updates;
   const ConeProblem::Result result =
       cone_.solve(W, q_, std::max(tolerance_, rounding * largest), s_, exact_ ? In() : In(present_), keep);
-  // solutions that the splitting method, or nothing, found: the same linear system again would give no better ones
+  // a solution of the splitting method, or an unsolved problem: the same linear system again gives no better solution
   final_ = final_ || (exact_ && pattern != nullptr && (!result.solved || result.stage == ConeProblem::splitting_stage));
   if (result.solved)
     ++stages_[at(result.stage)];

@@ -80,14 +80,14 @@ class FrictionSet final : public CondensedLaw {
   bool takes_sparse() const override { return true; }
   /// solve() ends without a solution while *flag is not zero; null: never.
   void stop_on(const volatile std::sig_atomic_t* flag) { cone_.stop_on(flag); }
-  /// The rows are linear: nothing but the solution of a linear system helps.
+  /// The rows are linear, so another linearisation does not help: every cone problem is solved exactly.
   void solve_exactly() { exact_ = true; }
   /// Whether linear systems since begin() were solved but approximately.
   bool approximate() const { return approximate_; }
   /// Largest defect of the approximate solutions of the last linear system, in the unit of c.
   double inconsistency() const { return inconsistency_; }
-  /// The normal row of a contact for which the last solve() that failed, or was approximate, found no solution; -1:
-  /// none.
+  /// The normal row of a contact, or the first row of a joint, for which the last solve() that failed, or was
+  /// approximate, found no solution; -1: none.
   int failed_row() const { return failed_row_; }
 
   /// Rows of the contacts at hand, ascending; add_increment adds in this order.

@@ -101,7 +101,8 @@ class ConstraintBlock {
     (void)item, (void)load, (void)duration, (void)t;
     return 0;
   }
-  /// Name of an item for messages, events and probes; the name does not change during a run.
+  /// Name of an item for messages, events and probes. The name does not change during a run, but for items of a
+  /// searching block: there the name is that of the bodies to which the item is bound at present.
   virtual std::string item_name(int item) const { return name_ + "[" + std::to_string(item) + "]"; }
   /// The motion that one of its rows prevents: "x", "rotation z"; empty if the item's name is sufficient.
   virtual std::string row_name(int item, int row) const {
@@ -128,8 +129,8 @@ class ConstraintBlock {
   }
 
   /// Binds items to the nodes that they may touch within a step of size h from (q, v) at time t; v has one entry per
-  /// equation. A row keeps its slave point and may change its master. Returns true if Topology::nodes changed. Called
-  /// only if `searching` is true.
+  /// equation. An item may get another pair of bodies; its number stays. Returns true if Topology::nodes changed.
+  /// Called only if `searching` is true.
   virtual bool find_candidates(const double* q, const double* v, double t, double h) {
     (void)q, (void)v, (void)t, (void)h;
     return false;

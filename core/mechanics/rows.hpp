@@ -2,8 +2,8 @@
 //
 // The rows of a System are numbered once, block after block and item after item: first permanent bilateral rows,
 // [0, bilateral()), then conditional rows, [bilateral(), rows()). Bilateral rows are part of the factorised matrix; all
-// other rows are condensed (SaddlePoint). A row belongs to a slave point (a node, a station of a beam, a vertex):
-// number, name and order do not change if the point gets another master.
+// other rows are condensed (SaddlePoint). Number and order of rows do not change during a run. A row of a searching
+// block may be bound to another pair of bodies at the start of a step; its name is that of the present pair.
 //
 // Tangential rows follow the unilateral row of their contact. The rate of a tangential row is a slip velocity G v +
 // g_t. Its "gap" is the slip displacement since the start of the step, the relative tangential displacement of the two
@@ -24,7 +24,7 @@ namespace carom {
 
 enum class RowKind : std::uint8_t {
   bilateral,      ///< always holds: joints, drivers
-  switching,      ///< holds while its condition is satisfied
+  switching,      ///< only in MethodInfo::rows: the method takes SwitchingBlocks, whose rows are bilateral
   unilateral,     ///< 0 <= g  perp  multiplier >= 0: contacts, stops
   tangential,     ///< a sliding direction of the preceding unilateral row
   joint_friction  ///< a free direction of a joint with friction

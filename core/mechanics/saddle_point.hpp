@@ -1,7 +1,7 @@
 // SaddlePoint: the linear systems of one sub-problem.
 //
 //   S dx - G_b^T dl_b - F_A^T dl_A = -r        bilateral rows b are part of the factorised matrix,
-//   G_b dx = -c_b,   G_A dx = -c_A             active unilateral rows A are condensed onto themselves:
+//   G_b dx = -c_b,   G_A dx = -c_A             active conditional rows A are condensed onto themselves:
 //   D = G_A B^-1 F_A^T  (Delassus operator),  B = [[S, -k G_b^T], [-k G_b, 0]]
 //
 // so a change of the active set needs solves for new rows and no factorisation. Delassus factorises D island by island.
@@ -75,9 +75,10 @@ class SaddlePoint {
   /// What a bilateral row measures from now on (row_weights); forgets the factors if its unit changes.
   void measure_row(int row, double weight);
 
-  /// Starts a solve with the given active unilateral rows (global row numbers): their G (through T if given) and F at
-  /// (q, t), and the columns B^-1 F^T, which are kept while the factorisation and the linear row stay the same. With
-  /// `keep`, all rows that are known for this factorisation stay as they are: the place is the same, or near enough.
+  /// Starts a solve with the given active conditional rows, those of contacts and of friction (global row numbers):
+  /// their G (through T if given) and F at (q, t), and the columns B^-1 F^T, which are kept while the factorisation and
+  /// the linear row stay the same. With `keep`, all rows that are known for this factorisation stay as they are: the
+  /// configuration is the same, or near enough.
   void set_active(std::span<const int> rows, In q, double t, const TangentOperators* T,
                   const StepStart* start = nullptr, bool keep = false);
   /// The same with gradients G and directions F that the caller has computed, one of each for every row (switching
@@ -104,7 +105,7 @@ class SaddlePoint {
   Failure failure() const { return failure_; }
   /// The present matrix is solved by conjugate gradients.
   bool iterative() const { return iterative_ && !direct_; }
-  /// Columns that conjugate gradients have found for this matrix: what another one costs, in solves.
+  /// Columns that conjugate gradients have found for this matrix: a new matrix would cost as many solves.
   int costly_columns() const;
   /// These columns do not depend on each other, and may serve later steps. They are found alone, which would cost too
   /// many solves where bodies are many.
@@ -120,7 +121,7 @@ class SaddlePoint {
   LinearCounters counters() const;
   /// What the last solve left of G_b dx + c_b, over the weights of the rows where they are scaled: redundant rows
   /// contradict each other a little where positions fit only nearly, and are then solved in the sense of least squares,
-  /// with multipliers of no part that does nothing.
+  /// with multipliers near those of least norm.
   double constraint_inconsistency() const { return constraint_inconsistency_; }
   /// Bilateral rows are known to be redundant, although a state nearby may hide it.
   void expect_redundant();

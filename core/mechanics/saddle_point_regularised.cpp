@@ -15,7 +15,7 @@ bool SaddlePoint::factorise_directly() {
     if (factorised_ || n_b_ == 0 || !all_finite(values)) return factorised_;
     regularised_ = true;
   }
-  // where what rows have is too little to be told from rounding, the largest entry decides
+  // if shifts by the entries of a row are lost in rounding, shift by the largest entry
   for (const Regularisation by : {Regularisation::rows, Regularisation::largest}) {
     set_regularisation(by);
     used_ = by;
@@ -49,7 +49,7 @@ void SaddlePoint::set_regularisation(Regularisation by) {
 // separate: b holds right-hand sides of different components, which must not depend on each other.
 bool SaddlePoint::base_solve(Vector& b, bool separate) {
   if (iterative()) {
-    // a right-hand side that is no step of Newton's method, and without rows
+    // the active rows are condensed: conjugate gradients solve without them, to full accuracy
     scale_into(-1.0, b, residual_);
     projected_ = false;
     if (!cg_->set_rows({})) return false;

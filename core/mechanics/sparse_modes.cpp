@@ -300,7 +300,7 @@ class SparseMotions {
     constexpr int most_passes = 200;
     bool enough = false;
     for (int pass = 0; pass < most_passes; ++pass) {
-      // a few are enough to see whether one was missed
+      // a few are enough to see whether a lower mode was missed
       const int number = enough ? 4 : at_once, space = 3 * number + 20;
       if (static_cast<int>(squares.size()) + space > result.motions) break;
       std::vector<double> sorted = squares;

@@ -1,4 +1,5 @@
-// State: all data that a step starts from and leaves behind, as flat arrays. A copy of State is a checkpoint.
+// State: all data that a step starts from and leaves behind, as flat arrays. A checkpoint also holds what
+// Integrator::save and Simulation::save write.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,16 @@ struct State {
   Vector v;             ///< velocity, per equation
   Vector acceleration;  ///< v' at t (v~' for the nonsmooth methods), per equation
 
-  // Physical multipliers, one per constraint row: bilateral rows, then unilateral rows. A positive multiplier opens the
-  // gap.
+  // Physical multipliers, one per constraint row: bilateral rows, then conditional rows. A positive multiplier opens
+  // the gap.
   Vector lambda;   ///< smooth, a force
   Vector nu;       ///< position correction of the last step, force time^2
   Vector impulse;  ///< velocity jump of the last step, force time
-  std::vector<std::uint8_t>
-      active;  ///< 1: the row was active in the position correction of the last step, or touches at rest at the start
-  std::vector<std::uint8_t> closed;  ///< 1: the row was also active in the velocity jump of the last step
+
+  // One flag per conditional row: of a unilateral row 1 if the row is closed, of a tangential row or a row of joint
+  // friction the SlipState.
+  std::vector<std::uint8_t> active;  ///< in the position correction of the last step; at first: touches at rest
+  std::vector<std::uint8_t> closed;  ///< in the velocity jump of the last step
 
   /// Additional data of the integrator with names (a_n, eta_n, q_{n-1}, v_{n+1/2}, ...).
   struct History {

@@ -51,9 +51,9 @@ struct Linearisation {
   const double* s = nullptr;            ///< multipliers in D(G^T s), rows() entries; null: no such term
   const TangentOperators* T = nullptr;  ///< null: identity
   double c_rate = 0;                    ///< dq/dx of rows at velocity level: a time if x is a velocity
-  double c_row = 1;                     ///< factor of G in the rows; another one than 1 where x moves q by c_row x
+  double c_row = 1;                     ///< factor of G in the rows; not 1 where x changes q by c_row x
   bool rows_through_T = false;
-  bool rows_apart = false;               ///< rows and columns of the bilateral rows are those of k times the identity
+  bool rows_apart = false;               ///< bilateral rows are left out: k on their diagonal, zeros beside
   const double* mixed_q = nullptr;       ///< null: stresses of c_K are those at q; else: those of the mixed iteration,
   const double* mixed_d = nullptr;       ///< sigma(mixed_q) + Dsigma mixed_d, size() entries (ElementTangent)
   double loads = 1;                      ///< factor of gravity and of blocks that only contain loads, within c_K
@@ -258,8 +258,9 @@ class System {
   }
 
   /// Every searching block binds its items to the nodes that they may touch within a step of size h from the state
-  /// (q, v) at t. Rows keep number, name and slave point. The matrix omits entries of D(G^T s) outside of the pattern,
-  /// so Newton's method converges linearly there; left_out() counts these entries.
+  /// (q, v) at t. A row may be bound to another pair of bodies; its number stays, its name is that of the present pair.
+  /// The matrix omits entries of D(G^T s) outside of the pattern, so Newton's method converges linearly there;
+  /// left_out() counts these entries.
   void find_candidates(In q, In v, double t, double h);
   /// The contact that the motion from q_0 at t_0 to q_1 at t_1 has missed (ConstraintBlock::missed_contact); empty if
   /// none was.

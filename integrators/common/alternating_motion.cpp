@@ -9,7 +9,8 @@ namespace carom {
 
 namespace {
 
-// Every so many steps are looked at, since an energy costs as much as a residual; each has this weight in the mean.
+// The energy is evaluated in every 4th step, because the evaluation costs as much as a residual; each value has this
+// weight in the running mean.
 constexpr long stride = 4;
 constexpr double weight = 0.125;
 

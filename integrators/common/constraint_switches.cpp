@@ -429,7 +429,8 @@ bool ConstraintSwitches::set_one(const Crossing& c, const StepScales& scales, Fl
     s.block->set_mode(-1);
     const bool whole = !s.alone || !closed.empty();
     if (!prepare(s, whole, scales, c.q, c.v, c.t, closed, report)) return false;
-    // contacts that all together hold the motion: E = 1 tells which of them pull
+    // With all these contacts there may be no intermediate gradient. The impulses along the gradient of the new mode
+    // (E = 1) then show which contacts pull.
     const bool leads = set_switch(s, c.q, c.v, c.t, whole, report);
     if (closed.empty()) return leads;
     if (!leads) s.block->set_mode(s.next);

@@ -13,14 +13,13 @@
 // Only one surface of a block may be crossed in a step: a step that crosses several is refused, and the time loop
 // halves it. Several blocks may switch in a step as long as the result does not depend on their order.
 //
-// Contacts that rest where a surface is met are rows of the metric of the intermediate gradient as long as they press
-// in the jump, and so are the tangential rows of those that stick as long as the impulses stay in the cone of friction.
-// Contacts that slide have no friction in this jump; the method lets it act behind it, with the same normal impulses,
-// in a part of its own, which only dissipates. All begin in the metric. The impulses of the jump in which they are
-// equations tell which one pulls most, P_i sqrt(g_i M^-1 g_i^T): this one leaves the metric, and the impulses are those
-// of the others then, until none pulls. Where other sets could press as well, this rule takes one of them, the same in
-// every method. A contact that has left the metric is open behind the switch, or it strikes there without restitution,
-// since it has rested before.
+// Contacts at rest where a surface is met become rows of the metric of the intermediate gradient, and sticking contacts
+// with their tangential rows. All begin in the metric. Then the impulses of the jump are computed; the contact that
+// pulls most, by P_i sqrt(g_i M^-1 g_i^T), leaves, until no contact pulls; tangential rows leave when their impulse is
+// outside the friction cone. Where other sets could press as well, this rule takes one of them, the same in every
+// method. A contact that has left the metric is open behind the switch, or strikes there without restitution, because
+// the contact was at rest before. Sliding contacts have no friction in this jump; the method applies friction
+// afterwards, with the same normal impulses, in a part of its own, which only dissipates.
 #pragma once
 
 #include <functional>

@@ -12,8 +12,8 @@ namespace {
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of the rows of a cone problem
 constexpr int most_sweeps = 30;
 constexpr double endless = 1e300;  // radius
-// Rates that are linearised in the places of redundant contacts contradict each other at second order: the law then
-// holds less well there, and the next iteration, which moves less, makes up for that.
+// Linearised rows of redundant contacts contradict each other by an error of second order. The law is then solved with
+// a larger tolerance; the next Newton correction is smaller and removes the error.
 constexpr double tolerance_factors[] = {1, 100, 1e4};
 }  // namespace
 

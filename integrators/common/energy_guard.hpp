@@ -52,8 +52,8 @@ class EnergyGuard {
   /// velocities of joints: the motion that explains() has refused is explained from (q, v), the start with these
   /// corrections. `stored`: what they add to the stored energy of explains().
   bool lifts(const State& start, In q, In v, double stored = 0) const;
-  /// Of methods whose impacts take several steps: what the impulses of the motion judged last have gained, by which
-  /// growth() grows in the place of their work in this step, if that is positive.
+  /// Of methods whose impacts take several steps: the energy that the impulses of the last motion gained; it replaces
+  /// max(0, row_work) in growth().
   void count_row_gain(double gain) { row_gain_ = gain; }
   /// Before explains(), of methods whose rows have impulses in the place of forces: what drivers and moving obstacles
   /// do in this step, in the place of h/2 (P_n + P).

@@ -66,9 +66,10 @@ class AccelerationProblem final : public InstantProblem {
   void rows(Out c) override;
 };
 
-/// The jump of the velocity with all rows of contacts, where impacts follow each other at several places in a step.
+/// The velocity jump of one impact: bilateral rows, contacts and friction. The configuration differs between the
+/// impacts of a step.
 MixedSetup impact_setup(const System& system, NewtonMethod method);
-/// All rows, at fixed places; `name` is for reports.
+/// Bilateral and unilateral rows, without friction, at a fixed configuration; `name` is for reports.
 MixedSetup instant_setup(const System& system, const char* name, NewtonMethod method);
 /// Accelerations and multipliers of a state in which its active contacts, which touch at rest, may press. Contacts that
 /// press are closed afterwards; those that move apart are no longer active. `scales`: of the first step. False with a

@@ -21,8 +21,9 @@ namespace {
 // Sub-problems of a large model are timed in every step, those of a small one in every 16th: reading the clock would
 // cost as much as the step.
 constexpr int large_model = 2000, timed_step = 16;
-constexpr double unclear_share = 1e-6;  // of the load of a bearing, changed by a combination of rows without force
-constexpr long clear_steps = 64;        // between two tests of that
+// largest change of a bearing's load by a dependent combination of rows, over the largest load
+constexpr double unclear_share = 1e-6;
+constexpr long clear_steps = 64;        // nominal steps between two tests of unclear friction
 constexpr double half_turn = 3;         // nearly
 constexpr double time_rounding = 1e-9;  // of a step
 
@@ -136,7 +137,7 @@ bool Integrator::guarded(State& state, double h) {
     return refuse(reason_of(fault), std::move(fault.where));
   if (std::string angle = system_->lost_angle(state.q, other_.q); !angle.empty())
     return refuse(FailureReason::lost_angle, std::move(angle));
-  // beside an explicit step of a large model the look at all elements is long
+  // in an explicit step of a large model the check of all elements is costly: only in every 16th
   const bool look = !info_.explicit_step || system_->size() <= large_model || state.step % timed_step == 0;
   if (std::string element = look ? system_->inverted_element(other_.q, other_.t, info_.forces_at_end) : std::string();
       !element.empty())
@@ -217,7 +218,7 @@ StepScales Integrator::measure(const State& state, double h, StepReport& report)
   report.speed = system_->speed(state.v, scales_.length);
   report.rotation = h * system_->largest_angular_velocity(state.v);
   const double place = system_->largest_position(state.q);
-  // what is no number stays none
+  // values that are not finite are kept: std::max would drop NaN
   s.speed = std::isfinite(report.speed) ? std::max(scales_.speed, report.speed) : report.speed;
   s.place = std::isfinite(place) ? std::max(scales_.length, place) : place;
   s.roundoff = roundoff_ * s.place;
@@ -265,8 +266,8 @@ void Integrator::count_events(const State& before, const State& after) {
   }
 }
 
-// Positions and velocities tell the same slip, but for the order of the method, if both levels of a method decide alike
-// which contacts slip. Explicit methods have velocities of other instants.
+// If position and velocity level agree on which contacts slip, the slip displacement and the integral of the slip
+// velocity differ only by the error of the method. Explicit methods have velocities of other instants.
 void Integrator::measure_slip(const State& before, const State& after) {
   if (!info_.dynamic || info_.explicit_step || !system_->row_kinds().meets(friction_rows)) return;
   const StepStart start{before.q.data(), before.v.data(), before.t};
@@ -358,8 +359,8 @@ std::vector<Integrator::Objection> Integrator::unclear_friction(const State& sta
   return objections;
 }
 
-// Linear systems tell when rows become redundant; where they tell so all the time, or not because a row is redundant
-// but for rounding, a test now and then is enough.
+// The linear solvers report redundant rows, and each change of this report triggers the test. Redundancy that is always
+// reported, or hidden by rounding, is found by a test every `clear_steps` steps.
 bool Integrator::friction_has_become_unclear() {
   if (!system_->row_kinds().has(RowKind::joint_friction)) return false;
   if (report_.redundant == redundant_ && other_.step % clear_steps != clear_steps - 1) return false;

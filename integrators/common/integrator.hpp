@@ -1,9 +1,9 @@
 // Integrator: one step of a method; a strategy that the time loop calls.
 //
-// step() is the guard that all methods share: it measures the state, refuses what is not finite or has formulas without
-// a value, hands the step to the method, refuses inverted elements, counts impacts and releases, and only then makes
-// the new state the state. A method writes advance(), which reads the state at t_n and fills the one at t_n + h, and
-// says by stages() what happened in between.
+// step() makes the checks that all methods share: it measures the state, refuses what is not finite or has formulas
+// without a value, hands the step to the method, refuses inverted elements, counts impacts and releases, and only then
+// makes the new state the state. A method writes advance(), which reads the state at t_n and fills the state at
+// t_n + h, and says by stages() what happened in between.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,8 @@ struct Stage {
   const EnergyPoint* end = nullptr;      ///< energies and powers at (q_1, v_1), where the guard has measured them
   bool located = false;   ///< t_1 is the time of the event itself; otherwise the event lies in the motion before
   bool switches = false;  ///< constraints switch in this stage (ConstraintSwitches)
-  /// A jump in the modes before a switch, onto their rows where the position correction has led: part of this.
+  /// A jump before a switch, which makes the velocity obey the rows of the old modes at the corrected configuration;
+  /// its work counts with the position correction.
   bool before_switch = false;
   /// Which conditional rows are closed after the stage; empty: as before.
   std::span<const std::uint8_t> closed = {};
@@ -87,8 +88,8 @@ struct SwitchEvent {
   double energy = 0;           ///< change of the kinetic energy in the velocity jump, which switches of a step share
 };
 
-/// e g'_n of the impact law of a row, at the velocity of the start of a step and the place q there (Integrator); of a
-/// tangential row e_T times its slip velocity, in the directions at (q_1, t_1).
+/// e g'_n of the impact law of a row: g'_n is the rate at q with the velocity at the start of the step, 0 if the
+/// contact separates. Of a tangential row: e_T times the slip velocity, in the directions at (q_1, t_1).
 inline double reflected_rate(const System& system, int row, In q, const State& start, In q_1, double t_1) {
   const double e = system.contact_parameters(row).restitution;
   const StepStart from{start.q.data(), start.v.data(), start.t};

@@ -15,11 +15,12 @@
 //
 // Guards. Let w = v_{n+1/2}. The quotient -h Delta(M^-1 f_int) . M w/(w . M w) of a step is that of Rayleigh for
 // h^2 K along the motion: beyond the square of the largest stable omega h, 4 without dissipation, the motion grows
-// whatever the model, and the step is refused. The energy that the
-// step conserves is T + V - h^2/8 a . M a = (v_{n-1/2} . M v_{n+1/2})/2 + V; EnergyGuard judges its growth. A step
-// whose damping turns the motion round shows as a negative first term. That energy does not grow in an unstable motion
-// either; so a step is also refused where T + V has grown by three times the energies that the run can explain, over
-// 1 - x with the largest quotient x so far, over that of the bound: so far T + V varies in a stable motion.
+// whatever the model, and the step is refused. The energy that the step conserves is
+// T + V - h^2/8 a . M a = (v_{n-1/2} . M v_{n+1/2})/2 + V; EnergyGuard judges its growth. If damping reverses the
+// velocity within a step, the first term is negative; below -1.5 S (EnergyGuard) the step is refused. The conserved
+// energy does not grow in an unstable motion. The step is therefore also refused where T + V has grown by more than
+// 3 E/(1 - x): E is the larger of the largest energy of the run and the work that loads and rows have exchanged; x is
+// the largest quotient so far over its bound. A stable motion lets T + V vary by the factor 1/(1 - x).
 //
 // Limits: no component without mass; forces are explicit, so the step is bounded (integrators/common/stable_step.hpp).
 #pragma once

@@ -16,7 +16,8 @@ constexpr double light_mass = 1e-5;     // of a node, over the largest
 constexpr double light_inertia = 1e-4;  // over the largest mass times length^2
 constexpr double found = 1e-7;          // the last correction of a motion that is found
 constexpr double shrinking = 0.5;       // of a correction that helps, over the one before
-// spin over the last correction, beyond which it is none that a stiff beam takes, but one that is still missing
+// spin over the last correction: up to this ratio a stiff beam is assumed to take the moment; beyond, the spin itself
+// is a correction that is missing
 constexpr double stiff_spin = 30;
 constexpr double light_share = 0.1;  // of the rounding of all forces: parts below are judged on their own
 // residuals of a part: allowed of its terms and of all terms; at most where they no longer shrink

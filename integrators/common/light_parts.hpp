@@ -1,10 +1,10 @@
 // LightParts: bodies and frames whose motion a test of the residuals of all bodies together would miss.
 //
-// Forces on a light body may be below the tolerance and the rounding of forces, which are those of all bodies: a start
-// that neglects them would pass in every step, while a correction finds the motion of all bodies. Where masses are very
-// different, corrections tell whether the motion of the light ones is found. Likewise for frames of small rotary
-// inertia; those of beams are stiff, so that corrections only go on where their inertia alone would answer the residual
-// with a motion.
+// Tolerance and rounding of forces are those of all bodies together. The forces on a light body may lie below them, so
+// that an iterate without its motion would pass the test in every step; one correction finds the motion of all bodies.
+// Where masses are very different, corrections tell whether the motion of the light bodies is found. Likewise for
+// frames of small rotary inertia; those of beams are stiff, so that corrections only go on where their inertia alone
+// would answer the residual with a motion.
 //
 // Parts are what elements with mass connect, a body as a rule. The rounding of all forces together is that of the
 // stiffest and heaviest part. For the residuals of soft and light parts beside these a share of that rounding is

@@ -203,7 +203,8 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   return true;
 }
 
-// Contacts of bodies whose smooth motion gives way to a contact force by less than their masses would.
+// Contacts whose body responds to a contact force in the smooth motion by less than coarse_share of the response of
+// masses and joints alone.
 void LocatedImpacts::leave_coarse(SmoothMotion& smooth, StepReport& report) {
   bool any = false;
   for (std::size_t i = 0; i < coarse_.size(); ++i) {

@@ -81,11 +81,8 @@ class LocatedImpacts {
   MixedNewton& solver() { return newton_; }
 
  private:
-  enum class Kind : std::uint8_t {
-    published,
-    free,
-    bound
-  };  // bound: beside elements or joints, the step may be coarse
+  /// bound: elements or joints hold the body; the step may be too coarse to locate the impact (leave_coarse).
+  enum class Kind : std::uint8_t { published, free, bound };
   static std::vector<Kind> kinds(const System& system, bool elements);
   /// A contact along the step: a cubic in s.
   struct Gap {

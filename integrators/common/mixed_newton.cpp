@@ -185,7 +185,8 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     if (found) {
       set_rows(point, scales, keep);
       if (many && sub.attempt_iterations() == 0) drop_idle_rows(point, scales);
-      // corrections in turn move the other problems by their stiffness: rounding of their own is no measure
+      // Sub-problems solved in turn move each other through their stiffness: the rounding of one sub-problem must not
+      // end its conjugate gradients.
       const double floor = setup_.in_turn && index_ > 0 ? 0.0 : floor_;
       Accuracy accuracy = control_.accuracy(sub, set_changed, terms_, floor);
       if (light_.parts()) accuracy.enough = std::min(accuracy.enough, light_.wanted());
@@ -194,7 +195,8 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
               (!setup_.follows_path || follow(problem, accuracy));
       if (!found && saddle.gave_up()) return false;
       if (!found) reason = path_lost_ ? FailureReason::path_lost : reason_of(saddle.failure());
-      // what contacts alone hold would go so far that their law is not solved but for rounding
+      // Bodies held by contacts alone would move so far without contact forces that the law cannot be solved to
+      // rounding: use S + sigma M.
       if (found && setup_.transient && !transient_ && friction_)
         found = friction_->free_value() < no_free_direction * scales_.length;
     }
@@ -202,8 +204,8 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
       measure_correction(dx_);
       if (setup_.transient && !transient_ && !constant) found = moved_ < no_direction && turned_ < no_direction;
     }
-    // Contacts that hold a body which would fall without them may have a law with solutions far away beside the one at
-    // hand. With enough of sigma M there is one.
+    // The law of contacts that hold a body against falling may have further solutions far away. With a large enough
+    // sigma M the solution is near.
     if (found && setup_.transient && friction_ && !constant && excess() > 1) {
       found = transient_ && larger_shifts++ >= most_larger_shifts;
       if (!found && transient_) {
@@ -340,7 +342,7 @@ void MixedNewton::linearise(MixedProblem& problem, const ProblemScales& scales, 
   request.start = &scales.start;
   copy(s_, s_linearised_);
   if (setup_.augmented_tangent) {
-    // a set that repeats itself may owe that to -p g, which overestimates the multiplier: the reduced penalty then
+    // if active sets repeat, the term -p c may overestimate the multipliers: take the reduced penalty
     const double p = n_c_ > 0 ? set_.effective(scales.penalty) : 0;
     // the penalty is that of lengths
     for (std::size_t i = 0; i < n_b_; ++i) {

@@ -136,7 +136,7 @@ class MixedNewton {
   In row_residual() const { return row_residual_; }
   void clear_residual();
 
-  /// Another attempt may end otherwise than the last one, since that began with a matrix of an earlier step.
+  /// Solves may begin with the matrix of the step before, which a checkpoint therefore has to keep.
   bool began_with_old_matrix() const {
     return keeps_matrix() && !setup_.linear && control_.may_begin_with_old(saddle_.iterative());
   }
@@ -191,12 +191,12 @@ class MixedNewton {
   std::unique_ptr<SaddlePoint> shifted_;  // with sigma M; analysed when first needed
   ContactSet set_;
   std::unique_ptr<FrictionSet> law_;
-  FrictionSet* friction_ = nullptr;                        // the law, while the law is in the place of the set
-  bool has_friction_ = false;                              // the law is there always
+  FrictionSet* friction_ = nullptr;                        // law_ in solves where it replaces set_; null otherwise
+  bool has_friction_ = false;                              // rows of friction take part: law_ always replaces set_
   const std::vector<std::uint8_t>* candidates_ = nullptr;  // Start::candidates
-  bool may_take_law_ = false;                              // the start has nothing that a FrictionSet does not know
-  std::vector<SparseRow> row_G_, row_F_;                   // of the rows of linear systems where F is not G
-  In guess_;                                               // Start::guess
+  bool may_take_law_ = false;  // the solve has neither fixed rows nor offsets, which FrictionSet does not support
+  std::vector<SparseRow> row_G_, row_F_;  // of the rows of linear systems where F is not G
+  In guess_;                              // Start::guess
   double guess_scale_ = 1;
   const std::vector<std::uint8_t>* held_ = nullptr;
   int most_ = 0;                   // iterations of this solve
@@ -206,7 +206,7 @@ class MixedNewton {
   bool path_lost_ = false;  // MixedProblem::path_change found no finite change
   bool in_use_ = false;     // the last solve made corrections
   bool transient_ = false, full_steps_ = false, other_start_ = false, starts_moved_ = false;
-  double sigma_ = 0, wish_ = 0;  // wish: of the last shifted correction over the motion it should make
+  double sigma_ = 0, wish_ = 0;  // wish_: last correction with sigma M, over the motion allowed in an iteration
   double norm_ = 0, terms_ = 0, floor_ = 0, largest_row_ = 0, before_ = 0, moved_ = 0, turned_ = 0;
   double rows_before_ = 0;                         // largest_row_ of the test before
   double correction_ = 0, correction_before_ = 0;  // the last two: lengths, rad

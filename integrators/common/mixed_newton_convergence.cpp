@@ -15,8 +15,8 @@ namespace {
 constexpr int transient_patience = 4;          // iterations with sigma, times those without
 constexpr int most_extra_iterations = 400000;  // for finding a set row by row
 constexpr double stalled_gain = 0.9;
-// of the expected rounding, for the first test of a solve: nothing passes that a correction would improve; and beside
-// conjugate gradients, which end where they are told to, while factors end far below
+// share of the expected rounding that counts as floor: in the first test, so that no start passes which a correction
+// would improve; and with conjugate gradients, which stop at the requested tolerance while factors end far below
 constexpr double first_floor = 0.05, iterative_floor = 0.01;
 constexpr double fixed_floor = 1e-4;  // of that, for the forces of dampers alone
 constexpr double first_share = 1e-4;  // of the tolerance, before the first correction
@@ -85,8 +85,8 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
       !(friction_ && friction_->limits_move()))
     return Test::converged;
 
-  // residuals; rows that contradict each other may miss their tolerance by as much, those of contacts where another
-  // linearisation has not helped, or is the same
+  // Rows that contradict each other may exceed their tolerance by their inconsistency; those of a FrictionSet only if
+  // another linearisation did not help or is the same.
   measure_residual(problem);
   double slack = iterations > 0 ? std::min(1.5 * saddle_.constraint_inconsistency(), scales.slack) : 0;
   const double rows_before = std::exchange(rows_before_, largest_row_);

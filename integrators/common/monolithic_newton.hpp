@@ -6,9 +6,9 @@
 //
 //   sum_j S_ij dx_j - G_i^T ds_i = -r_i,      sum_j G_ij dx_j = -c_i
 //
-// for the bilateral and active rows of every part i, with all coupling terms. The matrix is new in every iteration, but
-// for those that converge fast and have many active rows, each of which costs a solve with a new matrix. A correction
-// to where forces are not finite is halved.
+// for the bilateral and active rows of every part i, with all coupling terms. Every iteration has a new matrix, unless
+// residuals fall fast and many rows are active, since each active row costs a solve with a new matrix. A correction to
+// where forces are not finite is halved.
 #pragma once
 
 #include <span>

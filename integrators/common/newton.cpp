@@ -9,7 +9,7 @@ namespace carom {
 
 namespace {
 
-constexpr double matrix_cost = 3;       // of a matrix, in residuals and what surrounds them
+constexpr double matrix_cost = 3;       // of a new matrix, in iterations with the old matrix
 constexpr double poor_gain = 0.5;       // asks for a new matrix
 constexpr double modified_gain = 0.25;  // of the modified method, the least
 constexpr double pile_gain = 0.1;       // of one matrix for the contacts of a pile, the least
@@ -54,7 +54,8 @@ bool NewtonControl::needs_matrix(const SubproblemReport& report, bool iterative,
     return options_.method != NewtonMethod::modified && !(old_ && may_begin_with_old(iterative));
   if (options_.method == NewtonMethod::modified) return !(last_gain(report) < modified_gain);
   if (options_.method == NewtonMethod::full || !iterative) return true;
-  // rows of contacts are not part of the matrix; what they did to the residual says nothing of it
+  // contact rows are condensed: after a change of the active set the fall of the residual does not tell how good the
+  // matrix is
   if (set_changed) return false;
 
   const double kept = expected_gain(report, false);
@@ -72,7 +73,7 @@ bool NewtonControl::needs_matrix_of_pile(const SubproblemReport& report, bool se
 }
 
 Accuracy NewtonControl::accuracy(const SubproblemReport& report, bool set_changed, double terms, double floor) const {
-  // full Newton counts as with factors
+  // first iteration or new active set: for a matrix that stays, or for full Newton, as far as single precision allows
   double reduction = linear_ || options_.method == NewtonMethod::full ? full_reduction : largest_reduction;
   if (report.attempt_iterations() > 0 && !set_changed)
     reduction = std::clamp(reduction_share * expected_gain(report, matrix_of_ == report.iterations), least_reduction,

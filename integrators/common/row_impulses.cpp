@@ -11,7 +11,8 @@ namespace {
 constexpr int free_changes = 50;         // exchanges of all wrong rows before the least-index rule
 constexpr int least_index_changes = 50;  // of redundant rows, which the rule may exchange for long: then a cone problem
 constexpr double uncoupled = 1e-13;      // of entries of H that count as zero or equal
-// Of the largest rate: what redundant rows of the set may miss. A contact that a driver contradicts misses all.
+// rate error allowed to redundant rows, over the largest rate, and in roundoffs; the error of a contact that a driver
+// contradicts is the whole rate
 constexpr double missed_share = 1e-3, missed_roundoffs = 1e3;
 }  // namespace
 

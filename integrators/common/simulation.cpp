@@ -12,9 +12,10 @@
 namespace carom {
 
 namespace {
-// Rejected trials without a nominal step in between that needed no halving: the run makes no progress.
+// rejected trials since the last nominal step that was not halved; beyond, the run makes no progress
 constexpr long most_rejected = 1000;
-constexpr int large_model = 600;  // equations: beside its steps the time for what an interrupted one needs is short
+// equations; from this size on, the record that makes a step interruptible costs little beside the step
+constexpr int large_model = 600;
 
 void add(const SlipSum& slip, SlipSum& sum) {
   sum.way += slip.way;
@@ -86,7 +87,7 @@ Simulation::Outcome Simulation::nominal_step(double t_start, double t_end, doubl
     const long length = units >> grid_.level;
     const double size = h * static_cast<double>(length) / static_cast<double>(units);
     system_.find_candidates(state_.q, state_.v, state_.t, size);
-    // what an interrupted step needs costs time, which short steps have not
+    // the record that makes a step interruptible costs time: only for long steps and large models
     integrator_.stop_on(last_seconds_ > patience_ || system_.size() >= large_model ? stop_ : nullptr);
     const StepReport& report = integrator_.step(state_, size, grid_.level == options_.max_subdivisions);
     report_ = &report;
@@ -192,7 +193,7 @@ void Simulation::restore(const NamedArrays& record, bool same_grid, double t_end
   const double t = grid_.origin + static_cast<double>(grid_.steps) * options_.step +
                    h * std::ldexp(part, -options_.max_subdivisions);
   grid_.part = static_cast<long>(part);
-  // not where the grid would be: the last, shorter step of a run that is now to go on
+  // a checkpoint behind the last, shorter step does not lie on the grid: a continued run begins a new grid
   same_grid = same_grid && std::abs(t - state_.t) <= 1e-9 * options_.step && part == std::floor(part);
   grid_.level = std::min(grid_.level, options_.max_subdivisions);
   if (!same_grid) {

@@ -104,7 +104,7 @@ class SmoothMotion final : public MixedProblem {
 
 /// The matrix of a method on M, C and K: conjugate gradients may take its symmetric part, as a quasi-Newton method.
 MatrixProperties tangent_properties(const System& system, NewtonMethod method);
-/// Sub-problems "position" and "velocity" on M(q~) + h^2 K and M(q) + h C, with all rows of their level.
+/// Sub-problems "position" and "velocity" on M(q~) + h^2 K and M(q) + h C, with the selected rows.
 MixedSetup position_setup(const System& system, NewtonMethod method, RowSelection rows = position_rows);
 MixedSetup velocity_setup(const System& system, NewtonMethod method,
                           RowSelection rows = bilateral_rows | unilateral_rows);

@@ -83,7 +83,7 @@ struct StepFigures {
   double smallest_gap = 0;         ///< over all unilateral rows; +infinity without
   bool set_fallback = false;       ///< active sets cycled, so that contacts took no part in the smooth motion (PVA)
   int friction_fallbacks = 0;      ///< position problems solved with other anchors, or without friction of contacts
-  bool friction_left_out = false;  ///< the last of these
+  bool friction_left_out = false;  ///< the last attempt left out the friction of contacts
   bool snapped = false;            ///< statics: the smallest increment leads to an equilibrium far away
   bool redundant = false;          ///< redundant rows were met: multipliers are those of least norm
   double speed = 0;                ///< largest speed at the start of the step, rotations times the length scale

@@ -13,9 +13,9 @@ struct TouchingContacts {
   /// Per conditional row: the gap of a contact with friction that was not active, 0 at all other rows.
   Vector gaps;
   /// Flags per conditional row, set at normal rows: contacts that were active, and those with friction that touch up to
-  /// `closed_gap` on a body that any contact with friction there turns. A point of a flat body that carried nothing is
-  /// open by rounding; unless the law sees it, the others would carry what it has to. The contacts of a sphere press
-  /// towards its centre; without load they are open, and would only make the problem of the law singular.
+  /// `closed_gap` on a body that any contact with friction there turns. Rounding may leave an unloaded contact of a
+  /// flat body open. The problem must contain this contact, or the others would carry its share. Contacts of bodies
+  /// that no normal force turns, such as spheres, are left out: unloaded they only make the problem singular.
   std::vector<std::uint8_t> touching;
 
   /// `state`: at the start of the step; closed_gap: StepScales::closed_gap.

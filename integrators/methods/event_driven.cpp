@@ -196,7 +196,8 @@ bool EventDriven::take_step(const StepScales& scales, const State& start, State&
   return true;
 }
 
-// Impacts begin where a gap falls through zero: a contact that approaches from below is none.
+// An impact begins where a gap falls through zero. A contact that penetrates and approaches at the start of the run
+// never does so: the start is refused.
 bool EventDriven::penetrates(StepReport& report) {
   measure_gaps(from_, 0, from_.lambda, low_);
   for (std::size_t i = 0; i < closed_.size(); ++i) {

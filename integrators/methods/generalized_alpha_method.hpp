@@ -11,10 +11,10 @@
 //
 // Constraints that switch ([SW24], section 4.1) are those of the mode at the end of a step. Where the motion with the
 // rows of the mode at t_n ends behind its surface, the step is solved again with the rows of the mode behind; in index
-// 2 the reactions of this step act along the intermediate gradient G_E. If the rows of
-// neither mode lead to where the mode holds, the step keeps the old ones and the next step switches. There is no
-// velocity jump: what a, v and lambda do then is that of the formulation. Index 3 oscillates, index 1 leaves the
-// constraints, index 2 with E < 1 gains energy from a_n unless the method is fully implicit.
+// 2 the reactions of this step act along the intermediate gradient G_E. If the rows of neither mode lead to where the
+// mode holds, the step keeps the old rows and the next step switches. The method adds no velocity jump; a, v and lambda
+// follow from the formulation: index 3 oscillates, index 1 leaves the constraints, index 2 with E < 1 gains energy from
+// a_n unless the method is fully implicit.
 //
 // U has no mass matrix, so that its directions depend on the units of lengths and angles. Motion and U are solved in
 // turn until the positions hold.

@@ -149,7 +149,7 @@ bool NsgaDecoupled::take_step(const StepScales& scales, const State& start, Stat
     }
   }
   switches_.finish(end);
-  // the part of the impulses that the ends of the stages do not tell
+  // `impulse` keeps what the multipliers along the rows of the new modes do not give
   for (Jump& jump : jumps_) {
     scale_into(-1.0, jump.impulse, jump.impulse);
     system().add_reactions(q_, t_, jump.multipliers, bilateral_rows, jump.impulse, &step_);

@@ -147,7 +147,8 @@ class NsgaDecoupled final : public Integrator {
   /// The instant of the last one over h, from which friction of joints acts on; 0 without impacts.
   double last_impact() const { return impacts() ? located_->impacts().back().tau : 0; }
 
-  /// Conjugate gradients, which need it, take reactions along their gradients.
+  /// Null with switching constraints: conjugate gradients, which need this array, assume that reactions act along the
+  /// gradients of their rows.
   Vector* scratch() { return switches_.present() ? nullptr : &matrix_; }
 
   NsgaOptions options_;

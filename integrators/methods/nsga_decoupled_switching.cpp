@@ -262,7 +262,8 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
   return solved;
 }
 
-// What solve_jump() has found. Old rows are not those of the end of the step: all that they give is `impulse`.
+// Records the jump of solve_jump(). Rows of old modes do not exist at the end of the step: their multipliers become
+// zero and their impulse stays in `impulse`.
 void NsgaDecoupled::note_jump(bool before_switch, bool switches, const Vector& v_before, bool forces) {
   Jump& jump = jumps_.emplace_back();
   jump.before_switch = before_switch;
@@ -302,7 +303,7 @@ void NsgaDecoupled::add_switches() {
     stage.force = jump.impulse;
     stage.switches = jump.switches;
     stage.before_switch = jump.before_switch;
-    // those that strike behind the switch have opened
+    // a contact that strikes in the next part is open here
     if (k + 1 < jumps_.size() && !jumps_[k + 1].switches) stage.closed = jump.closed;
   }
 }

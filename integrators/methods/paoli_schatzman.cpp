@@ -173,7 +173,7 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   // the steps of an impact have one size
   if (h > start.last_h * (1 + same_size) && strikes(start)) return fail(report, FailureReason::no_convergence, 0);
   combine(1.0, start.history[half_velocity].values, 0.5 * (start.last_h + h), a_n, w_free_);
-  // and the direction of the side that is hit
+  // the contact direction must not turn during an impact: check the predicted motion over its steps
   if (system().passable()) {
     scale_into(steps_of_impact * h, w_free_, d_);
     system().retract(start.q, d_, q_row_);
@@ -207,7 +207,7 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   const double driven = driven_work(start, h), given = work - driven;
   end.history[reactions].values = forces_;
   for (std::size_t i = 0; i < list_.size(); ++i) c_[i] = jumps_[at(list_[i])];
-  // and the change of the reactions that act throughout a step
+  // what remains without the impulses: the change of the reactions that act throughout a step
   impulses_.add_velocity(-1.0, c_, other_);
   mass_.times(other_, other_);
   const double change = max_abs(other_);

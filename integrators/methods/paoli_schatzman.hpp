@@ -34,7 +34,7 @@ class PaoliSchatzman final : public Leapfrog {
   static constexpr std::size_t smooth = 3, row_work = 4, reactions = 5;
   bool advance(const StepScales& scales, const State& start, State& end, StepReport& report) override;
   double restitution(int row) const;
-  /// An obstacle or another body, at the start of a step.
+  /// A contact penetrates at the start of the step.
   bool penetrates(const State& start);
   /// An impact lasts that has begun before this step.
   static bool strikes(const State& start) { return start.history[row_work].values[1] != 0; }

@@ -68,8 +68,9 @@ class StaticEquilibrium final : public Integrator {
   /// The equilibrium at time t under the loads times `factor`, searched from `start`: q, multipliers and active set of
   /// `end`, which has the sizes of `start`.
   bool solve(const State& start, double t, double factor, State& end, StepReport& report);
-  /// Under load control: the equilibrium that solve() has found lies far from that at the start, beside the way of the
-  /// increment before; true: a smaller increment is to show whether the model snaps. `increment`: in any unit.
+  /// Under load control, after solve(). True, and the report has failed, if the equilibrium lies much farther from the
+  /// start than the rate of the increment before suggests: a smaller increment must show whether the model snaps. On
+  /// the shortest increment only StepFigures::snapped is set, and the result is false. `increment`: in any unit.
   bool snaps(const State& start, State& end, double increment, StepReport& report) const;
 
   /// Sets velocities and multipliers to zero; the configuration is left as it is, in equilibrium or not.
