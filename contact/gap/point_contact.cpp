@@ -219,8 +219,6 @@ ConstraintBlock::Place PointContactBlock::place(int item, int row, const Constra
   return {p.x - radius * d.gradient, contact_row_direction(row, d.gradient, tangents(pose, d.gradient, turned))};
 }
 
-// ---- tangential rows
-
 ConstraintBlock::Turn PointContactBlock::tangent_turn(int item, const ConstraintInput& in) const {
   if (rows() == 1 || in.start == nullptr || (obstacle_->flat() && !rotates(motion_.get()))) return {};
   // in inertial axes: the slip of a body that others push keeps its direction there, not in the axes of the obstacle
@@ -401,9 +399,8 @@ void PointContactBlock::add_friction_gradient(int i, const PrescribedMotion::Pos
       c * (so3::hat(contact.offset) * so3::hat(Vec3(Rt * F)) - r * so3::hat(Vec3(Rt * n.cross(F))));
 }
 
-// ---- rows of resistance: r a . w with a = t_1, t_2, n
-
-// Relative angular velocity w = omega_P - omega of the obstacle: gradients, time derivatives and derivatives.
+// Rows of resistance, r a . w with a = t_1, t_2, n and the relative angular velocity w = omega_P - omega of the
+// obstacle: gradients, time derivatives and derivatives.
 void PointContactBlock::evaluate_spin(int item, std::size_t place, const ConstraintInput& in,
                                       const PrescribedMotion::Pose& pose, const PointState& p, const Distance& d,
                                       const ConstraintValues& values) const {

@@ -238,8 +238,6 @@ ConstraintBlock::Place SphereContactBlock::place(int item, int row, const Constr
   return {g.a.x + pairs_[static_cast<std::size_t>(item)].radius_a * g.n, g.n};
 }
 
-// ---- tangential rows
-
 ConstraintBlock::Turn SphereContactBlock::tangent_turn(int item, const ConstraintInput& in) const {
   if (rows() == 1 || in.start == nullptr || !paired(item)) return {};
   const Vec3 n = geometry(in, item).n, n_n = geometry({in.start->q, nullptr, in.start->t, nullptr}, item).n;
@@ -353,9 +351,8 @@ void SphereContactBlock::evaluate_displacement(std::size_t place, const StepMoti
         (e.transpose() * axes.D[k]) * N + axes.a[k].transpose() * E;
 }
 
-// ---- rows of resistance
-
-// Relative angular velocity L a . (omega_B - omega_A): gradients, time derivatives and derivatives.
+// Rows of resistance, the relative angular velocity L a . (omega_B - omega_A): gradients, time derivatives and
+// derivatives.
 void SphereContactBlock::evaluate_spin(int item, std::size_t place, const ConstraintInput& in, const Geometry& g,
                                        const ConstraintValues& values) const {
   if (values.gradient == nullptr && in.v == nullptr) return;

@@ -8,9 +8,7 @@ namespace carom {
 
 void ConeProblem::reserve(int rows) {
   const std::size_t n = at(rows);
-  for (Vector* x : {&p_, &u_, &rho_, &ds_, &trial_, &trial_u_, &trial_rho_, &start_, &shifted_q_, &begin_, &swept_,
-                    &best_, &one_way_})
-    x->reserve(n);
+  for (Vector* x : row_vectors()) x->reserve(n);
   for (Vector* x : {&J_, &shifted_, &compliant_}) x->reserve(n * n);
   discs_.reserve(n);
   for (std::vector<int>* x : {&disc_of_, &first_disc_, &next_disc_}) x->reserve(n);
@@ -48,9 +46,7 @@ void ConeProblem::set(int rows, std::span<const Disc> discs, const SparsePattern
     else
       units_.push_back({-1, static_cast<int>(d)});
   }
-  for (Vector* x : {&p_, &u_, &rho_, &ds_, &trial_, &trial_u_, &trial_rho_, &start_, &shifted_q_, &begin_, &swept_,
-                    &best_, &one_way_})
-    x->resize(n);
+  for (Vector* x : row_vectors()) x->resize(n);
 }
 
 bool ConeProblem::Factors::factorise(In A, int rows, const SparsePattern* pattern) {

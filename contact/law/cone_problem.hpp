@@ -194,6 +194,11 @@ class ConeProblem {
     return pattern_ != nullptr ? at(pattern_->find(static_cast<int>(i), static_cast<int>(j))) : i * at(n_) + j;
   }
   double times(In W, std::size_t row, In s, double sum = 0) const;  // sum + W s
+  // the vectors with one entry per row
+  std::array<Vector*, 13> row_vectors() {
+    return {&p_,     &u_,         &rho_,   &ds_,    &trial_, &trial_u_, &trial_rho_,
+            &start_, &shifted_q_, &begin_, &swept_, &best_,  &one_way_};
+  }
   void prepare(In W);
   void rates(In W, In q, In s, Out u) const;
   static double length(const double* x, int rows) {

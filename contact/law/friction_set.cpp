@@ -313,9 +313,7 @@ bool FrictionSet::solve(std::span<const std::size_t> rows, In D, const SparsePat
       cone_.solve(W, q_, std::max(tolerance_, rounding * largest), s_, exact_ ? In() : In(present_), keep);
   // a solution of the splitting method, or an unsolved problem: the same linear system again gives no better solution
   final_ = final_ || (exact_ && pattern != nullptr && (!result.solved || result.stage == ConeProblem::splitting_stage));
-  if (result.solved)
-    ++stages_[at(result.stage)];
-  else
+  if (!result.solved)
     failed_row_ = first_ + contact_of(working_rows_[rows[at(std::max(0, result.worst))]] - first_).row;
   approximate_ = approximate_ || result.approximate;
   if (!result.solved) inconsistency_ = std::max(inconsistency_, result.defect);

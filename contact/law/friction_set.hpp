@@ -101,8 +101,6 @@ class FrictionSet final : public CondensedLaw {
   void add_increment(In increments);
   /// The projections of s - p c, which estimate the multipliers to come.
   void augmented(In c, Out s) const;
-  /// Problems solved by each stage of the ladder (ConeProblem), from 1.
-  const std::array<long, ConeProblem::stages + 1>& stages() const { return stages_; }
 
  private:
   struct Disc {
@@ -152,8 +150,7 @@ class FrictionSet final : public CondensedLaw {
   std::vector<ConeProblem::Disc> discs_;
   Vector q_, s_, present_;
   Vector levers_, W_;  // of the rows of a cone problem that has joints: its rows and multipliers are those of lengths
-  std::array<long, ConeProblem::stages + 1> stages_{};
-  int moves_ = 0;         // limits_move() was true
+  int moves_ = 0;      // limits_move() was true
   bool refined_ = false;  // creeps() was true
   bool guessed_ = false;  // the next solve() starts from guess_
   Vector guess_;

@@ -112,7 +112,7 @@ std::vector<BlockFrequency> element_frequencies(const System& system, In q, doub
                       whole.push_back(1 / std::sqrt(mass[at(equation)]));
                       share.push_back(whole.back() * std::sqrt(stiffness[at(equation)] / std::abs(K(i, i))));
                     }
-                    found.has_massless_equation += has_massless_equation ? 1 : 0;
+                    found.massless_elements += has_massless_equation ? 1 : 0;
                     bound.meet(K, moving, share);
                     if (alone.meet(K, moving, whole)) found.element = e;
                   });
@@ -120,6 +120,12 @@ std::vector<BlockFrequency> element_frequencies(const System& system, In q, doub
     result.push_back(found);
   }
   return result;
+}
+
+double frequency_bound(const System& system, In q, double t) {
+  double squares = 0;
+  for (const BlockFrequency& f : element_frequencies(system, q, t)) squares += f.omega * f.omega;
+  return std::sqrt(squares);
 }
 
 }  // namespace carom

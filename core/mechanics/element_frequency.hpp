@@ -20,14 +20,17 @@
 namespace carom {
 
 struct BlockFrequency {
-  int block = 0;                  ///< index into System::elements()
-  int element = 0;                ///< the stiffest element of the block
-  double omega = 0;               ///< upper bound for the block, rad per time; 0 if no element moves a mass
-  int elements = 0;               ///< number of elements of the block
-  int has_massless_equation = 0;  ///< number of elements with a component that has stiffness but no mass
+  int block = 0;              ///< index into System::elements()
+  int element = 0;            ///< the stiffest element of the block
+  double omega = 0;           ///< upper bound for the block, rad per time; 0 if no element moves a mass
+  int elements = 0;           ///< number of elements of the block
+  int massless_elements = 0;  ///< number of elements with a component that has stiffness but no mass
 };
 
 /// One entry per block with stiffness, in the order of the blocks. Allocates memory.
 std::vector<BlockFrequency> element_frequencies(const System& system, In q, double t);
+
+/// An upper bound of the highest angular frequency of the model; 0 without stiffness. Allocates memory.
+double frequency_bound(const System& system, In q, double t);
 
 }  // namespace carom

@@ -1,9 +1,9 @@
 #include "core/mechanics/lumped_mass.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
 
+#include "core/base/disjoint_sets.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/simd4.hpp"
 #include "core/base/vector_ops.hpp"
@@ -62,35 +62,25 @@ LumpedMass::LumpedMass(const System& system, In q) : system_(&system) {
   inverse_.assign(n, 0.0);
 
   // equations that a mass matrix couples; the rotations of a frame belong together always
-  std::vector<int> root(n);
-  std::iota(root.begin(), root.end(), 0);
-  const auto find = [&](int i) {
-    while (root[at(i)] != i) i = root[at(i)] = root[at(root[at(i)])];
-    return i;
-  };
-  const auto unite = [&](int a, int b) {
-    a = find(a);
-    b = find(b);
-    root[at(std::max(a, b))] = std::min(a, b);
-  };
+  std::vector<int> parent = disjoint_sets(system.size());
   for_masses(system, q, local_, equations_, [&](std::span<const int> equations, const double* M, bool all) {
     const std::size_t m = equations.size();
     for (std::size_t i = 0; i < m; ++i)
       for (std::size_t j = 0; j < i; ++j)
         if (equations[i] >= 0 && equations[j] >= 0 && (all || M[i * m + j] != 0 || M[j * m + i] != 0))
-          unite(equations[i], equations[j]);
+          join_sets(parent, equations[i], equations[j]);
   });
   for (const DofMap::Frame& f : system.dofs().rotating_frames()) {
-    unite(f.equation, f.equation + 1);
-    unite(f.equation, f.equation + 2);
+    join_sets(parent, f.equation, f.equation + 1);
+    join_sets(parent, f.equation, f.equation + 2);
   }
 
   std::vector<int> size(n, 0), number(n, -1);
-  for (std::size_t i = 0; i < n; ++i) ++size[at(find(static_cast<int>(i)))];
+  for (std::size_t i = 0; i < n; ++i) ++size[at(root_of(parent, static_cast<int>(i)))];
   group_of_.assign(n, -1);
   place_.assign(n, 0);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t r = at(find(static_cast<int>(i)));
+    const std::size_t r = at(root_of(parent, static_cast<int>(i)));
     if (size[r] == 1) continue;
     if (number[r] < 0) {
       number[r] = static_cast<int>(groups_.size());

@@ -52,6 +52,8 @@ class LumpedMass {
   std::span<const Group> groups() const { return groups_; }
   /// Index into groups() of an equation; -1: a group of its own.
   int group_of(int equation) const { return group_of_[at(equation)]; }
+  /// Place of an equation among those of its group.
+  int place(int equation) const { return place_[at(equation)]; }
   /// Inertia of a rotating frame (body axes) in the order of DofMap::rotating_frames(), if its rotations are a group.
   bool has_frame_inertias() const { return frame_inertias_; }
   const Group& of_frame(std::size_t frame) const { return groups_[at(frame_group_[frame])]; }

@@ -321,9 +321,9 @@ bool SaddlePoint::solve_iteratively(In r, In c_b, In c_A, Out dx, Out dl_b, Out 
   if (n_b_ == 0 && cg_->rest().empty()) return run_cg(r, c_A, accuracy, 0, dx, dl_A);
   for (int i = 0; i < n_; ++i) residual_[at(i)] = r[at(i)];
   for (int i = 0; i < n_b_; ++i) residual_[at(n_ + i)] = -row_scale(i) * c_b[at(i)];
-  turn(residual_);
+  scale_by_units(residual_);
   if (!run_cg(residual_, c_A, accuracy, system_->force_norm(r, length_), rhs_, dl_A)) return false;
-  turn(rhs_);
+  scale_by_units(rhs_);
   for (int i = 0; i < n_; ++i) dx[at(i)] = rhs_[at(i)];
   for (int i = 0; i < n_b_; ++i) {
     dl_b[at(i)] = row_scale(i) * rhs_[at(n_ + i)];

@@ -176,7 +176,7 @@ class SaddlePoint {
   void resize(int parts);
   void set_units(double length);
   void to_units(Vector& values) const;
-  void turn(Vector& b) const;
+  void scale_by_units(Vector& b) const;
   double row_scale(int row) const { return row_scale_[parts_ == 1 ? 0 : at(row / rows_of_part_)]; }
   Vector& values() { return scratch_ != nullptr ? *scratch_ : values_; }
   void assemble(const Linearisation& request);

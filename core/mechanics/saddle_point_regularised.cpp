@@ -53,15 +53,15 @@ bool SaddlePoint::base_solve(Vector& b, bool separate) {
     scale_into(-1.0, b, residual_);
     projected_ = false;
     if (!cg_->set_rows({})) return false;
-    turn(residual_);
+    scale_by_units(residual_);
     if (!run_cg(residual_, {}, {}, system_->force_norm(In(residual_).first(at(n_)), length_), b, {})) return false;
-    turn(b);
+    scale_by_units(b);
     return true;
   }
-  turn(b);
+  scale_by_units(b);
   if (!regularised_) {
     solver_.solve(b);
-    turn(b);
+    scale_by_units(b);
     return true;
   }
   // dropped contradictions of one component must not depend on the others
@@ -70,7 +70,7 @@ bool SaddlePoint::base_solve(Vector& b, bool separate) {
     refinement_.solve(solver_, *pattern_, values(), n_, b, components.of_equations(), components.count());
   else
     refinement_.solve(solver_, *pattern_, values(), n_, b);
-  turn(b);
+  scale_by_units(b);
   for (std::size_t i = 0; i < unit_.size(); ++i) refinement_.residual()[i] /= unit_[i];
   return true;
 }

@@ -84,7 +84,7 @@ void SaddlePoint::to_units(Vector& values) const {
   });
 }
 
-void SaddlePoint::turn(Vector& b) const {
+void SaddlePoint::scale_by_units(Vector& b) const {
   for (std::size_t i = 0; i < unit_.size(); ++i) b[i] *= unit_[i];
 }
 

@@ -132,6 +132,8 @@ class System {
     const RowPlace& p = places_[static_cast<std::size_t>(row)];
     return constraints_[static_cast<std::size_t>(p.block)]->row_kind(p.row);
   }
+  /// The normal row of the contact of a tangential row; any other row itself.
+  int normal_row(int row) const { return row_kind(row) == RowKind::tangential ? row - row_place(row).row : row; }
   int first_row(int constraint_block) const { return first_row_[static_cast<std::size_t>(constraint_block)]; }
   std::string row_name(int row) const;  ///< name of item and component, such as "pivot x"
   std::string row_component(int row) const;

@@ -163,8 +163,6 @@ double System::roundoff_force(double length_scale) const {
   return largest;
 }
 
-// ---- matrices
-
 void System::element_matrices(std::size_t b, Range range, const Linearisation& r, ThreadScratch& scratch,
                               double* A) const {
   const ElementBlock& block = *elements_[b];

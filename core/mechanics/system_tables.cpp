@@ -98,7 +98,6 @@ void System::Workspace::build(const std::vector<std::unique_ptr<ElementBlock>>& 
   for (ThreadScratch& scratch : thread_scratch) {
     scratch.v.resize(capacity);
     scratch.a.resize(capacity);
-    scratch.matrix.resize(largest_element * largest_element);
   }
   constraint_v.resize(std::max<std::size_t>(buffer, largest_local));
   constraint_out.resize(std::max(largest_local, largest_rows));

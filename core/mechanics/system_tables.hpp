@@ -105,8 +105,7 @@ class GatherList {
 };
 
 struct System::ThreadScratch {
-  Vector v, a;    // gathered local values of one chunk
-  Vector matrix;  // one element matrix
+  Vector v, a;  // gathered local values of one chunk
 };
 
 struct System::Workspace {

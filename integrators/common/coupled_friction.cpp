@@ -187,10 +187,9 @@ void CoupledFriction::list_discs(std::span<const std::size_t> places) {
       continue;
     }
     const ContactParameters law = system_->contact_parameters(row);
-    const int contact = row - system_->row_place(row).row;
+    const int contact = system_->normal_row(row);
     const bool has_source = system_->row_kind(row) == RowKind::tangential && normal < n &&
-                            rows_[places[normal]] == contact &&
-                            places[i] - places[normal] == at(system_->row_place(row).row);
+                            rows_[places[normal]] == contact && places[i] - places[normal] == at(row - contact);
     ConeProblem::Disc disc{static_cast<int>(i), 0, has_source ? static_cast<int>(normal) : -1,
                            has_source ? law.friction : 0, radii_[places[i]]};
     const std::size_t first = i;

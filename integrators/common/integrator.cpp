@@ -21,6 +21,7 @@ namespace {
 // Sub-problems of a large model are timed in every step, those of a small one in every 16th: reading the clock would
 // cost as much as the step.
 constexpr int large_model = 2000, timed_step = 16;
+constexpr int checked_step = 16;  // of explicit methods in large models: steps between two checks for inverted elements
 // largest change of a bearing's load by a dependent combination of rows, over the largest load
 constexpr double unclear_share = 1e-6;
 constexpr long clear_steps = 64;        // nominal steps between two tests of unclear friction
@@ -137,8 +138,8 @@ bool Integrator::guarded(State& state, double h) {
     return refuse(reason_of(fault), std::move(fault.where));
   if (std::string angle = system_->lost_angle(state.q, other_.q); !angle.empty())
     return refuse(FailureReason::lost_angle, std::move(angle));
-  // in an explicit step of a large model the check of all elements is costly: only in every 16th
-  const bool look = !info_.explicit_step || system_->size() <= large_model || state.step % timed_step == 0;
+  // in an explicit step of a large model the check of all elements is costly: only in some steps
+  const bool look = !info_.explicit_step || system_->size() <= large_model || state.step % checked_step == 0;
   if (std::string element = look ? system_->inverted_element(other_.q, other_.t, info_.forces_at_end) : std::string();
       !element.empty())
     return refuse(FailureReason::inverted_element, std::move(element));
@@ -241,12 +242,12 @@ In Integrator::row_residual() {
 
 void Integrator::count_events(const State& before, const State& after) {
   // tangential rows tell how a contact slips, not whether it is closed
-  const auto tangential = [&](std::size_t i) {
+  const auto is_friction = [&](std::size_t i) {
     return friction_rows.has(system_->row_kind(system_->bilateral() + static_cast<int>(i)));
   };
   const bool friction = system_->row_kinds().meets(friction_rows);
   for (std::size_t i = 0; i < after.closed.size(); ++i) {
-    if (friction && tangential(i)) continue;
+    if (friction && is_friction(i)) continue;
     const bool was = before.closed[i] != 0, is = after.closed[i] != 0;
     report_.closed += is ? 1 : 0;
     if (!info_.dynamic || info_.events_in_stages) continue;
@@ -258,7 +259,7 @@ void Integrator::count_events(const State& before, const State& after) {
   std::span<const std::uint8_t> then = before.closed;
   for (const Stage& stage : stages()) {
     for (std::size_t i = 0; i < stage.closed.size(); ++i) {
-      if (friction && tangential(i)) continue;
+      if (friction && is_friction(i)) continue;
       report_.impacts += stage.closed[i] != 0 && then[i] == 0 ? 1 : 0;
       report_.releases += then[i] != 0 && stage.closed[i] == 0 ? 1 : 0;
     }

@@ -21,13 +21,6 @@ constexpr double same_motion = 1e-10;                    // velocities of reacti
 constexpr double turned_back = 1.5, largest_growth = 3;  // of the energies
 constexpr double least_distance = 1e-4;                  // of Rayleigh's quotient from its bound
 
-// An upper bound of the highest angular frequency (core/mechanics/element_frequency.hpp).
-double element_bound(const System& system, In q, double t) {
-  double squares = 0;
-  for (const BlockFrequency& f : element_frequencies(system, q, t)) squares += f.omega * f.omega;
-  return std::sqrt(squares);
-}
-
 Vec3 part(In x, int first) { return {x[at(first)], x[at(first + 1)], x[at(first + 2)]}; }
 void set_part(Out x, int first, const Vec3& value) {
   for (int i = 0; i < 3; ++i) x[at(first + i)] = value[i];
@@ -62,7 +55,8 @@ std::vector<Integrator::Objection> Leapfrog::objections(const State& start, doub
                      "expected frames whose rotation and translation have masses of their own: \"" + info().name +
                          "\" does not couple them"});
   if (options_.force_step) return found;
-  if (!system().velocity_dependent() && h <= omega_h_limit() / element_bound(system(), start.q, start.t)) return found;
+  if (!system().velocity_dependent() && h <= omega_h_limit() / frequency_bound(system(), start.q, start.t))
+    return found;
   const StableStep stable = *find_stable_step(start);
   if (h > stable.largest) {
     char text[256];
@@ -109,7 +103,7 @@ bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) 
   const int n_b = system().bilateral();
   list_.clear();
   for (int row = 0; row < system().rows(); ++row)
-    if (row < n_b || state.active[at(contact_of(row) - n_b)] != 0) list_.push_back(row);
+    if (row < n_b || state.active[at(system().normal_row(row) - n_b)] != 0) list_.push_back(row);
   impulses_.set_rows(list_, state.q, state.t, nullptr);
   c_.resize(list_.size());
   r_.assign(list_.size(), 0.0);

@@ -102,10 +102,6 @@ class Leapfrog : public Integrator {
   bool fail(StepReport& report, FailureReason reason, int subproblem = -1) const;
   /// RowImpulses::solve() has failed: because of friction, or for another reason.
   bool fail_impulses(StepReport& report, FailureReason reason, int subproblem = -1) const;
-  /// The normal row of a tangential row; another row itself.
-  int contact_of(int row) const {
-    return system().row_kind(row) == RowKind::tangential ? row - system().row_place(row).row : row;
-  }
 
   LeapfrogOptions options_;
   LumpedMass mass_;

@@ -50,8 +50,7 @@ bool StayedRows::find(const System& system, const std::vector<std::uint8_t>& act
   for (std::size_t i = 0; i < flags_.size(); ++i) {
     const int row = n_b + static_cast<int>(i);
     const bool contact = system.row_kind(row) != RowKind::joint_friction;
-    const int normal = row - system.row_place(row).row;
-    flags_[i] = contact && active[at(normal - n_b)] != 0 ? 1 : 0;
+    flags_[i] = contact && active[at(system.normal_row(row) - n_b)] != 0 ? 1 : 0;
     known_[i] = 0;
     any = any || flags_[i] != 0;
   }
@@ -75,7 +74,7 @@ const SparseRow& StayedRows::at_start(const System& system, int row, In q_n, con
 
 void MeanDirections::split(const System& system, In q, double t, Out s, Out at_start) const {
   for (int row = system.bilateral(); row < system.rows(); ++row) {
-    if (!of(row - system.bilateral()) || s[at(row)] == 0) continue;
+    if (!has_mean(row - system.bilateral()) || s[at(row)] == 0) continue;
     if (!at_start.empty()) {
       const TangentPair pair = tangent_pair(system, row, q, t, start);
       at_start[at(row)] += (1 - share) * pair.c * s[at(row)];

@@ -67,7 +67,7 @@ struct MeanDirections {
   double share = 1;
   JointTurn* joints = nullptr;  ///< null: joints act along their rows at the end of the step
 
-  bool of(int conditional_row) const { return rows->has(conditional_row); }
+  bool has_mean(int conditional_row) const { return rows->has(conditional_row); }
   /// A contact of `closed` was not `active` at the start of the step, nor is done(conditional row): it has an impact at
   /// the end of the step, whose impulses joints get along their rows there.
   template <class Done>
@@ -90,7 +90,7 @@ struct MeanDirections {
   template <class Rate>
   double rate(const System& system, int row, In q, double t, const Rate& rate) const {
     const double end = rate(row, q, t);
-    if (!of(row - system.bilateral())) return end;
+    if (!has_mean(row - system.bilateral())) return end;
     const In q_n(start.q, q.size());
     const double before = value_at_end(system, row, q, t, start, [&](int r) { return rate(r, q_n, start.t); });
     return share * end + (1 - share) * before;

@@ -282,7 +282,7 @@ void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales, b
   }
   system_->row_gradients(rows, point.q, scales.t, point.T, point.displacements, row_F_, row_G_, &scales.start);
   for (std::size_t k = 0; k < rows.size() && point.mean != nullptr; ++k)
-    if (point.mean->of(rows[k] - system_->bilateral()))
+    if (point.mean->has_mean(rows[k] - system_->bilateral()))
       point.mean->take_mean(*system_, rows[k], point.q, scales.t, row_F_[k]);
   current().set_active(rows, std::span<const SparseRow>(row_G_).first(rows.size()),
                        std::span<const SparseRow>(row_F_).first(rows.size()), true);
@@ -446,8 +446,8 @@ void MixedNewton::save(NamedArrays& record) const {
   const std::string name = setup_.name;
   record.set(name + " factorised for", {factor_h_, shifted_ ? 1.0 : 0.0, in_use_ ? 1.0 : 0.0});
   // a matrix that the next step computes anew in any case is not kept
-  const bool kept =
-      setup_.linear || setup_.constant_matrix || options_.method == NewtonMethod::modified || began_with_old_matrix();
+  const bool kept = setup_.linear || setup_.constant_matrix || options_.method == NewtonMethod::modified ||
+                    may_begin_with_old_matrix();
   saddle_.save(record, name + " ", kept);
   if (shifted_) shifted_->save(record, name + " shifted ", false);
 }

@@ -137,7 +137,7 @@ class MixedNewton {
   void clear_residual();
 
   /// Solves may begin with the matrix of the step before, which a checkpoint therefore has to keep.
-  bool began_with_old_matrix() const {
+  bool may_begin_with_old_matrix() const {
     return keeps_matrix() && !setup_.linear && control_.may_begin_with_old(saddle_.iterative());
   }
   void forget_matrix() { saddle_.forget(); }

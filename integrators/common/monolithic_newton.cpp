@@ -58,8 +58,10 @@ bool MonolithicNewton::correct(CoupledProblem& problem, std::span<const ProblemS
       // rows over their tolerances times the first of these are comparable
       double tolerance = 0;
       for (std::size_t i = 0; i < parts_.size(); ++i)
-        if (parts_[i]->friction_ && tolerance == 0)
-          law->begin(friction_share * (tolerance = scales[i].row_tolerance), scales[i].penalty);
+        if (parts_[i]->friction_ && tolerance == 0) {
+          tolerance = scales[i].row_tolerance;
+          law->begin(friction_share * tolerance, scales[i].penalty);
+        }
       for (std::size_t i = 0; i < parts_.size(); ++i)
         if (const MixedNewton& part = *parts_[i]; part.friction_)
           law->add_part(part.solved_rows(), *part.friction_, tolerance / scales[i].row_tolerance);
@@ -174,7 +176,7 @@ void MonolithicNewton::gather_active(CoupledProblem& problem) {
       }
       const In q(own.q, system_->initial_configuration().size());
       system_->row_gradient(row, q, own.t, nullptr, derivative_, own.start);
-      if (mean != nullptr && mean->of(row - system_->bilateral()))
+      if (mean != nullptr && mean->has_mean(row - system_->bilateral()))
         mean->take_mean(*system_, row, q, own.t, derivative_);
       append(derivative_, static_cast<int>(i) * n, F_[place]);
     }

@@ -132,13 +132,10 @@ double RowImpulses::product(const SparseRow& a, const SparseRow& b) const {
         if (b.equation[l] == e) sum += a.value[k] * b.value[l] * mass_->inverse(e);
       continue;
     }
-    const LumpedMass::Group& g = mass_->groups()[at(group)];
-    const auto place = [&](int equation) {
-      return std::lower_bound(g.equations.begin(), g.equations.end(), equation) - g.equations.begin();
-    };
+    const Eigen::MatrixXd& inverse = mass_->groups()[at(group)].inverse;
     for (std::size_t l = 0; l < b.equation.size(); ++l)
       if (mass_->group_of(b.equation[l]) == group)
-        sum += a.value[k] * b.value[l] * g.inverse(place(e), place(b.equation[l]));
+        sum += a.value[k] * b.value[l] * inverse(mass_->place(e), mass_->place(b.equation[l]));
   }
   return sum;
 }
@@ -158,7 +155,7 @@ void RowImpulses::add_velocity(double factor, In r, Out v) const {
         continue;
       }
       const LumpedMass::Group& g = mass_->groups()[at(group)];
-      const auto place = std::lower_bound(g.equations.begin(), g.equations.end(), e) - g.equations.begin();
+      const int place = mass_->place(e);
       for (std::size_t j = 0; j < g.equations.size(); ++j)
         v[at(g.equations[j])] += factor * r[i] * row.G.value[k] * g.inverse(static_cast<Eigen::Index>(j), place);
     }

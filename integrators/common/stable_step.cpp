@@ -128,9 +128,7 @@ StableStep stable_step(const System& system, const LumpedMass& mass, const Scale
                        double omega_h_limit) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   StableStep result{infinity, 0, infinity, 0};
-  double squares = 0;
-  for (const BlockFrequency& f : element_frequencies(system, q, t)) squares += f.omega * f.omega;
-  if (squares > 0) result.guaranteed = omega_h_limit / std::sqrt(squares);
+  if (const double bound = frequency_bound(system, q, t); bound > 0) result.guaranteed = omega_h_limit / bound;
   if (system.size() == 0 || mass.massless() >= 0) return result;
 
   Operator A(system, mass, scales, q, v, t);

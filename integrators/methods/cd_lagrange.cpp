@@ -71,7 +71,7 @@ void CdLagrange::list_rows(In q, double t, double h, const State& start, const S
   if (system().conditional() > 0) {
     system().gaps(q, t, unilateral_rows, gaps_, &scales.start);
     for (int row = n_b; row < system().rows(); ++row)
-      if (gaps_[at(contact_of(row))] <= scales.closed_gap()) list_.push_back(row);
+      if (gaps_[at(system().normal_row(row))] <= scales.closed_gap()) list_.push_back(row);
   }
   impulses_.set_rows(list_, q, t, &scales.start);
   // obstacles that move meet the places that bodies have at the same time

@@ -136,13 +136,14 @@ bool MoreauJean::predict_contacts(const StepScales& scales, const State& start, 
     scale_into(h_, start.v, d_);
     system().retract(start.q, d_, q_middle_);
   }
+  const int n_b = system().bilateral();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    const int row = system().bilateral() + static_cast<int>(i);
+    const int row = n_b + static_cast<int>(i);
     // tangential rows go with their contact
     candidates_[i] = system().row_kind(row) == RowKind::joint_friction ? 1
-                     : system().row_kind(row) == RowKind::tangential ? candidates_[i - at(system().row_place(row).row)]
-                     : gaps_[at(row)] <= closed                      ? 1
-                                                                     : 0;
+                     : system().row_kind(row) == RowKind::tangential   ? candidates_[at(system().normal_row(row) - n_b)]
+                     : gaps_[at(row)] <= closed                        ? 1
+                                                                       : 0;
     if (candidates_[i] != 0)
       reflected_[at(row)] =
           reflected_rate(row, system().obstacles_move() ? start.q : q_middle_, start, q_middle_, scales.t);

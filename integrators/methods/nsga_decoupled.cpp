@@ -175,7 +175,7 @@ void NsgaDecoupled::leave_resting(const StepScales& scales, State& end) const {
     if (system().row_kind(row) == RowKind::unilateral && std::abs(system().row_rate(row, q_, v_, t_, &step_)) > rest)
       end.active[at(row - n_b)] = 0;
   for (const int row : position_.active_rows())
-    if (end.active[at(normal_row(row) - n_b)] == 0) end.active[at(row - n_b)] = 0;
+    if (end.active[at(system().normal_row(row) - n_b)] == 0) end.active[at(row - n_b)] = 0;
 }
 
 bool NsgaDecoupled::correct_position(const StepScales& scales, const State& start, StepReport& report) {
@@ -330,7 +330,7 @@ bool NsgaDecoupled::jump_velocity(const StepScales& scales, const State& start, 
   const int n_b = system().bilateral();
   for (const int row : position_.active_rows()) {
     // contacts that stay closed, or were hit at their instants, have no impact at the end of the step
-    const int contact = normal_row(row) - n_b;
+    const int contact = system().normal_row(row) - n_b;
     const bool done = located_ && (start.active[at(contact)] != 0 || (impacts() && located_->hit(contact)));
     reflected_[at(row)] = done ? 0 : reflected_rate(row, start.q, start, q_, t_);
   }

@@ -138,10 +138,6 @@ class NsgaDecoupled final : public Integrator {
   void leave_resting(const StepScales& scales, State& end) const;
   void add_switches();
   void add_motion(double s_0, In q_0, In v_0, double s_1, In q_1, In v_1);
-  /// Of a contact, whose tangential rows follow its normal row.
-  int normal_row(int row) const {
-    return system().row_kind(row) == RowKind::tangential ? row - system().row_place(row).row : row;
-  }
   /// Impacts have been located in this step.
   bool impacts() const { return located_ != nullptr && located_->any(); }
   /// The instant of the last one over h, from which friction of joints acts on; 0 without impacts.

@@ -108,7 +108,7 @@ ConstraintSwitches::Flags NsgaDecoupled::resting_contacts(const StepScales& scal
       resting[i] =
           rested(scales, start, row) && system().row_gap(row, q_, t_, &step_) <= 4 * scales.positions(1).row_tolerance;
     else if (system().row_kind(row) == RowKind::tangential)
-      resting[i] = resting[at(normal_row(row) - n_b)];
+      resting[i] = resting[at(system().normal_row(row) - n_b)];
   }
   return resting;
 }
@@ -186,7 +186,7 @@ bool NsgaDecoupled::cross(const StepScales& scales, bool backwards, StepReport& 
     const auto jump = [&](const ConstraintSwitches::Flags& closed, In impulses) {
       for (std::size_t i = 0; i < sliding.size(); ++i)
         if (system().row_kind(n_b + static_cast<int>(i)) == RowKind::tangential)
-          sliding[at(normal_row(n_b + static_cast<int>(i)) - n_b)] = closed[i] == 0 ? 1 : 0;
+          sliding[at(system().normal_row(n_b + static_cast<int>(i)) - n_b)] = closed[i] == 0 ? 1 : 0;
       v_ = before;
       W_->frictionless = true;
       const bool solved = solve_jump(
@@ -251,7 +251,8 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
     const bool normal = system().row_kind(row) == RowKind::unilateral;
     any = any || (normal && rate < -rest);
     // contacts that were closed do not bounce
-    if (!rested(scales, start, normal_row(row))) reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);
+    if (!rested(scales, start, system().normal_row(row)))
+      reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);
   }
   if (!any) return true;
   const Vector before = v_;

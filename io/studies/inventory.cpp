@@ -217,7 +217,7 @@ class ModelInspection {
     const Inventory::Frequency* highest = nullptr;
     for (const BlockFrequency& f : element_frequencies(system_, state_.q, state_.t)) {
       const ElementBlock& block = *system_.elements()[at(f.block)];
-      Inventory::Frequency entry{block.name(), "", f.elements, f.has_massless_equation, f.omega, 0, 0};
+      Inventory::Frequency entry{block.name(), "", f.elements, f.massless_elements, f.omega, 0, 0};
       if (f.omega > 0) {
         entry.element = block.item_name(f.element);
         entry.period = 2 * M_PI / f.omega;

@@ -56,7 +56,7 @@ struct Inventory {
   };
   struct Frequency {
     std::string kind, element;  ///< name of the block, and its stiffest element
-    int elements = 0, has_massless_equation = 0;
+    int elements = 0, massless_elements = 0;
     double omega = 0, period = 0, steps = 0;  ///< rad per time; 2 pi/omega; period over the step
   };
 

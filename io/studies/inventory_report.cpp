@@ -358,7 +358,7 @@ json natural_json(const Inventory& s) {
 json stiffness_json(const Inventory& s) {
   json list = json::array();
   for (const Inventory::Frequency& f : s.frequencies) {
-    json entry = {{"elements", f.kind}, {"number", f.elements}, {"without_mass", f.has_massless_equation}};
+    json entry = {{"elements", f.kind}, {"number", f.elements}, {"without_mass", f.massless_elements}};
     if (f.omega > 0) {
       entry["stiffest"] = f.element;
       entry["angular_frequency"] = f.omega;
