@@ -49,8 +49,7 @@ void EnergyGuard::begin(const State& start) {
   drivers_unknown_ = meter_.driven() && !restored_ && max_abs(In(start.lambda).first(at(system_->bilateral()))) == 0;
   if (!known_) {
     potential_0_ = now_.energies.potential;
-    loads_ = drivers_ = rows_ = {};
-    scale_ = recent_ = unexplained_ = lowest_ = with_impacts_ = lowest_with_impacts_ = growth_ = 0;
+    scale_ = work_ = recent_ = unexplained_ = lowest_ = with_impacts_ = lowest_with_impacts_ = growth_ = 0;
     begun_ = false;
   }
   known_ = true;
@@ -83,8 +82,6 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   const double work = given(motion_.powers, h) + row_work;
   const auto size_of = [](const Powers& p) { return std::abs(p.loads) + std::abs(p.drivers); };
   trial_work_ = 0.5 * h * (size_of(now_.powers) + size_of(motion_.powers)) + std::abs(row_work);
-  const double loads = 0.5 * h * (now_.powers.loads + motion_.powers.loads);
-  trial_ = {loads, work - row_work - loads, row_work};
   row_work_ = row_work;
   row_gain_ = std::max(0.0, row_work);
   trial_gain_ = (motion_.energies.kinetic - now_.energies.kinetic) +
@@ -94,8 +91,7 @@ bool EnergyGuard::explains(const State& start, In q, In v, double h, In multipli
   energies_ = std::max({scale_, size(motion_.energies) - without_cause, floor(q, v, start.t + h, terms)});
   share_ = trial_gain_ / std::max(energies_, recent_ + trial_work_);
   if (!(share_ <= largest_share)) return false;
-  return trial_gain_ <= 0 ||
-         unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, through_model(trial_));
+  return trial_gain_ <= 0 || unexplained_ + trial_gain_ - lowest_ <= budget * std::max(energies_, work_ + trial_work_);
 }
 
 bool EnergyGuard::lifts(const State& start, In q, In v, double stored) const {
@@ -152,7 +148,7 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   const double gained_by_rows = gained + row_gain_;
   const double before_this = unexplained_;
   const double unexplained = unexplained_ + (sum(after.energies) - sum(now_.energies) + stored_ - work);
-  const double before = std::max(energies_, through_model(trial_));
+  const double before = std::max({energies_, work_ + trial_work_});
   const bool lifted = misfits(start);
   if (!lifted && !(unexplained - lowest_ <= step_budget * before)) {
     share_ = (unexplained - lowest_) / before;
@@ -165,16 +161,13 @@ bool EnergyGuard::accept(const State& start, const State& end) {
   begun_ = true;
   now_ = after;
   drivers_unknown_ = false;
-  const double size_before = std::max(scale_, through_model({}));
+  const double size_before = std::max(scale_, work_);
   scale_ = std::max(scale_, size(now_.energies) - (unexplained_ - lowest_));
-  loads_.add(trial_.loads);
-  drivers_.add(trial_.drivers);
-  rows_.add(trial_.rows);
+  work_ += trial_work_;
   recent_ = fading * recent_ + trial_work_;
   // what was large beside the energies of the first steps may be small beside those to come
-  const double through = through_model({});
-  if (size_before > 0) growth_ *= size_before / std::max(scale_, through);
-  growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / std::max({scale_, through, energies_}));
+  if (size_before > 0) growth_ *= size_before / std::max(scale_, work_);
+  growth_ = std::max(growth_, (with_impacts_ - lowest_with_impacts_) / std::max({scale_, work_, energies_}));
   q_ = fingerprint(end.q, system_->threads());
   v_ = fingerprint(end.v, system_->threads());
   t_ = end.t;
@@ -205,18 +198,9 @@ void EnergyGuard::save(NamedArrays& record) const {
   if (on_ ? !known_ : !begun_) return;
   const Energies& e = now_.energies;
   const Powers& p = now_.powers;
-  record.set("energy guard", {e.kinetic,     e.elastic,
-                              e.potential,   p.loads,
-                              p.drivers,     p.damping,
-                              potential_0_,  scale_,
-                              recent_,       loads_.sum,
-                              loads_.low,    loads_.high,
-                              drivers_.sum,  drivers_.low,
-                              drivers_.high, rows_.sum,
-                              rows_.low,     rows_.high,
-                              unexplained_,  lowest_,
-                              with_impacts_, lowest_with_impacts_,
-                              growth_,       begun_ ? 1.0 : 0.0});
+  record.set("energy guard",
+             {e.kinetic, e.elastic, e.potential, p.loads, p.drivers, p.damping, potential_0_, scale_, work_, recent_,
+              unexplained_, lowest_, with_impacts_, lowest_with_impacts_, growth_, begun_ ? 1.0 : 0.0});
 }
 
 void EnergyGuard::restore(const NamedArrays& record) {
@@ -224,31 +208,11 @@ void EnergyGuard::restore(const NamedArrays& record) {
   known_ = restored_ = on_ && x != nullptr;
   begun_ = false;
   if (x == nullptr) return;
-  if (x->size() != 24) throw std::invalid_argument("EnergyGuard: the record does not fit");
+  if (x->size() != 16) throw std::invalid_argument("EnergyGuard: the record does not fit");
   const double* p = x->data();
-  for (double* value : {&now_.energies.kinetic,
-                        &now_.energies.elastic,
-                        &now_.energies.potential,
-                        &now_.powers.loads,
-                        &now_.powers.drivers,
-                        &now_.powers.damping,
-                        &potential_0_,
-                        &scale_,
-                        &recent_,
-                        &loads_.sum,
-                        &loads_.low,
-                        &loads_.high,
-                        &drivers_.sum,
-                        &drivers_.low,
-                        &drivers_.high,
-                        &rows_.sum,
-                        &rows_.low,
-                        &rows_.high,
-                        &unexplained_,
-                        &lowest_,
-                        &with_impacts_,
-                        &lowest_with_impacts_,
-                        &growth_})
+  for (double* value : {&now_.energies.kinetic, &now_.energies.elastic, &now_.energies.potential, &now_.powers.loads,
+                        &now_.powers.drivers, &now_.powers.damping, &potential_0_, &scale_, &work_, &recent_,
+                        &unexplained_, &lowest_, &with_impacts_, &lowest_with_impacts_, &growth_})
     *value = *p++;
   begun_ = *p != 0;
   t_ = NAN;

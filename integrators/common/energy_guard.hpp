@@ -15,14 +15,11 @@
 // that U had: the budget bounds a growth of few per cent per step, which no single step shows. A step after whose
 // corrections U - U_low exceeds S is refused too, but for the first step of a model that does not fit its joints or
 // penetrates obstacles at the start. S is the largest of |T| + |V| + |change of the potential energy| so far, the work
-// that has gone through the model, and floors: energies of rounding, and the work of weights and loads over ten times a
-// coarse tolerance of the constraints, by which bodies at rest sink and rise. U - U_low is no part of the energies. The
-// work through the model is the range in which the work of the loads has been so far, plus those of drivers and of
-// rows: a driver that gives and takes by turns does not make growth of the energy look small in a long run. S_1 has the
-// sum of |work| of the last steps in its place. In sound runs the largest N is 0.07 S; blow-ups begin at 0.3 S.
+// done so far, and floors: energies of rounding, and the work of weights and loads over ten times a coarse tolerance of
+// the constraints, by which bodies at rest sink and rise. U - U_low is no part of the energies. S_1 is S with recent
+// work alone (a fading sum). In sound runs the largest N is 0.07 S; blow-ups begin at 0.3 S.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -92,22 +89,6 @@ class EnergyGuard {
  private:
   double floor(In q, In v, double t, double terms);
   bool misfits(const State& start) const;
-  /// Work since the start of the run, and between which values the work has been.
-  struct WorkRange {
-    double sum = 0, low = 0, high = 0;
-    double with(double work) const { return std::max(high, sum + work) - std::min(low, sum + work); }
-    void add(double work) {
-      sum += work;
-      low = std::min(low, sum);
-      high = std::max(high, sum);
-    }
-  };
-  struct Work {
-    double loads = 0, drivers = 0, rows = 0;
-  };
-  double through_model(const Work& step) const {
-    return loads_.with(step.loads) + drivers_.with(step.drivers) + rows_.with(step.rows);
-  }
   double given(const Powers& end, double h) const {
     const double drivers = driver_work_ ? *driver_work_ : 0.5 * h * (now_.powers.drivers + end.drivers);
     return 0.5 * h * (now_.powers.loads + end.loads) + drivers;
@@ -122,10 +103,8 @@ class EnergyGuard {
   Vector f_;
   double t_ = 0;
   EnergyPoint now_, motion_;
-  double potential_0_ = 0;         // the potential energy at the start of the run
-  double scale_ = 0, recent_ = 0;  // S without work, fading sum of |work|
-  WorkRange loads_, drivers_, rows_;
-  Work trial_;
+  double potential_0_ = 0;                             // the potential energy at the start of the run
+  double scale_ = 0, work_ = 0, recent_ = 0;           // S without work, sum of |work|, the same fading
   double unexplained_ = 0, lowest_ = 0;                // U, U_low
   double with_impacts_ = 0, lowest_with_impacts_ = 0;  // the same with what impacts gain
   double trial_work_ = 0, trial_gain_ = 0, row_work_ = 0, row_gain_ = 0, stored_ = 0, law_ = 0, share_ = 0;

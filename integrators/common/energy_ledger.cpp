@@ -11,8 +11,9 @@
 namespace carom {
 
 namespace {
-constexpr double faded = 1e-9;  // of the largest impulse of a contact
-}
+constexpr double faded = 1e-9;            // of the largest impulse of a contact
+constexpr double remembered_steps = 100;  // about so many tell how much a method gives
+}  // namespace
 
 void EnergyLedger::Sum::add(double x) {
   const double s = value + x;
@@ -60,12 +61,16 @@ void EnergyLedger::start(const StepView& view) {
 
 void EnergyLedger::after_step(const StepView& view) {
   alternating_.after_step(view);
+  const double error = balance_.error();
   const double energy = sum(energy_), given = loads_.total() + drivers_.total(), damping = damping_.total();
-  const bool exchanged = exchanges(view);
+  const bool exchanged = exchanges(view), first = begins_;
   take_stages(view);
   const double work = loads_.total() + drivers_.total() - given;
   free_.after_step(view, energy_, sum(energy_) - energy - (damping_.total() - damping), exchanged || work != 0);
   sum_up();
+  // impacts take from the energy what the smooth motion of the step does not know
+  if (view.report.impacts > 0) low_error_ += std::max(0.0, balance_.error() - error);
+  note_growth(first);
 }
 
 // Contacts act in the step, or constraints switch. Forces of contacts may fade over many steps behind a release.
@@ -256,19 +261,32 @@ void EnergyLedger::sum_up() {
   b.free_energy = free_.energy();
   b.free_growth = free_.growth();
   b.largest_closure = std::max(b.largest_closure, std::abs(b.closure));
-  const double error = b.error(), size = std::abs(energy_.kinetic) + std::abs(energy_.elastic) +
-                                         std::abs(energy_.potential - initial_.potential);
-  lowest_error_ = std::min(lowest_error_, error);
-  b.given = std::max(b.given, error - lowest_error_);
-  b.scale = std::max(b.scale, size);
-  b.explained = std::max(b.explained, size - (error - lowest_error_));
+  b.scale = std::max(b.scale, size_now());
   largest_ = std::max(largest_, sum(energy_));
 }
 
+double EnergyLedger::size_now() const {
+  return std::abs(energy_.kinetic) + std::abs(energy_.elastic) + std::abs(energy_.potential - initial_.potential);
+}
+
+// What joints and obstacles correct in the first step is no growth. A slow growth, which drivers take out again, fades.
+void EnergyLedger::note_growth(bool first) {
+  EnergyBalance& b = balance_;
+  const double error = b.error();
+  low_error_ = first ? error : std::min(error, low_error_ + (error - low_error_) / remembered_steps);
+  b.given = std::max(b.given, error - low_error_);
+  b.explained = std::max(b.explained, size_now() - (error - low_error_));
+  loads_low_ = std::min(loads_low_, b.loads);
+  loads_high_ = std::max(loads_high_, b.loads);
+  drivers_low_ = std::min(drivers_low_, b.drivers);
+  drivers_high_ = std::max(drivers_high_, b.drivers);
+  b.through = (loads_high_ - loads_low_) + (drivers_high_ - drivers_low_);
+}
+
 void EnergyLedger::save(NamedArrays& record) {
-  record.set("bounds",
-             {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain, balance_.element_impacts,
-              balance_.given, balance_.explained, lowest_error_});
+  record.set("bounds", {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain,
+                        balance_.element_impacts, balance_.given, balance_.explained, balance_.through, low_error_,
+                        loads_low_, loads_high_, drivers_low_, drivers_high_});
   alternating_.save(record);
   free_.save(record);
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
@@ -285,7 +303,7 @@ void EnergyLedger::save(NamedArrays& record) {
 void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
                       *const powers = record.find("powers"), *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 8 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
+  if (bounds == nullptr || bounds->size() != 13 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
       powers->size() != 3 || sums == nullptr || sums->size() != 24)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
@@ -295,7 +313,12 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
   balance_.element_impacts = (*bounds)[4];
   balance_.given = (*bounds)[5];
   balance_.explained = (*bounds)[6];
-  lowest_error_ = (*bounds)[7];
+  balance_.through = (*bounds)[7];
+  low_error_ = (*bounds)[8];
+  loads_low_ = (*bounds)[9];
+  loads_high_ = (*bounds)[10];
+  drivers_low_ = (*bounds)[11];
+  drivers_high_ = (*bounds)[12];
   initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
   energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
   powers_ = {(*powers)[0], (*powers)[1], (*powers)[2]};

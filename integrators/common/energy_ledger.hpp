@@ -57,10 +57,11 @@ struct EnergyBalance {
   double closure = 0;             ///< energy - initial energy - all of the above
   double scale = 0;               ///< largest sum of |kinetic|, |elastic| and the change of the potential energy so far
   double largest_closure = 0;     ///< |closure| at most
-  double given = 0;      ///< largest growth of error() from its lowest value so far: what the method itself has given
-  double explained = 0;  ///< `scale` without this growth
-  double alternating = 0;         ///< of AlternatingMotion
-  double free_energy = 0;         ///< of FreeMotion
+  double given = 0;        ///< largest growth of error() within about a hundred steps: what the method itself has given
+  double explained = 0;    ///< `scale` without this growth
+  double through = 0;      ///< ranges in which the work of loads and that of drivers have been, together
+  double alternating = 0;  ///< of AlternatingMotion
+  double free_energy = 0;  ///< of FreeMotion
   double free_growth = 0;
 
   double total() const { return energy.kinetic + energy.elastic + energy.potential; }
@@ -100,10 +101,13 @@ class EnergyLedger final : public Observer {
   void add_motion(const Stage& stage, const Energies& before, const EnergyPoint& end);
   void add_jump(const System& system, const Stage& stage, In v_n);
   double friction_of(const System& system, const Stage& stage) const;
+  double size_now() const;
   void sum_up();
+  void note_growth(bool first);
 
   EnergyBalance balance_;
-  double largest_ = 0, last_duration_ = 0, largest_impulse_ = 0, lowest_error_ = 0;
+  double largest_ = 0, last_duration_ = 0, largest_impulse_ = 0, low_error_ = 0;
+  double loads_low_ = 0, loads_high_ = 0, drivers_low_ = 0, drivers_high_ = 0;
   Energies initial_, energy_;
   Powers powers_;
   std::optional<EnergyMeter> meter_;
