@@ -3,8 +3,8 @@
 // changed its branch.
 #pragma once
 
-#include "core/linear/anderson_mixing.hpp"
 #include "core/base/types.hpp"
+#include "core/linear/anderson_mixing.hpp"
 
 namespace carom {
 

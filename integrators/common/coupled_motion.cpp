@@ -185,7 +185,8 @@ CoupledMotion::CoupledMotion(const System& system, const Scales& scales, const N
       jump_(std::make_unique<Velocity>(*this)),
       stayed_(system) {
   if (setup.monolithic) monolithic_.emplace(system, solvers_, scales.length);
-  if (setup.mixes_sweeps) mixing_.resize(system, scales.length);
+  // the radii of the joints' friction are mixed by themselves
+  if (setup.mixes_sweeps && !system.row_kinds().has(RowKind::joint_friction)) mixing_.resize(system, scales.length);
   if (setup.monolithic && system.row_kinds().meets(friction_rows))
     friction_ = std::make_unique<CoupledFriction>(system);
   for (Vector* x : {&a_star_, &a_n_, &vd_, &v_smooth_, &d_, &U_, &W_, &v_, &f_, &Mx_, &reaction_})

@@ -7,7 +7,7 @@ namespace carom {
 
 namespace {
 constexpr double growth = 2;  // of the correction, at which former sweeps are forgotten
-constexpr int plain = 8;      // sweeps of a step: where they are enough, nothing is mixed
+constexpr int plain = 12;     // sweeps of a step: where they are enough, nothing is mixed
 }  // namespace
 
 void SweepMixing::resize(const System& system, double length) {

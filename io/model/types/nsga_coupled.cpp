@@ -2,6 +2,8 @@
 
 #include "integrators/methods/nsga_coupled.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "io/model/types/registry.hpp"
@@ -28,39 +30,33 @@ Key directions_key() {
 
 Key mixing_key() {
   return preset("mixing",
-                choice({{"anderson", "each sweep is mixed with the last five (Anderson's mixing): few sweeps at any step"},
+                choice({{"anderson",
+                         "sweeps from the thirteenth on are mixed with the last five (Anderson's mixing), except with "
+                         "friction of joints: few sweeps at any step"},
                         {"none", "plain sweeps, as published"}}),
                 "anderson", "how the problems that are solved in turn find their solution, which is the same");
 }
 
-Node monolithic_spec() {
+/// `own`: of the method, before all others of this family.
+Node spec_of(bool in_turn, std::vector<Key> own = {}) {
   std::vector<Key> keys = generalized_alpha_keys();
+  std::move(own.begin(), own.end(), std::back_inserter(keys));
   keys.push_back(activation_key());
   keys.push_back(directions_key());
+  if (in_turn) keys.push_back(mixing_key());
   keys.push_back(penalty_key());
   return object("integrator", std::move(keys));
 }
 
-Node coupled_spec() {
-  std::vector<Key> keys = generalized_alpha_keys();
-  keys.push_back(activation_key());
-  keys.push_back(directions_key());
-  keys.push_back(mixing_key());
-  keys.push_back(penalty_key());
-  return object("integrator", std::move(keys));
-}
+Node coupled_spec() { return spec_of(true); }
+
+Node monolithic_spec() { return spec_of(false); }
 
 Node pva_spec() {
-  std::vector<Key> keys = generalized_alpha_keys();
-  keys.push_back(
-      optional("strategy", integer().at_least(1).at_most(3),
-               "constraints of the smooth motion: 1 none, 2 joints, 3 joints and closed contacts; default: 3, "
-               "with friction 2"));
-  keys.push_back(activation_key());
-  keys.push_back(directions_key());
-  keys.push_back(mixing_key());
-  keys.push_back(penalty_key());
-  return object("integrator", std::move(keys));
+  return spec_of(
+      true, {optional("strategy", integer().at_least(1).at_most(3),
+                      "constraints of the smooth motion: 1 none, 2 joints, 3 joints and closed contacts; default: 3, "
+                      "with friction 2")});
 }
 
 NsgaCoupledOptions read(const json& in, const Model& model) {
