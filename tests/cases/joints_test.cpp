@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <Eigen/Geometry>
 #include <cmath>
 #include <functional>
 
@@ -415,4 +416,39 @@ TEST_CASE("joints: the angle of a joint with relative_orientation is that of the
       CHECK(run.angular_velocity("b").z() == doctest::Approx(-angle * std::sin(0.5)).epsilon(1e-5));
     }
   }
+}
+
+// The second point keeps its place in the axes of the first, which may be turned at the start.
+TEST_CASE("joints: a rigid link with relative_orientation holds the second point where it is at the start") {
+  for (const char* const more : {"", R"(, "relative_orientation": {"axis": [0, 0, 1], "angle": 0})"}) {
+    CAPTURE(more);
+    Case run = Case::from_text(fmt::format(
+        R"x({{"format": 1, "bodies": [
+        {{"name": "a", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "fixed": ["translation", "rotation"],
+          "orientation": {{"axis": [0, 0, 1], "angle": 1.3}}}},
+        {{"name": "b", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "position": [1, 0.5, 0],
+          "orientation": {{"axis": [0, 0, 1], "angle": 1.3}}}}],
+        "joints": [{{"name": "j", "type": "rigid_link", "of": ["a", "b"]{}}}],
+        "integrator": {{"type": "nsga_decoupled", "step": 1e-2, "duration": 0.1}}}})x",
+        more));
+    REQUIRE(run.run() == RunStatus::completed);
+    CHECK((run.position("b") - Vec3(1, 0.5, 0)).norm() < 1e-12);
+  }
+}
+
+TEST_CASE(
+    "joints: a rigid link from the ground turns the second body about its point, which stays, until the body fits") {
+  Case run = Case::from_text(R"x({"format": 1, "bodies": [
+    {"name": "b", "type": "rigid", "mass": 1, "inertia": [1, 1, 1], "position": [0.8, 0.1, 0.2],
+     "orientation": {"axis": [1, 2, 3], "angle": 0.4}, "points": [{"name": "q", "at": [-0.1, 0, 0.05]}]}],
+    "ground": [{"name": "o", "at": [0, 0, 0]}], "initial_state": {"project": "positions"},
+    "joints": [{"name": "j", "type": "rigid_link", "of": ["ground.o", "b.q"],
+                "relative_orientation": {"axis": [0, 0, 1], "angle": 1}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 0.1}})x");
+  const Mat3 start = Eigen::AngleAxisd(0.4, Vec3(1, 2, 3).normalized()).toRotationMatrix(),
+             fit = Eigen::AngleAxisd(1, Vec3::UnitZ()).toRotationMatrix();
+  const Vec3 arm(-0.1, 0, 0.05), q = Vec3(0.8, 0.1, 0.2) + start * arm;
+  REQUIRE(run.run() == RunStatus::completed);
+  CHECK((run.position("b.q") - q).norm() < 1e-9);
+  CHECK((run.position("b") - (q - fit * arm)).norm() < 1e-9);
 }

@@ -242,18 +242,18 @@ void build_spherical(BuildContext& context, const JointSource& joint, JointParts
 }
 
 // The link is part of a frame at one of its ends, or of the inertial axes between two points.
-// The span turns with a body from its orientation at the start, also where "relative_orientation" says how the link
-// fits.
+// The second point keeps its place in the axes of the first at the start, whatever "relative_orientation" says; the
+// ground's axes are those of the model, in which the key tells how the second body fits.
 void build_rigid_link(BuildContext& context, const JointSource& joint, JointParts& parts) {
   JointSource link = joint;
   const Vec3 span = joint.x_b - joint.x_a;
-  const auto in_axes_of = [&](const AttachedPoint& point) -> Vec3 {
-    return so3::quaternion_to_matrix(context.initial_quaternion(point)).transpose() * span;
+  const auto at_start = [&](const AttachedPoint& point) {
+    return so3::quaternion_to_matrix(context.initial_quaternion(point));
   };
   if (joint.a_is_frame)
-    link.a.offset += in_axes_of(joint.a);
+    link.a.offset += at_start(joint.a).transpose() * span;
   else if (joint.b_is_frame)
-    link.b.offset -= in_axes_of(joint.b);
+    link.b.offset -= (joint.a.node < 0 ? joint.R_b : at_start(joint.b)).transpose() * span;
   else
     link.a.offset += span;
   add_coincidence(link, parts);
