@@ -9,7 +9,8 @@
 namespace carom {
 
 namespace {
-constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of the rows of a cone problem
+constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();          // of the rows of a cone problem
+constexpr double rounding_of_terms = 4 * std::numeric_limits<double>::epsilon();  // of their sums
 constexpr int most_sweeps = 30;
 constexpr double endless = 1e300;  // radius
 // Linearised rows of redundant contacts contradict each other by an error of second order. The law is then solved with
@@ -87,9 +88,17 @@ bool CoupledFriction::solve(std::span<const std::size_t> places, In D, const Spa
     if (const Guess& guess = guess_[part_of_[places[i]]]; !guess.multipliers.empty())
       s_[i] = guess.factor * scales_[places[i]] * guess.multipliers[at(rows_[places[i]])];
   start_ = s_;
+  // the rows are differences of what their multipliers make, of light bodies beside heavy ones large
+  double terms = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += std::abs(W_[i * n + j] * s_[j]);
+    terms = std::max(terms, sum);
+  }
+  const double floor = std::max(rounding * largest, rounding_of_terms * terms);
   int worst = -1;
   for (const double factor : tolerance_factors) {
-    const double tolerance = factor * std::max(tolerance_, rounding * largest);
+    const double tolerance = factor * std::max(tolerance_, floor);
     s_ = start_;
     if (solve_in_turn(places, tolerance, worst)) break;
     s_ = start_;
