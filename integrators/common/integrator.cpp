@@ -74,7 +74,7 @@ const StepReport& Integrator::step(State& state, double h, bool shortest) {
   report_.h = h;
   const auto all = solvers();
   interrupted_ = false;
-  kept_guard_.reset();
+  guard_kept_ = false;
   if (stop_ != nullptr) {
     before_ = {};
     save(before_);
@@ -88,7 +88,7 @@ const StepReport& Integrator::step(State& state, double h, bool shortest) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (report_.subproblems[i].iterations > 0 && all[i]->redundant()) report_.redundant = true;
   if (accepted && friction_has_become_unclear()) accepted = false;
-  if (!accepted && kept_guard_) guard_ = *kept_guard_;
+  if (!accepted && guard_kept_) guard_ = *kept_guard_;
   if (accepted && !info_.judges_parts && !guard_.accept(state, other_)) {
     guard_.blame(report_, -1, state, other_.q, other_.v, other_.t);
     if (!all.empty()) all.front()->clear_residual();
@@ -120,7 +120,10 @@ bool Integrator::guarded(State& state, double h) {
   report_.timed = system_->size() > large_model || steps_++ % timed_step == 0;
 
   guard_.begin(state);
-  if (info_.judges_parts) kept_guard_ = guard_;
+  if (info_.judges_parts) {
+    kept_guard_ = guard_;
+    guard_kept_ = true;
+  }
   if (!advance(scales, state, other_, report_)) {
     blame_formula(state, h);
     blame_friction();

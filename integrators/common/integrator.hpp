@@ -220,6 +220,7 @@ class Integrator {
   double roundoff_;     // System::roundoff_force per length
   EnergyGuard guard_;
   std::optional<EnergyGuard> kept_guard_;  // of the start of a step whose parts are judged
+  bool guard_kept_ = false;                // in this step
   StepReport report_;
   StepWay way_;
   State other_;  // the state to come; after a step the one before

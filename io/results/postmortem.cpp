@@ -414,10 +414,10 @@ void PostMortem::find_hints(const StepView& view) {
              history.back() < 0.9 * history[count > 3 ? count - 4 : 0])
       hints_.emplace_back("the iteration still made progress: raise /integrator/newton/max_iterations");
     if (view.integrator.info().in_turn)
-      hints_.emplace_back(
+      hints_.emplace_back(fmt::format(
           "this method corrects motion, positions and velocities in turn and leaves their coupling out, which "
-          "converges "
-          "slowly where stiff bodies meet contacts or joints: use a smaller step, or nsga_decoupled");
+          "converges slowly where stiff bodies meet contacts or joints: use a smaller step, {}or nsga_decoupled",
+          view.integrator.info().name == "nsga_coupled" ? "nsga_monolithic, which has the same equations, " : ""));
     // more changes than rows: some rows changed repeatedly
     if (sub->set_changes > std::max(system.conditional(), sub->iterations / 2))
       hints_.emplace_back("contacts kept opening and closing: a smaller step has fewer of them change at once");

@@ -232,6 +232,56 @@ TEST_CASE("restart: methods that keep multipliers of earlier steps go on to the 
     }
 }
 
+TEST_CASE("restart: paoli_schatzman with masses that depend on the configuration goes on to the same bytes") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "m.json") << R"x({"format": 1, "bodies": [{"name": "b", "type": "coordinates",
+      "coordinates": [{"name": "x", "position": 1, "velocity": -1}, {"name": "y", "position": 0.2, "velocity": 0.3}],
+      "masses": ["1 + x^2", "2 + sin(3*y)"], "forces": ["-9.81*(1 + x^2)", "-y"],
+      "gaps": [{"name": "floor", "formula": "x + 0.4*y", "restitution": 0.8}]}],
+    "output": {"vtu": {"enabled": false}, "energy": {"every": 1},
+               "probes": [{"name": "x", "of": "b.x", "quantity": "coordinate"},
+                          {"name": "y", "of": "b.y", "quantity": "coordinate"},
+                          {"name": "impulse", "of": "b.floor", "quantity": "contact_impulse"}]},
+    "integrator": {"type": "paoli_schatzman", "step": 1e-3, "duration": 2}})x";
+  const auto run = [&](const std::string& results, const Words& more) {
+    return run_carom(directory, joined({"run", "m.json", "-q", "-o", results}, more)).code;
+  };
+  // an impact takes several steps, and a restart may lie between them
+  REQUIRE(run("whole", {}) == 0);
+  CHECK(read_json(directory / "whole/summary.json")["impacts"] > 2);
+  REQUIRE(run("r", {"--until", "0.4"}) == 0);
+  for (int k = 1; k <= 12; ++k)
+    REQUIRE(run("r", {"--until", std::to_string(0.4 + 0.001 * k), "--restart", "last"}) == 0);
+  REQUIRE(run("r", {"--until", "2", "--restart", "last"}) == 0);
+  check_same_results(directory / "whole", directory / "r");
+}
+
+// After ten steps in which the drift of the positions puts a switch off, the run ends.
+TEST_CASE("restart: switches that are put off go on to the same end") {
+  const TemporaryDirectory directory;
+  const auto run = [&](const std::string& results, const Words& more) {
+    return run_carom(
+               directory,
+               joined(
+                   {"run", model_path("latch"), "-q", "-o", results, "--set", "/expect=[]", "--set",
+                    R"(/integrator={"type": "generalized_alpha", "formulation": "index_2", "step": 1e-3, "duration": 3})"},
+                   more))
+        .code;
+  };
+  REQUIRE(run("whole", {}) == 4);
+  const auto end = [&](const char* results) -> double { return read_json(directory / results / "status.json")["t"]; };
+  const double whole = end("whole");
+  double t = whole - 0.012;
+  REQUIRE(run("r", {"--until", std::to_string(t)}) == 0);
+  int code = 0;
+  for (int k = 0; k < 20 && code == 0; ++k) {
+    t += 1e-3;
+    code = run("r", {"--until", std::to_string(t), "--restart", "last"});
+  }
+  CHECK(code == 4);
+  CHECK(end("r") == doctest::Approx(whole).epsilon(1e-9));
+}
+
 TEST_CASE("restart: boxes that have flown before they fall on a floor go on to the same bytes") {
   const TemporaryDirectory directory;
   write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
