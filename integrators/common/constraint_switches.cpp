@@ -138,7 +138,7 @@ class ConstraintSwitches::Metric final : public SwitchMetric {
   double in_units(int equation, double g) const { return unit_[at(equation)] > 0 ? g * g / unit_[at(equation)] : 0.0; }
   // M (1, ..., 1)
   void set_ones() {
-    for (std::size_t e = 0; e < x_.size(); ++e) x_[e] = 1;
+    for (double& x : x_) x = 1;
     system_->mass_times(q_, x_, unit_);
   }
 
