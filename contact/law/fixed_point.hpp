@@ -15,7 +15,7 @@ class FixedPoint {
   /// The first value becomes x as it is.
   void begin() {
     seen_ = 0;
-    mixing_.forget();
+    mixing_.begin();
   }
   /// From T(x) of the present x to the next x; both have as many entries as there are unknowns.
   void advance(In value);
@@ -26,7 +26,7 @@ class FixedPoint {
  private:
   static constexpr int depth = 6;
 
-  Vector x_, x_before_, f_, f_before_, weight_;
+  Vector x_, x_before_, f_, weight_;
   AndersonMixing mixing_;
   int seen_ = 0;
 };

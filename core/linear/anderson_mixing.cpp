@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/index.hpp"
 #include "core/base/vector_ops.hpp"
@@ -11,19 +12,33 @@ namespace carom {
 
 namespace {
 constexpr double regularising = 1e-14;  // of the normal equations, relative
+constexpr double growth = 2;            // of |f|, at which the changes are forgotten
 }  // namespace
 
 void AndersonMixing::resize(std::size_t unknowns, int depth) {
   n_ = unknowns;
   depth_ = std::min(depth, largest_depth);
-  forget();
+  begin();
+  for (Vector* v : {&x_, &f_}) v->assign(n_, 0.0);
   for (Vector* v : {&df_, &dT_}) v->resize(n_ * at(depth_));
   products_.resize(at(depth_) * at(depth_));
 }
 
-AndersonMixing::Change AndersonMixing::add() {
-  const std::size_t row = at(changes_++ % depth_) * n_;
-  return {Out(df_).subspan(row, n_), Out(dT_).subspan(row, n_)};
+void AndersonMixing::see(In x, In f, In weight) {
+  if (std::exchange(seen_, true)) {
+    const std::size_t row = at(changes_++ % depth_) * n_;
+    double now = 0, before = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      df_[row + i] = f[i] - f_[i];
+      dT_[row + i] = x[i] - x_[i] + df_[row + i];
+      const double w = weight.empty() ? 1 : weight[i];
+      now += std::pow(w * f[i], 2);
+      before += std::pow(w * f_[i], 2);
+    }
+    if (now > growth * growth * before) forget();
+  }
+  copy(x, x_);
+  copy(f, f_);
 }
 
 // Normal equations of changes of unit length.

@@ -17,19 +17,26 @@ class AndersonMixing {
 
   /// Memory for so many unknowns and so many changes, of which the oldest are replaced.
   void resize(std::size_t unknowns, int depth);
+  /// Another T: neither the changes nor the last iterate are of use.
+  void begin() {
+    forget();
+    seen_ = false;
+  }
+  /// Forgets the changes; the next one counts from the last iterate.
   void forget() { changes_ = known_ = 0; }
-  struct Change {
-    Out f, T;  ///< df and dT, to be filled
-  };
-  Change add();
-  /// From T(x) to the next x. `weight`: by which components are measured (empty: 1).
+  /// The next iterate x and its f. `weight`: by which components are measured (empty: 1). The changes are forgotten
+  /// where |f| has more than doubled: T may have changed its branch.
+  void see(In x, In f, In weight);
+  /// From T(x) of the iterate seen last to the next x, or from T(x) - x to its change.
   void mix(In f, In weight, Out T);
 
  private:
   std::size_t n_ = 0;
   int depth_ = 1, changes_ = 0, known_ = 0;  // known: changes whose products_ are there
-  Vector df_, dT_;                           // depth rows
-  Vector products_;                          // df_k . df_l, lower triangle
+  bool seen_ = false;                        // x_ and f_ are those of an iterate
+  Vector x_, f_;
+  Vector df_, dT_;   // depth rows
+  Vector products_;  // df_k . df_l, lower triangle
 };
 
 }  // namespace carom

@@ -20,7 +20,7 @@ class SweepMixing {
   /// A new step. Its first sweeps are plain.
   void begin();
   /// Other active sets: f is another function.
-  void forget();
+  void forget() { mixing_.begin(); }
   /// x moves by `share` times the correction that is returned, which takes the place of f (size() entries). A negative
   /// share takes part of the last correction back: f is not read.
   In move(double share, In f);
@@ -29,10 +29,8 @@ class SweepMixing {
   static constexpr int depth = 5;
 
   AndersonMixing mixing_;
-  Vector weight_, x_, T_, f_before_, T_before_, correction_;
-  double size_before_ = 0;  // squared, of f_before_
-  int sweeps_ = 0;          // of the step
-  bool known_ = false;      // f_before_ and T_before_ are those of the sweep before
+  Vector weight_, x_, correction_;
+  int sweeps_ = 0;  // of the step
 };
 
 }  // namespace carom
