@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "contact/law/friction_set.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/vector_ops.hpp"
 #include "core/mechanics/natural_modes.hpp"
@@ -402,7 +403,10 @@ void PostMortem::find_hints(const StepView& view) {
     const std::size_t count = history.size();
     bool falling = count > 1;
     for (std::size_t i = count > 3 ? count - 3 : 1; i < count; ++i) falling = falling && history[i] < history[i - 1];
-    if (system.row_kinds().has(RowKind::joint_friction) && sub->attempt_iterations() >= iterations_allowed())
+    const auto solvers = view.integrator.solvers();
+    const FrictionSet* const friction =
+        at(last.failed) < solvers.size() ? solvers[at(last.failed)]->friction() : nullptr;
+    if (friction != nullptr && friction->has_joints() && sub->attempt_iterations() >= iterations_allowed())
       hints_.emplace_back(
           "the friction of joints follows their reactions, which is found by repetition, slowly where short bearings "
           "nearly jam: raise /integrator/newton/max_iterations");

@@ -320,3 +320,18 @@ TEST_CASE("post-mortem: a small stiff solid that nsga_monolithic cannot solve is
   CHECK(contains(outcome.err, "try nsga_coupled"));
   CHECK(run_carom(directory, {"run", "m.json", "-o", "s", "--set", "/integrator/type=nsga_coupled"}).code == 0);
 }
+
+TEST_CASE("post-mortem: friction of a bearing that is not found in the iterations allowed asks for more of them") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "w", "type": "rigid", "mass": 1, "inertia": [0.02, 0.03, 0.025], "position": [0.1, 0.05, -0.03],
+                "points": [{"name": "c", "at": [-0.1, -0.05, 0.03]}]}],
+    "joints": [{"name": "j", "type": "cylindrical", "of": ["ground", "w.c"], "axis": [1, 0, 1],
+                "friction": {"coefficient": 0.5, "radius": 0.04, "length": 0.1}}],
+    "integrator": {"type": "nsga_decoupled", "step": 5e-3, "duration": 1, "max_subdivisions": 0,
+                   "newton": {"max_iterations": 1}}})");
+  const Outcome outcome = run_carom(directory, {"run", "m.json", "-o", "r"});
+  CHECK(outcome.code == 4);
+  CHECK(contains(outcome.err, "hint: the friction of joints follows their reactions"));
+  CHECK(run_carom(directory, {"run", "m.json", "-o", "s", "--set", "/integrator/newton/max_iterations=50"}).code == 0);
+}
