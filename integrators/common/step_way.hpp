@@ -3,9 +3,9 @@
 // The ends of a step show neither that an arm has swept through a ball between them, nor that its tip has dipped into a
 // floor, nor that an obstacle has gone through a body. Where bodies turn, or spheres and cylinders move as obstacles,
 // the way is cut into pieces: rotations have a constant rate, places the cubic with the velocities of both ends where
-// bodies turn, and obstacles are where they are. Pieces are straight (System::missed_contact), and a gap that is open
-// at both ends of the step may not be closed at an end of a piece. Refused steps are halved, until bodies turn by less
-// than `least_turn`: an arm of length L may then still dip by L least_turn^2/8.
+// bodies turn, and obstacles their prescribed motion. Pieces are straight (System::missed_contact), and a gap that is
+// open at both ends of the step may not be closed at an end of a piece. Refused steps are halved, until bodies turn by
+// less than `least_turn`: an arm of length L may then still dip by L least_turn^2/8.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Functions of time that change within steps, which see the values at their ends only: a blow of a tenth of a
-// millisecond is nothing, or ten times as much, for steps of one.
+// Functions of time that change within a step, of which a method sees the values at the ends only: with steps of a
+// millisecond, a blow of a tenth of a millisecond counts as nothing or as ten times its impulse.
 #pragma once
 
 #include "core/formula/time_function.hpp"
