@@ -273,6 +273,7 @@ double EnergyLedger::size_now() const {
 void EnergyLedger::note_growth(bool first) {
   EnergyBalance& b = balance_;
   const double error = b.error();
+  if (first) b.first_step = error;
   low_error_ = first ? error : std::min(error, low_error_ + (error - low_error_) / remembered_steps);
   b.given = std::max(b.given, error - low_error_);
   b.explained = std::max(b.explained, size_now() - (error - low_error_));
@@ -286,7 +287,7 @@ void EnergyLedger::note_growth(bool first) {
 void EnergyLedger::save(NamedArrays& record) {
   record.set("bounds", {largest_, balance_.scale, balance_.largest_closure, balance_.friction_gain,
                         balance_.element_impacts, balance_.given, balance_.explained, balance_.through, low_error_,
-                        loads_low_, loads_high_, drivers_low_, drivers_high_});
+                        loads_low_, loads_high_, drivers_low_, drivers_high_, balance_.first_step});
   alternating_.save(record);
   free_.save(record);
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
@@ -303,7 +304,7 @@ void EnergyLedger::save(NamedArrays& record) {
 void EnergyLedger::restore(const NamedArrays& record, bool) {
   const Vector *const bounds = record.find("bounds"), *const energies = record.find("energies"),
                       *const powers = record.find("powers"), *const sums = record.find("sums");
-  if (bounds == nullptr || bounds->size() != 13 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
+  if (bounds == nullptr || bounds->size() != 14 || energies == nullptr || energies->size() != 6 || powers == nullptr ||
       powers->size() != 3 || sums == nullptr || sums->size() != 24)
     throw std::invalid_argument("EnergyLedger: the record does not fit");
   largest_ = (*bounds)[0];
@@ -319,6 +320,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
   loads_high_ = (*bounds)[10];
   drivers_low_ = (*bounds)[11];
   drivers_high_ = (*bounds)[12];
+  balance_.first_step = (*bounds)[13];
   initial_ = {(*energies)[0], (*energies)[1], (*energies)[2]};
   energy_ = {(*energies)[3], (*energies)[4], (*energies)[5]};
   powers_ = {(*powers)[0], (*powers)[1], (*powers)[2]};

@@ -59,6 +59,7 @@ struct EnergyBalance {
   double largest_closure = 0;     ///< |closure| at most
   double given = 0;        ///< largest growth of error() within about a hundred steps: what the method itself has given
   double explained = 0;    ///< `scale` without this growth
+  double first_step = 0;   ///< error() of the first step, which corrects what does not fit joints and obstacles
   double through = 0;      ///< ranges in which the work of loads and that of drivers have been, together
   double alternating = 0;  ///< of AlternatingMotion
   double free_energy = 0;  ///< of FreeMotion

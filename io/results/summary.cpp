@@ -32,7 +32,7 @@ constexpr double most_in_nodes = 0.3;
 constexpr double most_alternating = 0.1;
 // growth of the energy in free flight without translation, over itself, or over a share of the energies
 constexpr double most_free_growth = 0.05, least_free = 1e-4;
-constexpr double most_given = 0.3;   // by explicit methods, over the other energies
+constexpr double most_given = 0.23;  // by explicit methods
 constexpr double most_gained = 0.1;  // what other methods give in the meantime, over energies they have not given
 constexpr double half_turn = 3;      // nearly
 
@@ -335,12 +335,12 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
         "a smaller step",
         balance.free_growth / of_free));
   // near the largest stable step the energy that explicit methods conserve does not bound that of the model
-  const double explained = energies - balance.numerical;
-  if (judged && method.explicit_step && balance.numerical > most_given * explained)
+  const double gained = balance.numerical - balance.first_step;
+  if (judged && method.explicit_step && gained > most_given * energies)
     remarks.push_back(
         fmt::format("{} itself gave {:.2g} of the energies in the model: use a smaller step, further below the largest "
                     "stable one",
-                    method.name, balance.numerical / explained));
+                    method.name, gained / energies));
   // impacts cannot take more than there is: the method gives them what they take
   if (const double bound = std::max(energies, least); balance.error() > bound && balance.impacts < -bound)
     remarks.push_back(
