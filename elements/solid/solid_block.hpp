@@ -192,6 +192,11 @@ class Block final : public SolidBlock {
       place(kernel, group, in);
       Lanes points[Shape::points][6];
       kernel.stresses(points);
+      if (options_.stiffness_damping != 0 && in.v != nullptr) {
+        Viscous viscous(small_strain_, options_.stiffness_damping);
+        place(viscous, group, range, in);
+        viscous.add_stresses(points);
+      }
       for (int l = 0; l < group.count; ++l)
         for (int a = 0; a < nodes; ++a) {
           double stress[6] = {};

@@ -40,6 +40,21 @@ class ViscousKernel {
     }
   }
 
+  /// Adds the Cauchy stresses F S F^T/J at the Gauss points.
+  void add_stresses(Lanes (*points)[6]) {
+    Lanes g[modes][3];
+    for (int p = 0; p < Shape::points; ++p) {
+      mode_gradients<Shape, extra>(X_, p, centre_inverse_, centre_det_, g);
+      Matrix3 F, V, S, FS, cof;
+      deformation(g, F, V);
+      stress(F, V, lanes(c_.lambda), lanes(c_.mu), S);
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) FS[i][j] = dot3(F[i], S[j]);
+      const Lanes inverse = 1.0 / cofactors(F, cof);
+      for (int c = 0; c < 6; ++c) points[p][c] += inverse * dot3(FS[stress_row[c]], F[stress_column[c]]);
+    }
+  }
+
   /// f = dD/dv
   void evaluate() { sum<false, false>(0, 0, 0, 0); }
   /// K = c_v d f/dv + c_x d f/dx
@@ -99,6 +114,28 @@ class ViscousKernel {
       }
   }
 
+  /// F and its rate.
+  void deformation(const Lanes (&g)[modes][3], Matrix3& F, Matrix3& V) const {
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        F[i][j] = V[i][j] = lanes(0);
+        for (int a = 1; a < nodes; ++a) F[i][j] += x_[a][i] * g[a][j];
+        for (int a = 1; a < modes; ++a) V[i][j] += v_[a][i] * g[a][j];
+      }
+  }
+  static void stress(const Matrix3& F, const Matrix3& V, Lanes lambda, Lanes mu, Matrix3& S) {
+    Lanes trace = lanes(0);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        // 2 E' = F^T V + V^T F
+        Lanes twice = lanes(0);
+        for (int c = 0; c < 3; ++c) twice += F[c][i] * V[c][j] + V[c][i] * F[c][j];
+        S[i][j] = mu * twice;
+        if (i == j) trace += 0.5 * twice;
+      }
+    for (int i = 0; i < 3; ++i) S[i][i] += lambda * trace;
+  }
+
   /// Computes the forces and, if requested, c_v d f/dv + c_x d f/dx. first_row, first_column: the
   /// first modes whose rows and columns are computed.
   template <bool tangent, bool positions>
@@ -115,24 +152,13 @@ class ViscousKernel {
       const Lanes w = mode_gradients<Shape, extra>(X_, p, centre_inverse_, centre_det_, g);
       const Lanes lambda = w * c_.lambda, mu = w * c_.mu;
       Matrix3 F, V, S, B, W;
+      deformation(g, F, V);
+      stress(F, V, lambda, mu, S);
       for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
-          F[i][j] = V[i][j] = lanes(0);
-          for (int a = 1; a < nodes; ++a) F[i][j] += x_[a][i] * g[a][j];
-          for (int a = 1; a < modes; ++a) V[i][j] += v_[a][i] * g[a][j];
-        }
-      Lanes trace = lanes(0);
-      for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) {
-          // 2 E' = F^T V + V^T F
-          Lanes twice = lanes(0);
-          for (int c = 0; c < 3; ++c) twice += F[c][i] * V[c][j] + V[c][i] * F[c][j];
-          S[i][j] = mu * twice;
-          if (i == j) trace += 0.5 * twice;
           B[i][j] = mu * dot3(F[i], F[j]);
           W[i][j] = mu * dot3(F[i], V[j]);
         }
-      for (int i = 0; i < 3; ++i) S[i][i] += lambda * trace;
       for (int a = first_row; a < modes; ++a) {
         const Lanes Sg[3] = {dot3(S[0], g[a]), dot3(S[1], g[a]), dot3(S[2], g[a])};
         for (int i = 0; i < 3; ++i) f[a][i] += dot3(F[i], Sg);

@@ -477,3 +477,29 @@ TEST_CASE("solid: the quality of an element is 1 for regular ones, 0 for flat an
   const std::array<Vec3, 4> regular = {Vec3(1, 1, 1), Vec3(-1, 1, -1), Vec3(1, -1, -1), Vec3(-1, -1, 1)};
   CHECK(element_quality(SolidShape::tetrahedra, regular.data()) == doctest::Approx(1));
 }
+
+// S = beta C : E' beside the stress of the law, as F S F^T/J.
+TEST_CASE("solid: the stress contains the viscous stress of the damping") {
+  const Lame c(material);
+  Random random(9);
+  const auto matrix = [&] { return (Mat3() << random.vector(), random.vector(), random.vector()).finished(); };
+  const Mat3 F = Mat3::Identity() + 0.1 * matrix(), V = matrix();
+  const double beta = 0.3;
+  const Mat3 rate = 0.5 * (F.transpose() * V + V.transpose() * F),
+             S = beta * (c.lambda * rate.trace() * Mat3::Identity() + 2 * c.mu * rate),
+             viscous = F * S * F.transpose() / F.determinant();
+  for_all([&](const Kind& kind, Options options) {
+    options.stiffness_damping = beta;
+    Solid solid({1, 1, 1}, {1, 1, 1}, material, options, kind.shape);
+    const Vector q = solid.deformed([&](const Vec3& X) { return Vec3(F * X); });
+    const int nodes = nodes_per_element(solid.block->shape());
+    Vector v, values(at(6 * nodes));
+    for (int k = 0; k < nodes; ++k) {
+      const Vec3 velocity = V * solid.X[at(solid.block->topology().node(0, k))];
+      v.insert(v.end(), velocity.data(), velocity.data() + 3);
+    }
+    solid.block->output("stress", {0, 1}, {q.data(), v.data(), 0}, values.data());
+    values.resize(6);
+    CHECK(relative_error(Matrix(stress_matrix(values)), Matrix(cauchy(options.law, F) + viscous)) < 1e-12);
+  });
+}
