@@ -29,6 +29,7 @@ MixedSetup correction_setup(const char* name, const System& system, NewtonMethod
           .rows = position_rows | law_rows,
           .matrix = position_setup(system, method).matrix,
           .constant_matrix = system.constant_mass() && flat && straight,
+          .free_of_step = system.bilateral() == 0,
           .curved_rows = !flat,
           .solved_at_rest = true};
 }

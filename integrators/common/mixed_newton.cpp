@@ -171,7 +171,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
   int larger_shifts = 0;
   for (;;) {
     const SaddlePoint& saddle = current();
-    const bool stale = transient_ || !saddle.factorised() || factor_h_ != scales.h || saddle.gave_up();
+    const bool stale = transient_ || !saddle.factorised() || other_step(scales) || saddle.gave_up();
     FailureReason reason = FailureReason::singular_matrix;
     bool found = true;
     const bool many = pile() && sub.attempt_iterations() < patience_with_pile;
@@ -288,9 +288,13 @@ void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales, b
                        std::span<const SparseRow>(row_F_).first(rows.size()), true);
 }
 
+bool MixedNewton::other_step(const ProblemScales& scales) const {
+  return factor_h_ != scales.h && !(setup_.constant_matrix && setup_.free_of_step);
+}
+
 bool MixedNewton::prepare(MixedProblem& problem, const ProblemScales& scales, const StepReport& report) {
   const bool constant = setup_.linear || setup_.constant_matrix;
-  if (saddle_.factorised() && factor_h_ == scales.h && !saddle_.gave_up() &&
+  if (saddle_.factorised() && !other_step(scales) && !saddle_.gave_up() &&
       (constant || report.subproblems[at(index_)].iterations > 0))
     return true;
   return factorise(problem, scales, 0);

@@ -44,6 +44,7 @@ struct MixedSetup {
   MatrixProperties matrix{};           ///< of S, and positive definite without bilateral rows
   bool linear = false;                 ///< r and c are linear in x: one matrix per h, one iteration per active set
   bool constant_matrix = false;        ///< S alone is constant
+  bool free_of_step = false;           ///< where S is constant: the same for all h
   bool fixed_places = false;           ///< q does not change: S changes only where forces depend on v
   bool curved_rows = false;            ///< gaps are not linear in q: linear systems are solved carefully
   bool solved_at_rest = false;         ///< without bilateral and active rows the first x is the solution
@@ -162,6 +163,7 @@ class MixedNewton {
   void make_law();
   void take_law();
   bool keeps_matrix() const;
+  bool other_step(const ProblemScales& scales) const;  // than that of the matrix, which depends on it
   void drop_idle_rows(const RowPoint& point, const ProblemScales& scales);
   void gather_active();
   void find_limits(MixedProblem& problem);

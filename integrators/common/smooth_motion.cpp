@@ -44,6 +44,7 @@ MixedSetup velocity_setup(const System& system, NewtonMethod method, RowSelectio
           .matrix = tangent_properties(system, method),
           .linear = system.linear(),
           .constant_matrix = system.constant_mass() && !system.velocity_dependent() && system.bilateral() == 0,
+          .free_of_step = true,
           .fixed_places = true};
 }
 
