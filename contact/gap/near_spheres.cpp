@@ -178,7 +178,7 @@ ConstraintBlock::Place NearSpheresBlock::place(int item, int row, const Constrai
 }
 
 std::string NearSpheresBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end,
-                                             bool impacts) const {
+                                             double closing_turn) const {
   swept_.clear();
   for (std::size_t i = 0; i < spheres_.size(); ++i)
     swept_.push_back(
@@ -189,7 +189,7 @@ std::string NearSpheresBlock::missed_contact(const ConstraintInput& start, const
     if (missed.first >= 0 && missed < pair) return;
     const double radii = spheres_[at(a.sphere)].radius + spheres_[at(b.sphere)].radius;
     const Vec3 x_0 = b.from - a.from, x_1 = b.to - a.to;
-    if ((x_1.norm() < radii && !has_row(a.sphere, b.sphere)) || passes(x_0, x_1, radii, impacts)) missed = pair;
+    if ((x_1.norm() < radii && !has_row(a.sphere, b.sphere)) || passes(x_0, x_1, radii, closing_turn)) missed = pair;
   });
   return missed.first < 0 ? "" : pair_name(missed.first, missed.second);
 }

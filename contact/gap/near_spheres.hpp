@@ -42,7 +42,8 @@ class NearSpheresBlock final : public SphereContactBlock {
   bool vacant(int item) const override { return pairs_[static_cast<std::size_t>(item)].node_a < 0; }
   Neighbours nearest_without_item(const double* q, const double* v) const override;
   Place place(int item, int row, const ConstraintInput& in) const override;
-  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end,
+                             double closing_turn) const override;
   void restore_candidates(std::span<const int> nodes) override;
 
  private:

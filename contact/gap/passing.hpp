@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/types.hpp"
 
@@ -11,9 +12,6 @@ namespace carom {
 /// contact follows its surface, below which the chord lies: where an end touches, only deeper ways are motions through
 /// the contact.
 constexpr double shallow_chord = 1e-3, sliding_chord = 0.25, touching_gap = 1e-6;
-/// The largest angle between the directions of a contact at the ends of a motion that closes it: an impact would have
-/// the direction of the end. Shorter motions, over the radius, turn by less.
-constexpr double closing_cosine = 0.985, closing_way = 0.17;
 /// How deep a motion may end, over the radius, unless it began nearly as deep: the direction turns round at the centre.
 /// Methods at velocity level penetrate at the ends of their steps.
 constexpr double deepest_end = 0.5, deeper = 0.1;
@@ -21,8 +19,13 @@ constexpr double deepest_end = 0.5, deeper = 0.1;
 /// What the surface and the motion are for passes().
 struct Passage {
   double radius = 0;
-  bool edged = false;   ///< the surface has edges, round which a body may slide
-  bool impacts = true;  ///< contacts that close have one; without, as in statics, directions may turn
+  bool edged = false;  ///< the surface has edges, round which a body may slide
+  /// The largest angle between the directions of a contact at the ends of a motion that closes it: an impact would
+  /// have the direction of the end. 0: contacts that close have no impact, as in statics, and directions may turn.
+  double closing_turn = 0;
+
+  /// Shorter motions, over the radius, turn by less.
+  double short_way() const { return closing_turn > 0 ? closing_turn : 0.17; }
 };
 
 /// gap_0, gap_1: at the ends; smallest: on the way; turn(): the cosine between the directions at the ends.
@@ -31,11 +34,11 @@ bool passes(double gap_0, double gap_1, double smallest, const Passage& p, const
   const double touching = touching_gap * p.radius;
   const bool touches = std::min(gap_0, gap_1) < touching;
   if (smallest < std::min({0.0, gap_0, gap_1}) - (touches ? sliding_chord : shallow_chord) * p.radius) return true;
-  if (!p.impacts) return false;
+  if (p.closing_turn == 0) return false;
   if (gap_1 < -deepest_end * p.radius && gap_1 < gap_0 - deeper * p.radius) return true;
   // a contact that penetrates at the start may not have had its impact yet; a body that touches may slide round
   const bool closes = gap_0 > touching || (gap_0 < -touching && !p.edged);
-  return gap_1 < touching && turn() < (closes ? closing_cosine : 0.0);
+  return gap_1 < touching && turn() < (closes ? std::cos(p.closing_turn) : 0.0);
 }
 
 /// Smallest distance of two points of which one moves from x_0 to x_1 relative to the other, on a straight line.
@@ -47,13 +50,14 @@ inline double closest_approach(const Vec3& x_0, const Vec3& x_1) {
 }
 
 /// Two spheres with the sum of the radii, centres x_0 and x_1 apart at the ends.
-inline bool passes(const Vec3& x_0, const Vec3& x_1, double radii, bool impacts) {
+inline bool passes(const Vec3& x_0, const Vec3& x_1, double radii, double closing_turn) {
   // the chord of depth d has the length 2 sqrt(2 d - d^2)
-  constexpr double shortest_square = 8 * shallow_chord - 4 * shallow_chord * shallow_chord;
-  if ((x_1 - x_0).squaredNorm() < shortest_square * radii * radii) return false;
+  constexpr double chord_square = 8 * shallow_chord - 4 * shallow_chord * shallow_chord;
+  const double way_square = (x_1 - x_0).squaredNorm() / (radii * radii);
+  if (way_square < chord_square && (closing_turn == 0 || way_square < closing_turn * closing_turn)) return false;
   const double r_0 = x_0.norm(), r_1 = x_1.norm();
-  return passes(r_0 - radii, r_1 - radii, closest_approach(x_0, x_1) - radii, {.radius = radii, .impacts = impacts},
-                [&] { return x_0.dot(x_1) / (r_0 * r_1); });
+  return passes(r_0 - radii, r_1 - radii, closest_approach(x_0, x_1) - radii,
+                {.radius = radii, .closing_turn = closing_turn}, [&] { return x_0.dot(x_1) / (r_0 * r_1); });
 }
 
 }  // namespace carom

@@ -67,7 +67,7 @@ Distance PointContactBlock::distance(const PrescribedMotion::Pose& pose, const V
 
 // The gap along a straight way has one minimum: obstacles are convex. In a container it is least at an end.
 std::string PointContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end,
-                                              bool impacts) const {
+                                              double closing_turn) const {
   std::optional<PrescribedMotion::Pose> moved_0, moved_1;
   const PrescribedMotion::Pose &pose_0 = pose_at(start.t, moved_0), &pose_1 = pose_at(end.t, moved_1);
   for (int i = 0; i < topology().items; ++i) {
@@ -86,7 +86,8 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
     // the gap changes by no more than the way: most are too short to lead deep enough
     const double gap_1 = gap(1), length = way.norm();
     const double touching = touching_gap * radius;
-    const bool short_slide = gap_1 < touching && gap_1 > -deepest_end * radius && length < closing_way * radius;
+    const Passage passage{radius, obstacle_->edged(), closing_turn};
+    const bool short_slide = gap_1 < touching && gap_1 > -deepest_end * radius && length < passage.short_way() * radius;
     if (gap_1 >= length || (short_slide && !obstacle_->edged())) continue;
     const double gap_0 = gap(0);
     if (gap_0 + gap_1 >= length || (short_slide && gap_0 < touching)) continue;
@@ -100,7 +101,7 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
     }
     const auto turn = [&] { return obstacle_->evaluate(x_0).gradient.dot(obstacle_->evaluate(x_0 + way).gradient); };
     const double smallest = obstacle_->contains() ? std::min(gap_0, gap_1) : gap(low);
-    if (passes(gap_0, gap_1, smallest, {radius, obstacle_->edged(), impacts}, turn)) return item_name(i);
+    if (passes(gap_0, gap_1, smallest, passage, turn)) return item_name(i);
   }
   return {};
 }

@@ -56,7 +56,8 @@ class PointContactBlock final : public ConstraintBlock {
   Place place(int item, int row, const ConstraintInput& in) const override;
   Turn tangent_turn(int item, const ConstraintInput& in) const override;
 
-  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end,
+                             double closing_turn) const override;
 
   /// The first item that touches or penetrates where the obstacle has no direction, such as the centre of a sphere; -1
   /// without any. Rates and gradients of such items are NaN, so that a step that leads there is refused.

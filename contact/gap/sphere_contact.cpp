@@ -82,7 +82,7 @@ SphereContactBlock::Geometry SphereContactBlock::geometry(const ConstraintInput&
 }
 
 std::string SphereContactBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end,
-                                               bool impacts) const {
+                                               double closing_turn) const {
   for (int i = 0; i < topology().items; ++i) {
     if (!paired(i)) continue;
     const SpherePair& pair = pairs_[static_cast<std::size_t>(i)];
@@ -94,7 +94,7 @@ std::string SphereContactBlock::missed_contact(const ConstraintInput& start, con
     const auto span = [&](const ConstraintInput& in) {
       return Vec3(centre(in, 1, pair.offset_b) - centre(in, 0, pair.offset_a));
     };
-    if (passes(span(start), span(end), pair.radius_a + pair.radius_b, impacts)) return item_name(i);
+    if (passes(span(start), span(end), pair.radius_a + pair.radius_b, closing_turn)) return item_name(i);
   }
   return {};
 }

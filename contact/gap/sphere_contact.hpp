@@ -47,7 +47,8 @@ class SphereContactBlock : public ConstraintBlock {
   Place place(int item, int row, const ConstraintInput& in) const override;
   Turn tangent_turn(int item, const ConstraintInput& in) const override;
 
-  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end,
+                             double closing_turn) const override;
 
   /// The first pair whose centres are at one place, so that the contact has no direction; -1 without any. Rates and
   /// gradients of such pairs are NaN, so that a step that leads there is refused.

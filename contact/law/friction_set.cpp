@@ -12,6 +12,7 @@ namespace {
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();  // of the rows of a cone problem
 constexpr int reserved_rows = 24;
 constexpr double settled_limit = 1e-11;  // relative
+constexpr double edge = 1e-9;            // of a radius: less slip, times the penalty, is rounding
 constexpr int most_moves = 8;
 constexpr int moving_updates = 4;  // after which multipliers stay if they solve the law of many rows
 }  // namespace
@@ -94,7 +95,7 @@ void FrictionSet::find_limits() { used_.advance(limits_); }
 bool FrictionSet::limits_move() {
   if (moves_ == most_moves) return false;
   const bool moves = std::ranges::any_of(contacts_, [&](const Contact& c) {
-    if (c.joint < 0 || flags_[at(c.row)] != static_cast<std::uint8_t>(SlipState::slip)) return false;
+    if (c.joint < 0 || !c.at_limit) return false;
     const double limit = limits_[at(c.joint)];
     return std::abs(limit - used_.before()[at(c.joint)]) > settled_limit * limit;
   });
@@ -111,9 +112,10 @@ int FrictionSet::update(In c, double penalty, double band) {
     const std::size_t i = at(contact.row);
     if (contact.joint >= 0) {
       if (!contact.working) contact.working = grown = true;
-      double sigma[3];
       const Disc& disc = contact.of[0];
-      const bool slips = augmented(disc, c, penalty, sigma) > limits_[at(contact.joint)];
+      double sigma[3];
+      contact.at_limit = augmented(disc, c, penalty, sigma) > limits_[at(contact.joint)];
+      const bool slips = this->slips(disc, c, penalty, limits_[at(contact.joint)]);
       for (int k = 0; k < disc.rows; ++k)
         flags_[at(disc.first + k)] = static_cast<std::uint8_t>(slips ? SlipState::slip : SlipState::stick);
       continue;
@@ -138,9 +140,7 @@ int FrictionSet::update(In c, double penalty, double band) {
     for (const Disc& disc : std::span(contact.of).first(at(contact.count))) {
       SlipState state = SlipState::open;
       if (wanted) {
-        double rest[3];
-        const double R = radius(contact, disc, sigma);
-        state = augmented(disc, c, penalty, rest) <= R ? SlipState::stick : SlipState::slip;
+        state = slips(disc, c, penalty, radius(contact, disc, sigma)) ? SlipState::slip : SlipState::stick;
       }
       for (int k = 0; k < disc.rows; ++k) flags_[at(disc.first + k)] = static_cast<std::uint8_t>(state);
     }
@@ -173,6 +173,14 @@ double FrictionSet::augmented(const Disc& disc, In c, double penalty, double* si
     square += sigma[k] * sigma[k];
   }
   return std::sqrt(square);
+}
+
+// At the edge of the disc rounding would decide, where something else holds the rest of the load.
+bool FrictionSet::slips(const Disc& disc, In c, double penalty, double radius) const {
+  double sigma[3], square = 0;
+  const double size = augmented(disc, c, penalty, sigma);
+  for (int k = 0; k < disc.rows; ++k) square += std::pow(sigma[k] - multipliers_[at(disc.first + k)], 2);
+  return size > radius && std::sqrt(square) > edge * radius;
 }
 
 void FrictionSet::augmented(In c, Out s) const {

@@ -114,6 +114,7 @@ class FrictionSet final : public CondensedLaw {
     int count = 0;   // of discs
     int joint = -1;  // number among the joints; -1: a contact
     bool working = false, frictionless = false;
+    bool at_limit = false;  // of a joint: the augmented multipliers lie beyond it
     std::span<const Disc> discs() const { return {of.data(), frictionless ? 0 : at(count)}; }
   };
 
@@ -129,6 +130,7 @@ class FrictionSet final : public CondensedLaw {
   int tangential(const Contact& c) const { return c.frictionless ? 0 : c.rows; }
   // s - p c of the rows of a disc; returns the length.
   double augmented(const Disc& disc, In c, double penalty, double* sigma) const;
+  bool slips(const Disc& disc, In c, double penalty, double radius) const;
 
   int first_ = 0;
   std::vector<Contact> contacts_;

@@ -266,7 +266,7 @@ class System {
   void find_candidates(In q, In v, double t, double h);
   /// The contact that the motion from q_0 at t_0 to q_1 at t_1 has missed (ConstraintBlock::missed_contact); empty if
   /// none was.
-  std::string missed_contact(In q_0, double t_0, In q_1, double t_1, bool impacts) const;
+  std::string missed_contact(In q_0, double t_0, In q_1, double t_1, double closing_turn) const;
   long left_out() const { return left_out_; }
   bool row_vacant(int row) const { return row_block(row).vacant(row_place(row).item); }
   const ConstraintBlock& row_block(int row) const {

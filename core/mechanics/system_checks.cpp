@@ -18,12 +18,12 @@ constexpr double most_turn = 0.9 * std::numbers::pi;  // of a prescribed angle, 
 
 }  // namespace
 
-std::string System::missed_contact(In q_0, double t_0, In q_1, double t_1, bool impacts) const {
+std::string System::missed_contact(In q_0, double t_0, In q_1, double t_1, double closing_turn) const {
   if (!passable_) return {};
   const ConstraintInput start{q_0.data(), nullptr, t_0, nullptr}, end{q_1.data(), nullptr, t_1, nullptr};
   for (const auto& block : constraints_)
     if (block->traits().passable)
-      if (std::string item = block->missed_contact(start, end, impacts); !item.empty()) return item;
+      if (std::string item = block->missed_contact(start, end, closing_turn); !item.empty()) return item;
   return {};
 }
 

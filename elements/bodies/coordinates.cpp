@@ -383,8 +383,8 @@ void FormulaRowBlock::evaluate(Range range, const ConstraintInput& in, const Con
 }
 
 std::string FormulaRowBlock::missed_contact(const ConstraintInput& start, const ConstraintInput& end,
-                                            bool impacts) const {
-  if (!impacts) return {};
+                                            double closing_turn) const {
+  if (closing_turn == 0) return {};
   const std::size_t m = n_ + 1;
   Values x[2], g[2];
   for (int i = 0; i < topology().items; ++i) {

@@ -119,7 +119,8 @@ class FormulaRowBlock final : public ConstraintBlock {
   std::string undefined_formula(const ConstraintInput& start, const ConstraintInput& end) const override;
   /// Gaps that close with another rate per change of the coordinates than at the start of the motion: an impact would
   /// have the direction of the end.
-  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end, bool impacts) const override;
+  std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end,
+                             double closing_turn) const override;
   /// The body's place and the gradient of g by x, y and z, a vector of any length; zero for a body without place.
   Place place(int item, int row, const ConstraintInput& in) const override;
 

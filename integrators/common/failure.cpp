@@ -101,8 +101,9 @@ void mark_failed(StepReport& report, int subproblem, FailureReason reason) {
   report.reason = reason;
 }
 
-bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1, StepReport& report, bool impacts) {
-  std::string item = system.missed_contact(q_0, t_0, q_1, t_1, impacts);
+bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1, StepReport& report,
+                    double closing_turn) {
+  std::string item = system.missed_contact(q_0, t_0, q_1, t_1, closing_turn);
   if (item.empty()) return false;
   mark_failed(report, -1, FailureReason::missed_contact);
   report.failed_item = std::move(item);

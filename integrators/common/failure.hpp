@@ -12,7 +12,7 @@ void mark_failed(StepReport& report, int subproblem, FailureReason reason);
 /// Marks the report if the motion from q_0 at t_0 to q_1 at t_1 misses a contact, or turns the direction of an impact
 /// (System::missed_contact).
 bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1, StepReport& report,
-                    bool impacts = true);
+                    double closing_turn);
 /// For another attempt at the sub-problem that failed; iterations stay.
 void forget_failure(StepReport& report);
 

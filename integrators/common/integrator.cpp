@@ -57,6 +57,7 @@ Integrator::Integrator(const System& system, MethodInfo info, const Scales& scal
       info_(std::move(info)),
       scales_(scales),
       newton_(newton),
+      row_weights_(row_weights(system, scales.length)),
       roundoff_(system.roundoff_force(1.0)),
       guard_(system, scales, needs_guard(system, info_), newton_.constraint_tolerance),
       way_(system) {
@@ -146,7 +147,7 @@ bool Integrator::guarded(State& state, double h) {
   if (std::string element = look ? system_->inverted_element(other_.q, other_.t, info_.forces_at_end) : std::string();
       !element.empty())
     return refuse(FailureReason::inverted_element, std::move(element));
-  if (std::string item = way_.missed_contact(state, other_, info_.dynamic); !item.empty())
+  if (std::string item = way_.missed_contact(state, other_, info_.dynamic ? closing_turn() : 0.0); !item.empty())
     return refuse(FailureReason::missed_contact, std::move(item));
   if (std::string item = slip_without_angle(state, other_); !item.empty())
     return refuse(FailureReason::large_rotation, std::move(item));
@@ -276,8 +277,6 @@ void Integrator::measure_slip(const State& before, const State& after) {
   if (!info_.dynamic || info_.explicit_step || !system_->row_kinds().meets(friction_rows)) return;
   const StepStart start{before.q.data(), before.v.data(), before.t};
   const int n_b = system_->bilateral();
-  if (row_weights_.empty() && system_->row_kinds().has(RowKind::joint_friction))
-    row_weights_ = row_weights(*system_, scales_.length);
   bool stays_closed = false;
   int measured = -1;  // first row of the item whose values these are
   double gap[most_contact_rows], rate_0[most_contact_rows], rate_1[most_contact_rows];
@@ -305,8 +304,11 @@ void Integrator::report_gaps(const MixedNewton& position, StepReport& report) co
   report.position_residual = position.largest_row();
   const bool friction = system_->row_kinds().meets(friction_rows);
   for (int row = system_->bilateral(); row < system_->rows(); ++row)
-    if (!friction || !friction_rows.has(system_->row_kind(row)))
-      report.smallest_gap = std::min(report.smallest_gap, position.row_values()[at(row)]);
+    if (!friction || !friction_rows.has(system_->row_kind(row))) note_gap(row, position.row_values()[at(row)], report);
+}
+
+void Integrator::note_gap(int row, double gap, StepReport& report) const {
+  report.smallest_gap = std::min(report.smallest_gap, gap / row_weights_[at(row)]);
 }
 
 void Integrator::clear(State& state, double h) {
@@ -391,8 +393,9 @@ void Integrator::mark_touching(State& state) const {
       state.active[i] = state.closed[i] = static_cast<std::uint8_t>(slips ? SlipState::slip : SlipState::stick);
     }
     if (system_->row_kind(row) != RowKind::unilateral) continue;
-    state.active[i] = std::abs(system_->row_gap(row, state.q, state.t)) <= gap &&
-                              std::abs(system_->row_rate(row, state.q, state.v, state.t)) <= rate
+    const double weight = row_weights_[at(row)];
+    state.active[i] = std::abs(system_->row_gap(row, state.q, state.t)) <= gap * weight &&
+                              std::abs(system_->row_rate(row, state.q, state.v, state.t)) <= rate * weight
                           ? 1
                           : 0;
   }

@@ -36,6 +36,10 @@ class MonolithicNewton;
 class SaddlePoint;
 
 /// What a method takes and gives: validation, ledger, tables and reports read this instead of the method's name.
+/// MethodInfo::closing_turn where impacts act at their instants, and of explicit methods, whose steps are short and
+/// those of the papers.
+constexpr double wide_closing_turn = 0.17;
+
 struct MethodInfo {
   std::string name;
   std::vector<const char*> subproblems;  ///< their names, in the order of StepReport::subproblems
@@ -51,6 +55,9 @@ struct MethodInfo {
   bool long_impacts = false;   ///< an impact takes several steps; behind the first its contact counts as closed
   bool guards_linear = false;  ///< the energy guard judges linear systems too
   bool lumped_mass = false;    ///< the model's mass matrix is the lumped one
+  /// Angle, rad, by which the direction of a contact may turn in the step that closes it (System::missed_contact):
+  /// impacts have the direction of the end of the step.
+  double closing_turn = 0.0175;
 };
 
 /// A part of an accepted step. Ledger and events are sums over the stages, whatever the method: a step may have any
@@ -190,6 +197,12 @@ class Integrator {
   StepScales measure(const State& state, double h, StepReport& report) const;
   /// Position residual and smallest gap of the end of a step, from the last test of a problem in gaps.
   void report_gaps(const MixedNewton& position, StepReport& report) const;
+  /// Of a unilateral row.
+  void note_gap(int row, double gap, StepReport& report) const;
+  /// MethodInfo::closing_turn; the shortest steps may turn a tiny obstacle's contact by the wide one.
+  double closing_turn() const { return report_.shortest ? wide_closing_turn : info_.closing_turn; }
+  /// Over it, gaps and slips of a row are lengths (row_weights).
+  double weight(int row) const { return row_weights_[static_cast<std::size_t>(row)]; }
   /// Zero accelerations and multipliers; no row active or closed. A run begins.
   void clear(State& state, double h);
   /// Joints whose friction follows reactions that are not unique in this state. A method with friction of joints asks
@@ -216,8 +229,8 @@ class Integrator {
   NewtonOptions newton_;
   TangentOperators T_;
   Vector no_residual_;  // zeros, of a method without solvers
-  Vector row_weights_;  // of a model with joints with friction: over these, their slip is a length
-  double roundoff_;     // System::roundoff_force per length
+  Vector row_weights_;
+  double roundoff_;  // System::roundoff_force per length
   EnergyGuard guard_;
   std::optional<EnergyGuard> kept_guard_;  // of the start of a step whose parts are judged
   bool guard_kept_ = false;                // in this step

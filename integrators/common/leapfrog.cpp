@@ -17,6 +17,7 @@ namespace {
 constexpr double rounding = 1e-6;  // of Rayleigh's quotient
 constexpr double rest = 1e-12;  // energy, of m v^2 of the model, below which quotients tell nothing: a body that sticks
 constexpr double edge = 1e-9;   // of a disc: impulses on it slip
+constexpr double still = 1e-12;                          // of the speed of the model: less slip is rounding
 constexpr double same_motion = 1e-10;                    // velocities of reactions, relative
 constexpr double turned_back = 1.5, largest_growth = 3;  // of the energies
 constexpr double least_distance = 1e-4;                  // of Rayleigh's quotient from its bound
@@ -36,8 +37,7 @@ Leapfrog::Leapfrog(const System& system, MethodInfo info, const LeapfrogOptions&
   const std::size_t n = at(system.size()), rows = at(system.rows());
   for (Vector* x : {&w_, &d_, &a_, &a_int_, &f_, &p_, &p_next_, &zero_, &dv_, &v_before_}) x->assign(n, 0.0);
   for (Vector* x : {&gaps_, &forces_, &jumps_, &biases_}) x->assign(rows, 0.0);
-  for (Vector* x : {&c_, &r_, &s_}) x->reserve(rows);
-  weights_ = row_weights(system, options.scales.length);
+  for (Vector* x : {&c_, &r_, &s_, &rates_}) x->reserve(rows);
   list_.reserve(rows);
   stages_.reserve(2);
 }
@@ -114,7 +114,7 @@ bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) 
   for (std::size_t i = 0; i < list_.size(); ++i) {
     state.impulse[at(list_[i])] = 2 * r_[i];
   }
-  mark_closed(state.closed);
+  mark_closed(c_, state.closed);
   return true;
 }
 
@@ -302,7 +302,7 @@ bool Leapfrog::judge(const State& start, In a_start, State& end, In v, In w, dou
   return true;
 }
 
-void Leapfrog::mark_closed(std::vector<std::uint8_t>& closed) const {
+void Leapfrog::mark_closed(In rates, std::vector<std::uint8_t>& closed) const {
   const int n_b = system().bilateral();
   std::size_t normal = 0;
   for (std::size_t i = 0; i < list_.size(); ++i) {
@@ -314,12 +314,14 @@ void Leapfrog::mark_closed(std::vector<std::uint8_t>& closed) const {
       continue;
     }
     const ContactParameters law = system().contact_parameters(row);
-    double square = 0;
-    for (std::size_t k = normal + 1; k < list_.size() && system().row_kind(list_[k]) == RowKind::tangential; ++k)
-      if (system().contact_parameters(list_[k]).disc == law.disc) square += r_[k] * r_[k];
-    const SlipState state = !(r_[normal] > 0)                                            ? SlipState::open
-                            : std::sqrt(square) < (1 - edge) * law.friction * r_[normal] ? SlipState::stick
-                                                                                         : SlipState::slip;
+    double square = 0, slip = 0;
+    for (std::size_t k = normal + 1; k < list_.size() && system().row_kind(list_[k]) == RowKind::tangential; ++k) {
+      if (system().contact_parameters(list_[k]).disc != law.disc) continue;
+      square += r_[k] * r_[k];
+      slip = std::max(slip, std::abs(rates[k]));
+    }
+    const bool slips = std::sqrt(square) >= (1 - edge) * law.friction * r_[normal] && slip > still * scales().speed;
+    const SlipState state = !(r_[normal] > 0) ? SlipState::open : slips ? SlipState::slip : SlipState::stick;
     closed[at(row - n_b)] = static_cast<std::uint8_t>(state);
   }
 }
@@ -329,12 +331,12 @@ void Leapfrog::measure_gaps(In q, double t, const std::vector<std::uint8_t>& clo
   const std::size_t n_b = at(system().bilateral());
   if (n_b > 0) system().gaps(q, t, bilateral_rows, gaps_);
   const auto measure = [&](std::size_t row) {
-    report.position_residual = std::max(report.position_residual, std::abs(gaps_[row]) / weights_[row]);
+    report.position_residual = std::max(report.position_residual, std::abs(gaps_[row]) / weight(static_cast<int>(row)));
   };
   for (std::size_t i = 0; i < n_b; ++i) measure(i);
   for (std::size_t i = n_b; i < gaps_.size(); ++i) {
     if (system().row_kind(static_cast<int>(i)) == RowKind::tangential) continue;
-    report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
+    note_gap(static_cast<int>(i), gaps_[i], report);
     if (closed[i - n_b] != 0) measure(i);
   }
 }

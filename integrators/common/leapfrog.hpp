@@ -96,8 +96,9 @@ class Leapfrog : public Integrator {
   /// impulses that belong to it, without `driven`, what obstacles and joints that move give by them.
   bool judge(const State& start, In a_start, State& end, In v, In w, double h, In forces, double row_work,
              double driven, StepReport& report);
-  /// Flags of contacts from the impulses r_ of the listed rows: 1 of closed normal rows, SlipState of tangential ones.
-  void mark_closed(std::vector<std::uint8_t>& closed) const;
+  /// Flags of contacts from the impulses r_ of the listed rows and their rates: 1 of closed normal rows, SlipState of
+  /// tangential ones.
+  void mark_closed(In rates, std::vector<std::uint8_t>& closed) const;
   void measure_gaps(In q, double t, const std::vector<std::uint8_t>& closed, StepReport& report);
   bool fail(StepReport& report, FailureReason reason, int subproblem = -1) const;
   /// RowImpulses::solve() has failed: because of friction, or for another reason.
@@ -107,7 +108,7 @@ class Leapfrog : public Integrator {
   LumpedMass mass_;
   RowImpulses impulses_;
   std::vector<int> list_;
-  Vector w_, d_, a_, a_int_, f_, p_, p_next_, gaps_, weights_, zero_, c_, r_, s_, biases_, dv_;
+  Vector w_, d_, a_, a_int_, f_, p_, p_next_, gaps_, zero_, c_, r_, s_, rates_, biases_, dv_;
   bool weights_known_ = false;        // f_ holds the weights, the only forces beside internal ones
   Vector v_before_, forces_, jumps_;  // of stages: velocity before the impacts; multipliers of motion and jump
   std::vector<Stage> stages_;

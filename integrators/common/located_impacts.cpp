@@ -13,7 +13,9 @@ namespace carom {
 
 namespace {
 
-constexpr int most_hits = 8;            // of a contact in a step, before it comes to rest
+constexpr int most_lifts = 8;           // impacts of a resting contact in a step, after which none lifts it again
+constexpr int most_bounces = 64;        // of a contact in a step
+constexpr double faint = 1e-5;          // of the speed of the model: after so many bounces a slower contact is at rest
 constexpr double least_rebound = 1e-8;  // of the speed of the model: slower contacts stay at rest
 constexpr double together = 1e-6;       // of the step: impacts no further apart are one
 constexpr double known_share = 0.01;    // of the delay by reactions of resting contacts: its error
@@ -69,6 +71,8 @@ LocatedImpacts::LocatedImpacts(const System& system, const NewtonOptions& newton
   for (Vector* x : {&d_0_, &d_2_, &d_3_, &shift_, &drift_, &x_, &y_, &U_, &W_}) x->assign(n, 0.0);
   for (Vector* x : {&rate_, &rate_before_, &reflected_, &impulses_}) x->assign(rows, 0.0);
   for (auto* x : {&resting_, &closed_, &hit_, &last_, &striking_, &pressing_, &coarse_}) x->assign(m, 0);
+  for (int row = system.bilateral(); row < system.rows(); ++row)
+    if (system.row_kind(row) == RowKind::unilateral && system.contact_parameters(row).restitution > 0) ++bouncing_;
   gaps_.resize(m);
   falls_.assign(m, 0.0);
   hits_.assign(m, 0);
@@ -128,6 +132,14 @@ bool LocatedImpacts::applies(const System& system, bool elements) {
   return std::any_of(found.begin(), found.end(), [](Kind kind) { return kind != Kind::published; });
 }
 
+bool LocatedImpacts::takes_all(const System& system, bool elements) {
+  const std::vector<Kind> found = kinds(system, elements);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i] == Kind::published && system.row_kind(system.bilateral() + static_cast<int>(i)) == RowKind::unilateral)
+      return false;
+  return true;
+}
+
 bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMotion& smooth, StepReport& report) {
   count_ = 0;
   if (system_->conditional() == 0) return true;
@@ -151,7 +163,7 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   }
   if (!any) return true;
   // the cubics of gaps know no directions that turn
-  if (misses_contact(*system_, start.q, start.t, smooth.q(), scales.t, report)) return false;
+  if (misses_contact(*system_, start.q, start.t, smooth.q(), scales.t, report, wide_closing_turn)) return false;
   leave_coarse(smooth, report);
   interpolate(smooth);
   // Contacts that touch and do not move are closed, with or without a load: rounding must not decide whether an impact
@@ -167,12 +179,16 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
   for (auto* x : {&hit_, &last_}) std::fill(x->begin(), x->end(), 0);
   std::fill(hits_.begin(), hits_.end(), 0);
   double s_0 = 0;
-  for (std::size_t k = 0; k < 4 * (at(most_hits) + resting_.size()); ++k) {
+  for (std::size_t k = 0;; ++k) {
     double tau = next(s_0, rounding);
     // contacts that stay closed have pressed since the last impact, and joints have rubbed
     const bool presses = joint_friction_ || std::find(resting_.begin(), resting_.end(), 1) != resting_.end();
     if (tau <= 1 && presses && !delay(s_0, rounding, tau, report)) return false;
     if (!(tau <= 1)) break;
+    if (k >= 4 * (at(most_lifts) + resting_.size()) + bouncing_ * at(most_bounces)) {
+      if (report.shortest) break;  // the published law takes the rest
+      return fail_accumulation(n_b + static_cast<int>(std::ranges::min_element(falls_) - falls_.begin()), report);
+    }
     if (!presses) place(tau);
     Impact* impact = &begin_impact(tau);
     if (presses) jump(0.5 * (s_0 + tau), *impact);
@@ -181,7 +197,7 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
       impact = &begin_impact(tau);
     }
     rested_ = resting_;
-    strike(tau);
+    if (const int row = strike(tau); row >= 0) return fail_accumulation(row, report);
     set_load(tau, tau);
     if (!solve(report)) return false;
     jump(tau, *impact);
@@ -189,7 +205,7 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
     // many bodies would lift each other without end
     last_ = striking_;
     for (std::size_t i = 0; i < resting_.size(); ++i)
-      if (rested_[i] != 0 && hits_[i] < most_hits &&
+      if (rested_[i] != 0 && hits_[i] < most_lifts &&
           rate_[at(n_b) + i] > released * newton_.weight(n_b + static_cast<int>(i))) {
         resting_[i] = 0;
         last_[i] = 1;
@@ -343,8 +359,15 @@ void LocatedImpacts::place(double tau) {
   system_->rates(at_.q, at_.v, at_.t, bilateral_rows | law_rows, rate_, &scales_->start);
 }
 
-// The laws of the contacts that strike: what they reflect, or rest.
-void LocatedImpacts::strike(double tau) {
+bool LocatedImpacts::fail_accumulation(int row, StepReport& report) const {
+  mark_failed(report, -1, FailureReason::accumulation);
+  report.failed_item = system_->row_name(row);
+  return false;
+}
+
+// The laws of the contacts that strike: what they reflect, or rest. Returns the row of a contact that bounces without
+// end; -1: none.
+int LocatedImpacts::strike(double tau) {
   const int n_b = system_->bilateral();
   set_zero(reflected_);
   bool reflects = false;  // the contact whose tangential rows follow
@@ -363,12 +386,15 @@ void LocatedImpacts::strike(double tau) {
       ++hits_[i];
       const double slow = least_rebound * scales_->model.speed * newton_.weight(row);
       // without restitution one impact brings the contact to rest, with it the endless bounces that accumulate
-      reflects = rate < -slow && (e == 0 || !accumulates) && hits_[i] <= most_hits;
+      const bool many = hits_[i] > most_bounces;
+      reflects = rate < -slow && (e == 0 || !accumulates) && !many;
+      if (many && e > 0 && !accumulates && -rate > faint * scales_->model.speed * newton_.weight(row)) return row;
       if (reflects) reflected_[at(row)] = e * rate;
       resting_[i] = e == 0 || !reflects ? 1 : 0;
     }
     pressing_[i] = striking_[i] != 0 || resting_[i] != 0 ? 1 : 0;
   }
+  return -1;
 }
 
 // What bearings carry from s_0 to s_1 without the jump, and for how long.

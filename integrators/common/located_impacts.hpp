@@ -27,7 +27,8 @@
 // springs hold, because with small spectral radius elements overshoot behind an impact that the step does not resolve.
 //
 // A step in which the direction of a contact turns too far (missed_contact) is refused, since the cubic of its gap
-// would be far from the gap.
+// would be far from the gap, and so is a step in which a contact bounces more than most_bounces times without coming to
+// rest.
 //
 // Left to the published law: contacts of bodies for which the step is too coarse, c_a G S^-1 G^T < 0.8 G M^-1 G^T with
 // the matrix S of the smooth motion, whose location would let stiff elements chatter; and contacts of the nodes of
@@ -48,6 +49,8 @@ class LocatedImpacts {
                  Vector* scratch);
   /// Contacts may be located: every equation has a mass, and there are contacts that are not left to the published law.
   static bool applies(const System& system, bool elements);
+  /// No contact is left to the published law because of its kind.
+  static bool takes_all(const System& system, bool elements);
 
   /// An impact, with the contact forces of the contacts closed before, at one instant. With friction of joints these
   /// forces and this friction since the last impact come first, as a jump of their own.
@@ -97,7 +100,8 @@ class LocatedImpacts {
   double next(double s_0, double rounding, bool at_end = true);
   bool delay(double s_0, double rounding, double& tau, StepReport& report);
   void place(double tau);
-  void strike(double tau);
+  int strike(double tau);
+  bool fail_accumulation(int row, StepReport& report) const;
   Impact& begin_impact(double tau);
   void end_impact(Impact& impact);
   void note_closed(Impact& impact);
@@ -123,7 +127,8 @@ class LocatedImpacts {
   Vector rate_, rate_before_, reflected_, impulses_, shift_, load_, x_, y_;
   SparseRow G_;
   std::vector<std::uint8_t> resting_, rested_, closed_, striking_, last_, pressing_, hit_, coarse_;
-  std::vector<int> hits_;  // of a contact in this step
+  std::vector<int> hits_;     // of a contact in this step
+  std::size_t bouncing_ = 0;  // contacts with restitution
   std::vector<Impact> impacts_;
   std::size_t count_ = 0;
 };

@@ -80,7 +80,7 @@ struct StepFigures {
   // at the accepted end of the step
   double position_residual = 0;    ///< largest |g| over bilateral and active rows
   double velocity_residual = 0;    ///< largest |residual| of velocity constraints and impact law
-  double smallest_gap = 0;         ///< over all unilateral rows; +infinity without
+  double smallest_gap = 0;         ///< over all unilateral rows, as lengths (row_weights); +infinity without
   bool set_fallback = false;       ///< active sets cycled, so that contacts took no part in the smooth motion (PVA)
   int friction_fallbacks = 0;      ///< position problems solved with other anchors, or without friction of contacts
   bool friction_left_out = false;  ///< the last attempt left out the friction of contacts

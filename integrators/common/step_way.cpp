@@ -63,14 +63,14 @@ void StepWay::find_place(const State& from, const State& to, double turn, double
   system_->retract(from.q, move_, q);
 }
 
-std::string StepWay::missed_contact(const State& from, const State& to, bool impacts) {
+std::string StepWay::missed_contact(const State& from, const State& to, double closing_turn) {
   double turn = 0;
   if (turning_)
     turn =
         (to.t - from.t) * std::max(system_->largest_angular_velocity(from.v), system_->largest_angular_velocity(to.v));
   if (!(turn > least_turn)) turn = 0;
   const int count = turning_ || moving_ ? pieces(turn) : 1;
-  if (std::string item = system_->missed_contact(from.q, from.t, to.q, to.t, impacts); count == 1 || !item.empty())
+  if (std::string item = system_->missed_contact(from.q, from.t, to.q, to.t, closing_turn); count == 1 || !item.empty())
     return item;
   const double h = to.t - from.t;
   system_->gaps(from.q, from.t, RowKind::unilateral, gaps_from_);
@@ -91,7 +91,7 @@ std::string StepWay::missed_contact(const State& from, const State& to, bool imp
     } else {
       copy(to.q, q_next_);
     }
-    if (std::string item = system_->missed_contact(q_, t - h / count, q_next_, t, false); !item.empty()) return item;
+    if (std::string item = system_->missed_contact(q_, t - h / count, q_next_, t, 0); !item.empty()) return item;
     std::swap(q_, q_next_);
   }
   for (int row = system_->bilateral(); row < system_->rows(); ++row) {

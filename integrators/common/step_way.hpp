@@ -21,7 +21,7 @@ class StepWay {
 
   explicit StepWay(const System& system);
   /// The contact that the step between two states has missed; empty if none. impacts: contacts that close have one.
-  std::string missed_contact(const State& from, const State& to, bool impacts);
+  std::string missed_contact(const State& from, const State& to, double closing_turn);
 
  private:
   int pieces(double turn) const;

@@ -20,7 +20,7 @@ MixedSetup setup_of(const System& system, NewtonMethod method) {
 }  // namespace
 
 MethodInfo CarpenterImplicit::method_info() {
-  return {.name = "carpenter", .subproblems = {"motion"}, .guards_linear = true};
+  return {.name = "carpenter", .subproblems = {"motion"}, .guards_linear = true, .closing_turn = wide_closing_turn};
 }
 
 CarpenterImplicit::CarpenterImplicit(const System& system, const CarpenterOptions& options)

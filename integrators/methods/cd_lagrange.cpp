@@ -16,7 +16,8 @@ MethodInfo CdLagrange::method_info() {
           .exact_positions = false,
           .accelerations = false,
           .explicit_step = true,
-          .lumped_mass = true};
+          .lumped_mass = true,
+          .closing_turn = wide_closing_turn};
 }
 
 double CdLagrange::stability_limit(double rho) {
@@ -71,7 +72,8 @@ void CdLagrange::list_rows(In q, double t, double h, const State& start, const S
   if (system().conditional() > 0) {
     system().gaps(q, t, unilateral_rows, gaps_, &scales.start);
     for (int row = n_b; row < system().rows(); ++row)
-      if (gaps_[at(system().normal_row(row))] <= scales.closed_gap()) list_.push_back(row);
+      if (const int normal = system().normal_row(row); gaps_[at(normal)] <= scales.closed_gap() * weight(normal))
+        list_.push_back(row);
   }
   impulses_.set_rows(list_, q, t, &scales.start);
   // obstacles that move meet the places that bodies have at the same time
@@ -182,13 +184,15 @@ bool CdLagrange::advance(const StepScales& scales, const State& start, State& en
   const int n_b = system().bilateral();
   set_zero(end.impulse);
   std::fill(closed_.begin(), closed_.end(), 0);
+  rates_.resize(list_.size());
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const int row = list_[i];
     end.impulse[at(row)] = r_[i];
+    rates_[i] = offset_[i] + impulses_.rate(i, w_next_);
     if (row < n_b || (r_[i] > 0 && system().row_kind(row) != RowKind::tangential))
-      report.velocity_residual = std::max(report.velocity_residual, std::abs(offset_[i] + impulses_.rate(i, w_next_)));
+      report.velocity_residual = std::max(report.velocity_residual, std::abs(rates_[i]));
   }
-  mark_closed(closed_);
+  mark_closed(rates_, closed_);
   // the reactions act like forces and the impacts at t_{n+1}
   const bool impact = split(d_, q_, w_next_, t, h);
   std::swap(end.acceleration, a_);

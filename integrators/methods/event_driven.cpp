@@ -65,7 +65,8 @@ MethodInfo EventDriven::method_info() {
           .subproblems = {"smooth", "position", "velocity", "impact", "acceleration"},
           .rows = bilateral_rows | unilateral_rows | RowKind::switching,
           .judges_parts = true,
-          .events_in_stages = true};
+          .events_in_stages = true,
+          .closing_turn = wide_closing_turn};
 }
 
 EventDriven::EventDriven(const System& system, const EventDrivenOptions& o)
@@ -191,8 +192,7 @@ bool EventDriven::take_step(const StepScales& scales, const State& start, State&
   report.position_residual = motion_.solver(1).largest_row();
   report.velocity_residual = motion_.solver(2).largest_row();
   system().gaps(end.q, t_end, unilateral_rows, row_, &scales.start);
-  for (int row = system().bilateral(); row < system().rows(); ++row)
-    report.smallest_gap = std::min(report.smallest_gap, row_[at(row)]);
+  for (int row = system().bilateral(); row < system().rows(); ++row) note_gap(row, row_[at(row)], report);
   return true;
 }
 
@@ -418,7 +418,8 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
     const double rate = now_.rate[i], late = 2 * options_.event_tolerance * scales.h * std::abs(rate);
     const double e = s.contact_parameters(row).restitution;
     // only contacts that have not parted from K may be slow by rounding: others would accumulate unseen
-    const double slow = closed_[i] != 0 ? std::max(options_.rest_speed, rest_) : options_.rest_speed;
+    const double rest = closed_[i] != 0 ? std::max(options_.rest_speed, rest_) : options_.rest_speed;
+    const double slow = rest * weight(row);  // of an angle: a speed over the length scale
     const bool strikes = pressing_[i] == 0 && now_.gap[i] <= touching_ + late && rate < 0;
     const bool bounces = e > 0 && -rate > slow && rested_[i] == 0;
     striking_[i] = strikes || closed_[i] != 0 ? 1 : 0;

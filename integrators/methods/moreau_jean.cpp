@@ -131,7 +131,7 @@ bool MoreauJean::predict_contacts(const StepScales& scales, const State& start, 
   scale_into(0.5 * h_, start.v, d_);
   system().retract(start.q, d_, q_middle_);
   system().gaps(q_middle_, start.t + 0.5 * h_, unilateral_rows, gaps_, &step_);
-  if (misses_contact(system(), start.q, start.t, q_middle_, start.t + 0.5 * h_, report)) return false;
+  if (misses_contact(system(), start.q, start.t, q_middle_, start.t + 0.5 * h_, report, closing_turn())) return false;
   if (system().obstacles_move()) {
     scale_into(h_, start.v, d_);
     system().retract(start.q, d_, q_middle_);
@@ -142,7 +142,7 @@ bool MoreauJean::predict_contacts(const StepScales& scales, const State& start, 
     // tangential rows go with their contact
     candidates_[i] = system().row_kind(row) == RowKind::joint_friction ? 1
                      : system().row_kind(row) == RowKind::tangential   ? candidates_[at(system().normal_row(row) - n_b)]
-                     : gaps_[at(row)] <= closed                        ? 1
+                     : gaps_[at(row)] <= closed * weight(row)          ? 1
                                                                        : 0;
     if (candidates_[i] != 0)
       reflected_[at(row)] =
@@ -205,14 +205,13 @@ void MoreauJean::measure_drift(StepReport& report) {
   if (system().rows() == 0) return;
   system().gaps(q_, t_, bilateral_rows | unilateral_rows, gaps_, &step_);
   const auto measure = [&](std::size_t row) {
-    report.position_residual =
-        std::max(report.position_residual, std::abs(gaps_[row]) / newton_.weight(static_cast<int>(row)));
+    report.position_residual = std::max(report.position_residual, std::abs(gaps_[row]) / weight(static_cast<int>(row)));
   };
   for (std::size_t i = 0; i < none_.size(); ++i) measure(i);
   const bool friction = system().row_kinds().meets(friction_rows);
   for (std::size_t i = none_.size(); i < gaps_.size(); ++i) {
     if (friction && friction_rows.has(system().row_kind(static_cast<int>(i)))) continue;
-    report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
+    note_gap(static_cast<int>(i), gaps_[i], report);
     if (newton_.flags()[i - none_.size()] != 0) measure(i);
   }
 }
@@ -220,21 +219,20 @@ void MoreauJean::measure_drift(StepReport& report) {
 // The velocity v_free without the impacts, from which these lead to v and keep the joints:
 //   M (v - v_free) = G_u^T P_u + G_b^T mu,  G_b (v - v_free) = 0
 // Contacts that were closed before press throughout the step: theirs are forces of the motion, unless an obstacle
-// moves, whose work is that of impulses.
+// moves, whose work is that of impulses, or another contact closes, whose impact they may pass on.
 bool MoreauJean::split_velocity() {
   copy(newton_.multipliers(), forces_);
   set_zero(impulses_);
   v_free_ = v_;
   const In P = newton_.multipliers();
   const std::vector<std::uint8_t>& closed = start().closed;
-  bool impact = false;
-  for (const int row : newton_.active_rows()) {
-    const bool moves = system().constraints()[at(system().row_place(row).block)]->traits().moving;
-    if (closed[at(row) - none_.size()] != 0 && !moves) continue;
-    impulses_[at(row)] = P[at(row)];
-    impact = true;
-  }
+  const bool impact = std::ranges::any_of(newton_.active_rows(), [&](int row) {
+    return contact_rows.has(system().row_kind(row)) &&
+           (closed[at(row) - none_.size()] == 0 ||
+            system().constraints()[at(system().row_place(row).block)]->traits().moving);
+  });
   if (!impact) return false;
+  for (const int row : newton_.active_rows()) impulses_[at(row)] = P[at(row)];
   if (!mass_known_) mass_.analyse(system(), {system().symmetric(), false});
   Linearisation request;
   request.c_M = 1;
@@ -247,7 +245,7 @@ bool MoreauJean::split_velocity() {
   if (!(mass_known_ && constant) && !mass_.factorise(request)) return false;
   mass_known_ = true;
   set_zero(reaction_);
-  system().add_reactions(q_middle_, t_, impulses_, contact_rows, reaction_, &step_);
+  system().add_reactions(q_middle_, t_, impulses_, law_rows, reaction_, &step_);
   for (double& x : reaction_) x = -x;
   mass_.set_active({}, q_, t_, nullptr, &step_);
   if (!mass_.solve(reaction_, none_, {}, w_, Out(impulses_).first(none_.size()), {})) return false;

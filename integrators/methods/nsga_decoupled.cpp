@@ -30,6 +30,13 @@ bool locates(const System& system, ImpactInstant impact) {
   return impact != ImpactInstant::published && LocatedImpacts::applies(system, impact == ImpactInstant::located);
 }
 
+MethodInfo info_for(const System& system, const NsgaOptions& o) {
+  MethodInfo info = NsgaDecoupled::method_info(o.force_corrections, locates(system, o.impact));
+  if (info.events_in_stages && LocatedImpacts::takes_all(system, o.impact == ImpactInstant::located))
+    info.closing_turn = wide_closing_turn;
+  return info;
+}
+
 // Forces depend on velocities, gyroscopic ones apart.
 bool has_dampers(const System& system) {
   return system.has_forces(force_damping) || std::ranges::any_of(system.elements(), [](const auto& block) {
@@ -40,7 +47,7 @@ bool has_dampers(const System& system) {
 }  // namespace
 
 NsgaDecoupled::NsgaDecoupled(const System& system, const NsgaOptions& o)
-    : Integrator(system, method_info(o.force_corrections, locates(system, o.impact)), o.scales, o.newton),
+    : Integrator(system, info_for(system, o), o.scales, o.newton),
       options_(o),
       mean_directions_(o.mean_directions.value_or(info().events_in_stages || system.rolling())),
       by_forces_(system.row_kinds().meets(friction_rows) ||

@@ -21,7 +21,8 @@ MethodInfo PaoliSchatzman::method_info(Variant variant) {
           .accelerations = false,
           .explicit_step = true,
           .long_impacts = true,
-          .lumped_mass = true};
+          .lumped_mass = true,
+          .closing_turn = wide_closing_turn};
 }
 
 PaoliSchatzman::PaoliSchatzman(const System& system, Variant variant, const LeapfrogOptions& options)
@@ -177,7 +178,7 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   if (system().passable()) {
     scale_into(steps_of_impact * h, w_free_, d_);
     system().retract(start.q, d_, q_row_);
-    if (misses_contact(system(), start.q, start.t, q_row_, start.t + steps_of_impact * h, report)) {
+    if (misses_contact(system(), start.q, start.t, q_row_, start.t + steps_of_impact * h, report, closing_turn())) {
       if (!penetrates(start)) return false;
       forget_failure(report);
     }
@@ -228,7 +229,7 @@ bool PaoliSchatzman::advance(const StepScales& scales, const State& start, State
   end.active = end.closed = closed_;
   if (system().conditional() > 0) {
     system().gaps(end.q, t, unilateral_rows, gaps_);
-    for (std::size_t i = at(n_b); i < gaps_.size(); ++i) report.smallest_gap = std::min(report.smallest_gap, gaps_[i]);
+    for (std::size_t i = at(n_b); i < gaps_.size(); ++i) note_gap(static_cast<int>(i), gaps_[i], report);
   }
   if (!judge(start, a_start_, end, end.v, w_, h, forces_, given, driven, report)) return false;
   guard().close(false, forces_, {});

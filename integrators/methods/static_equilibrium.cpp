@@ -412,7 +412,7 @@ EquilibriumReport find_equilibrium(System& system, const StaticOptions& options,
       found = step.failed_item.empty();
       if (!found) mark_failed(step, -1, FailureReason::inverted_element);
     }
-    if (found) found = !misses_contact(system, trial.q, state.t, next.q, state.t, step, false);
+    if (found) found = !misses_contact(system, trial.q, state.t, next.q, state.t, step, 0);
     if (found) {
       step.failed_item = system.lost_angle(trial.q, next.q);
       found = step.failed_item.empty();

@@ -56,7 +56,7 @@ std::string project_start_positions(const Scales& scales, Model& model) {
     report = project_positions(system, scales, state.t, state.q);
     if (!report.converged)
       return failure_text(system, report, "positions") + contradiction_text(system, state, scales.length);
-    missed = system.missed_contact(state.q, state.t, state.q, state.t, false);
+    missed = system.missed_contact(state.q, state.t, state.q, state.t, 0);
     system.find_candidates(state.q, state.v, state.t, 0);
     if (missed.empty()) break;
   }

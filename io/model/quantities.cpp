@@ -44,9 +44,10 @@ std::vector<Quantity> model_quantities() {
                  const Energies e = energies(v);
                  return e.kinetic + e.elastic + e.potential;
                }),
-      of_model("momentum.linear", 3, "kg m/s", "momentum of the model",
+      of_model("momentum.linear", 3, "kg m/s", "momentum of the model, without what bodies of coordinates have",
                [](const StepView& v) { return momenta(v).linear; }),
-      of_model("momentum.angular", 3, "kg m^2/s", "angular momentum about the origin",
+      of_model("momentum.angular", 3, "kg m^2/s",
+               "angular momentum about the origin, without what bodies of coordinates have",
                [](const StepView& v) { return momenta(v).angular; }),
   };
 }

@@ -10,6 +10,7 @@
 #include "core/mechanics/element_frequency.hpp"
 #include "core/mechanics/nodal_mass.hpp"
 #include "core/mechanics/row_rank.hpp"
+#include "core/mechanics/saddle_point.hpp"
 #include "core/mechanics/switching_block.hpp"
 #include "io/model/build_context.hpp"
 #include "io/model/connectivity.hpp"
@@ -122,6 +123,7 @@ class ModelInspection {
     system_.rates(state_.q, state_.v, state_.t, all_rows, rate);
     gaps_ = std::move(g);
     rates_ = std::move(rate);
+    weights_ = row_weights(system_, model_.scales.length);
 
     // rank in the order of the model; constraints of coordinates count as joints
     std::vector<std::pair<const RowGroup*, std::string>> groups;
@@ -159,12 +161,13 @@ class ModelInspection {
   }
 
   Inventory::Largest largest(const std::vector<int>& rows, const Vector& values, double scale) const {
+    const auto size = [&](int row) { return std::abs(values[at(row)]) / weights_[at(row)]; };
     Inventory::Largest found;
     int worst = -1;
     for (const int row : rows)
-      if (worst < 0 || std::abs(values[at(row)]) > std::abs(values[at(worst)])) worst = row;
+      if (worst < 0 || size(row) > size(worst)) worst = row;
     if (worst < 0) return found;
-    return {std::abs(values[at(worst)]), std::abs(values[at(worst)]) / scale, system_.row_component(worst)};
+    return {std::abs(values[at(worst)]), size(worst) / scale, system_.row_component(worst)};
   }
 
   void contacts() {
@@ -179,12 +182,12 @@ class ModelInspection {
       int nearest = -1;
       for (const int row : group.rows) {
         if (system_.row_vacant(row)) continue;
-        const double gap = gaps_[at(row)], rate = rates_[at(row)];
+        const double gap = gaps_[at(row)], rate = rates_[at(row)], weight = weights_[at(row)];
         if (nearest < 0 || gap < gaps_[at(nearest)]) nearest = row;
         contact.approach = std::max(contact.approach, -rate);
-        if (gap > near) continue;
-        ++(gap < -near ? contact.penetrating : contact.touching);
-        if (rate < -slow) ++contact.impacts;
+        if (gap > near * weight) continue;
+        ++(gap < -near * weight ? contact.penetrating : contact.touching);
+        if (rate < -slow * weight) ++contact.impacts;
         rows_.push_back(row);
       }
       if (nearest >= 0) {
@@ -341,8 +344,8 @@ class ModelInspection {
   const json& root_;
   int modes_;
   Inventory inventory_;
-  Vector gaps_, rates_;
-  std::vector<int> rows_;  // rows of joints in model order, then touching contacts
+  Vector gaps_, rates_, weights_;  // over the weights, rows are lengths
+  std::vector<int> rows_;          // rows of joints in model order, then touching contacts
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/mechanics/saddle_point.hpp"
 #include "io/results/summary.hpp"
 #include "io/schema/json_source.hpp"
 #include "io/schema/spec.hpp"
@@ -20,11 +21,12 @@ using Clock = std::chrono::steady_clock;
 /// What statistics of the time loop do not contain: the level of accelerations, drift, energies.
 class Measurement final : public Observer {
  public:
-  explicit Measurement(const SimulationOptions& options)
-      : every_(std::max(1L, std::lround(options.duration / options.step / 1000))) {}
+  Measurement(const SimulationOptions& options, double length)
+      : every_(std::max(1L, std::lround(options.duration / options.step / 1000))), length_(length) {}
 
   void start(const StepView& view) override {
     rows_.assign(static_cast<std::size_t>(view.system.rows()), 0.0);
+    weights_ = row_weights(view.system, length_);
     first_ = view.system.energies(view.state.q, view.state.v, view.state.t);
     sample(view);
   }
@@ -38,7 +40,7 @@ class Measurement final : public Observer {
     if (view.system.rows() == 0) return;
     view.system.gaps(view.state.q, view.state.t, view.system.row_kinds(), rows_);
     for (int row = 0; row < view.system.rows(); ++row) {
-      const double g = rows_[static_cast<std::size_t>(row)];
+      const double g = rows_[static_cast<std::size_t>(row)] / weights_[static_cast<std::size_t>(row)];
       if (row < view.system.bilateral())
         drift = std::max(drift, std::abs(g));
       else if (!view.system.row_vacant(row))
@@ -66,12 +68,13 @@ class Measurement final : public Observer {
     view.system.accelerations(s.q, s.v, s.acceleration, s.t, bilateral_rows, rows_);
     double largest = acceleration.value_or(0);
     for (std::size_t i = 0; i < static_cast<std::size_t>(view.system.bilateral()); ++i)
-      largest = std::max(largest, std::abs(rows_[i]));
+      largest = std::max(largest, std::abs(rows_[i]) / weights_[i]);
     acceleration = largest;
   }
 
   long every_;
-  Vector rows_;
+  double length_;
+  Vector rows_, weights_;  // over the weights, rows are lengths
   Energies first_, last_;
   double scale_ = 0;
 };
@@ -110,7 +113,7 @@ StudyRun solve_study_run(PreparedRun run, const volatile std::sig_atomic_t* stop
   Integrator& integrator = *run.integrator;
   Simulation simulation(model.system, integrator, model.state, model.simulation);
   Recorder recorder(std::move(run.probes));
-  Measurement measurement(model.simulation);
+  Measurement measurement(model.simulation, model.scales.length);
   simulation.add_observer(recorder);
   simulation.add_observer(measurement);
   simulation.stop_on(stop);

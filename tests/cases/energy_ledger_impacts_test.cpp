@@ -289,3 +289,24 @@ TEST_CASE("ledger: a load that presses a body onto a table does no work, and wha
     CHECK(std::abs(b.closure) < 1e-12);
   }
 }
+
+// A ball falls on another one that rests on the floor, which passes the impact on: the loss is m v^2 (1 - e^2)/2.
+TEST_CASE("ledger: an impact that a resting contact passes on has the loss of the law, in every method") {
+  for (const std::string method : {"nsga_decoupled", "nsga_coupled", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(method);
+    Case c = Case::from_text(fmt::format(R"({{"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "a", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 0.1]}},
+                 {{"name": "b", "type": "point_mass", "mass": 1, "radius": 0.1, "position": [0, 0, 0.35],
+                  "velocity": [0, 0, -1]}}],
+      "contacts": [{{"name": "floor", "on": "a", "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}},
+                   {{"name": "ab", "between": ["a", "b"], "restitution": 0.5}}],
+      "integrator": {{"type": "{}", "step": 1e-4, "duration": 0.1}}}})",
+                                         method));
+    const Account run = account(c);
+    REQUIRE(run.status == RunStatus::completed);
+    const EnergyBalance& b = run.balance;
+    const double loss = 0.5 * (1 + 2 * 9.81 * 0.05) * (1 - 0.25);
+    CHECK(b.impacts == doctest::Approx(-loss).epsilon(2e-3));
+    CHECK(std::abs(b.error()) < 3e-3 * loss);
+  }
+}

@@ -297,3 +297,64 @@ TEST_CASE("located: both vertices of an edge strike at once where the edge that 
     CHECK((c.position("b") - Vec3(-0.1330007448, 0.0956784997, 0.2549077978)).norm() < 3e-5);
   }
 }
+
+// A point between two plates 0.5 mm apart, and a heavy ball that squeezes a light one against the floor: the velocities
+// of dozens of impacts in a step are products of the restitution, and of an exact recursion.
+TEST_CASE("located: contacts that bounce many times in a step keep their restitution") {
+  const auto rattle = [](double e, double h) {
+    Case c = Case::from_text(fmt::format(R"({{"format": 1, "gravity": [0, 0, 0],
+      "bodies": [{{"name": "a", "type": "point_mass", "mass": 1, "position": [0, 0, 2e-4], "velocity": [1, 0, 10]}}],
+      "contacts": [{{"name": "lo", "on": "a", "restitution": {0},
+                    "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}},
+                   {{"name": "hi", "on": "a", "restitution": {0},
+                    "obstacle": {{"type": "plane", "normal": [0, 0, -1], "point": [0, 0, 5e-4]}}}}],
+      "integrator": {{"type": "nsga_decoupled", "step": {1}, "duration": 0.02}}}})",
+                                         e, h));
+    REQUIRE(c.run() == RunStatus::completed);
+    return c.velocity("a").z();
+  };
+  for (const double e : {0.999, 0.99}) {
+    double v = 10, t = 3e-4 / v;  // the first impact
+    for (; t < 0.02; t += 5e-4 / std::abs(v)) v *= -e;
+    for (const double h : {2e-2, 4e-3, 1e-3, 2e-4}) {
+      CAPTURE(e);
+      CAPTURE(h);
+      CHECK(rattle(e, h) == doctest::Approx(v).epsilon(1e-9));
+    }
+  }
+
+  const auto squeezed = [](double mass, double e, double h) {
+    Case c = Case::from_text(fmt::format(R"({{"format": 1, "gravity": [0, 0, 0],
+      "bodies": [{{"name": "light", "type": "point_mass", "mass": 1, "radius": 0.05, "position": [0, 0, 0.053]}},
+                 {{"name": "heavy", "type": "point_mass", "mass": {}, "radius": 0.05, "position": [0, 0, 0.156],
+                  "velocity": [0, 0, -1]}}],
+      "contacts": [{{"name": "f", "on": "light", "restitution": {},
+                    "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}},
+                   {{"name": "b", "between": ["light", "heavy"], "restitution": {}}}],
+      "integrator": {{"type": "nsga_decoupled", "step": {}, "duration": 0.1}}}})",
+                                         mass, e, e, h));
+    REQUIRE(c.run() == RunStatus::completed);
+    return c.velocity("heavy").z();
+  };
+  // from impact to impact
+  const auto exact = [](double mass, double e) {
+    double z = 0.003, gap = 0.003, v = 0, w = -1, t = 0;
+    for (;;) {
+      const double floor = v < 0 ? z / -v : HUGE_VAL, above = v > w ? gap / (v - w) : HUGE_VAL;
+      const double dt = std::min(floor, above);
+      if (t + dt > 0.1) return w;
+      t += dt, z += v * dt, gap += (w - v) * dt;
+      if (floor < above) {
+        v *= -e;
+        continue;
+      }
+      const double impulse = (1 + e) * (v - w) / (1 + 1 / mass);
+      v -= impulse, w += impulse / mass;
+    }
+  };
+  for (const double h : {1e-2, 2.5e-3, 6.25e-4}) {
+    CAPTURE(h);
+    CHECK(squeezed(300, 0.995, h) == doctest::Approx(exact(300, 0.995)).epsilon(1e-6));
+    CHECK(squeezed(100, 0.95, h) == doctest::Approx(exact(100, 0.95)).epsilon(1e-6));
+  }
+}

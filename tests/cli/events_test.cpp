@@ -538,3 +538,43 @@ TEST_CASE("events: friction of impacts at their instants has the work and the im
     CHECK(number(1, "friction_impulse") == doctest::Approx(0.0));
   }
 }
+
+// A mass slides against a smooth wall and rests there under a load; a hinge under a torque rests on its stop. The wall
+// and the stop hold what is beyond the friction, whose multiplier stays at its limit.
+TEST_CASE("events: friction beside a wall or a stop sticks once, and rounding makes no slip") {
+  const TemporaryDirectory directory;
+  const auto slips = [&](const std::string& model, const std::string& method) {
+    write(directory / "m.json", model);
+    REQUIRE(
+        run_carom(directory, {"run", "m.json", "-q", "-o", "r", "--set", "/integrator/type=\"" + method + "\""}).code ==
+        0);
+    std::ifstream file(directory / "r/events.csv");
+    int count = 0;
+    for (std::string line; std::getline(file, line);) {
+      const std::vector<std::string> words = cells(line);
+      count += std::ranges::any_of(words, [](const std::string& w) { return w == "slip" || w == "stick"; }) ? 1 : 0;
+    }
+    return count;
+  };
+  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"}) {
+    CAPTURE(method);
+    CHECK(slips(R"x({"format": 1, "gravity": [0, 0, -9],
+      "bodies": [{"name": "b", "type": "point_mass", "mass": 1, "velocity": [1, 0, 0]}],
+      "contacts": [{"name": "fl", "on": "b", "friction": 0.3, "obstacle": {"type": "plane", "normal": [0, 0, 1]}},
+                   {"name": "w", "on": "b",
+                    "obstacle": {"type": "plane", "point": [0.3, 0, 0], "normal": [-1, 0, 0]}}],
+      "loads": [{"name": "f", "type": "force", "on": "b", "value": ["5+sin(4*t)", "0.2*sin(3*t)", 0]}],
+      "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1},
+      "output": {"vtu": {"enabled": false}}})x",
+                method) <= 2);
+    CHECK(slips(R"x({"format": 1, "gravity": [0, 0, -9],
+      "bodies": [{"name": "b", "type": "rigid", "mass": 1.5, "inertia": [0.02, 0.03, 0.025], "position": [0.1, 0, 0],
+                  "points": [{"name": "e", "at": [-0.1, 0, 0]}]}],
+      "joints": [{"name": "j", "type": "revolute", "of": ["ground", "b.e"], "axis": [0, 1, 0],
+                  "stops": {"upper": 0.4}, "friction": {"torque": 0.05}}],
+      "loads": [{"name": "t", "type": "torque", "on": "b", "value": [0, "0.4+0.05*sin(3*t)", 0]}],
+      "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1},
+      "output": {"vtu": {"enabled": false}}})x",
+                method) <= 2);
+  }
+}

@@ -200,7 +200,7 @@ TEST_CASE("near spheres: pairs without a row that overlap or pass each other are
   const auto missed = [&](double x) {
     Vector end = cloud.q;
     end[3 * 4] = x;
-    return block->missed_contact({cloud.q.data(), nullptr, 0, nullptr}, {end.data(), nullptr, 0, nullptr}, true);
+    return block->missed_contact({cloud.q.data(), nullptr, 0, nullptr}, {end.data(), nullptr, 0, nullptr}, 0.17);
   };
   // radii of 4 and 5: 0.04 and 0.1
   CHECK(missed(4.85).empty());

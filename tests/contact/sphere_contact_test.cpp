@@ -110,7 +110,7 @@ TEST_CASE("spheres: a motion through each other between two open ends is told, a
       end[at(c)] = 7;
       end[at(3 + c)] = 7 + to[c];
     }
-    return s.missed_contact(start, 0, end, 1, true) == "pair";
+    return s.missed_contact(start, 0, end, 1, 0.17) == "pair";
   };
   CHECK(missed({3, 0, 0}, {-1.1, 0, 0}));
   CHECK(missed({3, 0.9, 0}, {-3, 0.9, 0}));

@@ -21,7 +21,8 @@ Node event_driven_spec() {
                         "events of a step after which impacts count as an accumulation, which ends the run"));
   keys.push_back(
       preset("rest_speed", number("velocity").at_least(0), 0,
-             "impacts with a slower approach have no restitution, so that accumulating ones end in contact"));
+             "impacts with a slower approach have no restitution, so that accumulating ones end in contact; stops of "
+             "angles: times the length scale"));
   keys.push_back(intermediate_gradient_key(0.5));
   return object("integrator", std::move(keys));
 }
