@@ -157,16 +157,19 @@ bool CoupledFriction::solve_in_turn(std::span<const std::size_t> places, double 
   return false;
 }
 
-// Rows first to last with the multipliers of all others as they are; -1, or the worst row if there is no solution.
+// Rows first to last with the multipliers of all others as they are; -1, or the worst row if there is no solution. Rows
+// are linearised at the present multipliers: many of them contradict each other by the error of the linearisation, and
+// an approximate solution leads to the next one.
 int CoupledFriction::solve_block(std::span<const std::size_t> places, std::size_t first, std::size_t last,
                                  double tolerance) {
   const std::size_t n = places.size(), m = last - first;
   list_discs(places.subspan(first, m));
   block_W_.resize(m * m);
-  for (Vector* x : {&block_q_, &block_s_}) x->resize(m);
+  for (Vector* x : {&block_q_, &block_s_, &block_present_}) x->resize(m);
   for (std::size_t i = 0; i < m; ++i) {
     block_q_[i] = q_[first + i];
     block_s_[i] = s_[first + i];
+    block_present_[i] = multipliers_[places[first + i]];
     for (std::size_t j = 0; j < n; ++j)
       if (j >= first && j < last)
         block_W_[i * m + j - first] = W_[(first + i) * n + j];
@@ -174,8 +177,8 @@ int CoupledFriction::solve_block(std::span<const std::size_t> places, std::size_
         block_q_[i] += W_[(first + i) * n + j] * s_[j];
   }
   cone_.set(static_cast<int>(m), discs_, nullptr, true);
-  const ConeProblem::Result result = cone_.solve(block_W_, block_q_, tolerance, block_s_);
-  if (!result.solved) return static_cast<int>(first) + std::max(0, result.worst);
+  const ConeProblem::Result result = cone_.solve(block_W_, block_q_, tolerance, block_s_, block_present_);
+  if (!result.solved && !result.approximate) return static_cast<int>(first) + std::max(0, result.worst);
   std::copy(block_s_.begin(), block_s_.end(), s_.begin() + static_cast<std::ptrdiff_t>(first));
   return -1;
 }

@@ -56,7 +56,7 @@ class CoupledFriction final : public CondensedLaw {
   ConeProblem cone_;
   std::vector<ConeProblem::Disc> discs_;
   Vector levers_;  // of the rows of an island
-  Vector W_, q_, s_, start_, before_, block_W_, block_q_, block_s_;
+  Vector W_, q_, s_, start_, before_, block_W_, block_q_, block_s_, block_present_;
 };
 
 }  // namespace carom
