@@ -41,7 +41,7 @@ struct CoordinateMasses {
 
 class CoordinateMassBlock final : public ElementBlock {
  public:
-  explicit CoordinateMassBlock(CoordinateMasses masses);
+  explicit CoordinateMassBlock(CoordinateMasses body);
 
   void add_forces(Range range, const ElementInput& in, unsigned parts, double* f) const override;
   void add_mass_times(Range range, const ElementInput& in, const double* a, MassKind kind, double* f) const override;

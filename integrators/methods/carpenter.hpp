@@ -35,7 +35,7 @@ class CarpenterImplicit final : public Integrator, private MixedProblem {
   void rows(Out c) override;
   double residual(In s, Out r) override;
   RowPoint row_point() override { return {q_, tangent_operators(d_)}; }
-  void linearise(In s, Linearisation& request) override;
+  void linearise(In s, Linearisation& S) override;
   bool move(double share, In dx) override;
 
   Vector matrix_;
