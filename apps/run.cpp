@@ -322,9 +322,12 @@ class Run final : public Command {
     const Model& model = *task.run.model;
     account.statistics = simulation.statistics();
     std::vector<std::string> remarks = step_remarks(model, integrator.info(), account.statistics);
-    if (ledger != nullptr)
+    if (ledger != nullptr) {
       for (std::string& remark : balance_remarks(model, integrator.info(), ledger->balance()))
         remarks.push_back(std::move(remark));
+      if (std::string remark = bounces_remark(model, ledger->bounces()); !remark.empty())
+        remarks.push_back(std::move(remark));
+    }
     for (std::string& remark : task.run.until->remarks()) remarks.push_back(std::move(remark));
     if (!integrator.info().dynamic && account.status == RunStatus::completed &&
         integrator.load_factor(model.state) == 1)

@@ -26,6 +26,7 @@ void EnergyLedger::start(const StepView& view) {
   meter_.emplace(system);
   alternating_.start(system);
   free_.start(system);
+  bouncing_.start(system);
   of_elements_ = contacts_of(system, nodes_of_elements(system));
   for (Vector* x : {&rates_, &rates_smooth_}) x->assign(at(system.rows()), 0.0);
   const Energies now = system.energies(view.state.q, view.state.v, view.state.t);
@@ -220,6 +221,8 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
       sum.add(0.5 * impulse * (rate_smooth - rate_n));
     } else {
       sum.add(work);
+      if (&sum == &impacts_ && !stage.located && system.contact_parameters(row).restitution > 0)
+        bouncing_.note(at(row - n_b), t, last_duration_, stage_rate(system, stage, row, v_n), rate_smooth);
       if (&sum == &impacts_ && of_elements_[at(row - n_b)] != 0) balance_.element_impacts += work;
     }
     if (system.constraints()[at(place.block)]->traits().moving)
@@ -290,6 +293,7 @@ void EnergyLedger::save(NamedArrays& record) {
                         loads_low_, loads_high_, drivers_low_, drivers_high_, balance_.first_step});
   alternating_.save(record);
   free_.save(record);
+  bouncing_.save(record);
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
   record.set_number("largest impulse", largest_impulse_);
@@ -333,6 +337,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
   largest_impulse_ = record.number("largest impulse");
   alternating_.restore(record);
   free_.restore(record);
+  bouncing_.restore(record);
   restored_ = true;
 }
 

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "integrators/common/alternating_motion.hpp"
+#include "integrators/common/bouncing_contacts.hpp"
 #include "integrators/common/energy_meter.hpp"
 #include "integrators/common/free_motion.hpp"
 #include "integrators/common/observer.hpp"
@@ -87,6 +88,7 @@ class EnergyLedger final : public Observer {
   void restore(const NamedArrays& record, bool same_files) override;
 
   const EnergyBalance& balance() const { return balance_; }
+  BouncingContacts::Returns bounces() const { return bouncing_.most(); }
   double initial() const { return initial_.kinetic + initial_.elastic + initial_.potential; }
   double largest() const { return largest_; }
 
@@ -114,6 +116,7 @@ class EnergyLedger final : public Observer {
   std::optional<EnergyMeter> meter_;
   AlternatingMotion alternating_;
   FreeMotion free_;
+  BouncingContacts bouncing_;
   Sum loads_, drivers_, damping_, numerical_, position_, impacts_, contacts_, friction_, constraints_, corrections_;
   Sum switches_, switch_corrections_;
   Vector rates_, rates_smooth_;

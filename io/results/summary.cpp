@@ -300,6 +300,16 @@ std::string worst_row(const Model& model, const StepReport& r) {
                                  : "";
 }
 
+std::string bounces_remark(const Model& model, const BouncingContacts::Returns& returns) {
+  if (returns.contact < 0) return "";
+  return fmt::format(
+      "bodies came back to {} {} times within six steps, as fast as they left: they go between contacts in so few "
+      "steps "
+      "that impacts are too few; use a smaller step, or impacts at their instants (nsga_decoupled with \"impact\": "
+      "\"located\", event_driven)",
+      model.system.row_name(model.system.bilateral() + returns.contact), returns.count);
+}
+
 std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& method, const EnergyBalance& balance) {
   const System& system = model.system;
   std::vector<std::string> remarks;

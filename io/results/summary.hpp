@@ -98,6 +98,8 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
 /// The same of the energy balance (docs/user_guide.md, "Notes on energy"), and impacts that gave energy, or took energy
 /// although restitution is 1 and nothing rubs, and the energy of Kane's paradox.
 std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& method, const EnergyBalance& balance);
+/// Of a contact between whose impacts are too few steps; empty without one.
+std::string bounces_remark(const Model& model, const BouncingContacts::Returns& returns);
 
 /// The table at the end of a run, for a terminal of 80 columns; `verbose`: with times, linear systems and parts of
 /// errors.

@@ -262,3 +262,36 @@ TEST_CASE("run: energy that an explicit method gives near its largest stable ste
   CHECK(says(directory, {}, note));
   CHECK_FALSE(says(directory, {"/integrator/step=0.01"}, note));
 }
+
+// A point between two plates, whose way takes less than a step; a ball whose bounces accumulate.
+TEST_CASE(
+    "run: bodies that go between contacts within a few steps are remarked where impacts act at the end of steps") {
+  const TemporaryDirectory directory;
+  const auto note = [&](const char* method, const char* step) {
+    return says(directory, {method, step}, "note: bodies came back to ");
+  };
+  const char* const methods[] = {R"(/integrator/impact="published")",    R"(/integrator/type="nsga_coupled")",
+                                 R"(/integrator/type="nsga_pva")",       R"(/integrator/type="moreau_jean")",
+                                 R"(/integrator/type="nsga_decoupled")", R"(/integrator/type="event_driven")"};
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, 0],
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "position": [0, 0, 2e-4], "velocity": [0, 0, 10]}],
+    "contacts": [{"name": "lo", "on": "a", "restitution": 0.999, "obstacle": {"type": "plane", "normal": [0, 0, 1]}},
+                 {"name": "hi", "on": "a", "restitution": 0.999,
+                  "obstacle": {"type": "plane", "normal": [0, 0, -1], "point": [0, 0, 5e-4]}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.02},
+    "output": {"vtu": {"enabled": false}}})");
+  for (int i = 0; i < 6; ++i) {
+    CAPTURE(i);
+    CHECK(note(methods[i], "/integrator/step=4e-3") == (i < 4));
+    CHECK(note(methods[i], "/integrator/step=2e-4") == (i < 4));
+    if (i < 4) CHECK_FALSE(note(methods[i], "/integrator/step=5e-6"));
+  }
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "a", "type": "point_mass", "mass": 1, "position": [0, 0, 1]}],
+    "contacts": [{"name": "c", "on": "a", "restitution": 0.97, "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-2, "duration": 30},
+    "output": {"vtu": {"enabled": false}}})");
+  for (const char* method : methods)
+    for (const char* step : {"/integrator/step=1e-2", "/integrator/step=1e-3"})
+      if (std::string(method).find("event_driven") == std::string::npos) CHECK_FALSE(note(method, step));
+}
