@@ -30,6 +30,7 @@ void CoupledFriction::begin(double tolerance, double penalty) {
   radii_.clear();
   part_of_.clear();
   parts_ = 0;
+  linearised_ = false;
 }
 
 void CoupledFriction::guess(int part, In multipliers, double factor) { guess_[part] = {multipliers, factor}; }
@@ -47,6 +48,7 @@ void CoupledFriction::add_part(std::span<const int> rows, const FrictionSet& set
     part_of_.push_back(parts_);
   }
   ++parts_;
+  linearised_ = true;
 }
 
 void CoupledFriction::add_rows(std::span<const int> rows, In start) {
@@ -158,8 +160,8 @@ bool CoupledFriction::solve_in_turn(std::span<const std::size_t> places, double 
 }
 
 // Rows first to last with the multipliers of all others as they are; -1, or the worst row if there is no solution. Rows
-// are linearised at the present multipliers: many of them contradict each other by the error of the linearisation, and
-// an approximate solution leads to the next one.
+// of parts are linearised at their present multipliers: many of them contradict each other by the error of the
+// linearisation, and an approximate solution leads to the next one. Nothing linearises those of add_rows() again.
 int CoupledFriction::solve_block(std::span<const std::size_t> places, std::size_t first, std::size_t last,
                                  double tolerance) {
   const std::size_t n = places.size(), m = last - first;
@@ -177,8 +179,10 @@ int CoupledFriction::solve_block(std::span<const std::size_t> places, std::size_
         block_q_[i] += W_[(first + i) * n + j] * s_[j];
   }
   cone_.set(static_cast<int>(m), discs_, nullptr, true);
-  const ConeProblem::Result result = cone_.solve(block_W_, block_q_, tolerance, block_s_, block_present_);
-  if (!result.solved && !result.approximate) return static_cast<int>(first) + std::max(0, result.worst);
+  const ConeProblem::Result result =
+      cone_.solve(block_W_, block_q_, tolerance, block_s_, linearised_ ? In(block_present_) : In());
+  if (!result.solved && !(linearised_ && result.approximate))
+    return static_cast<int>(first) + std::max(0, result.worst);
   std::copy(block_s_.begin(), block_s_.end(), s_.begin() + static_cast<std::ptrdiff_t>(first));
   return -1;
 }

@@ -53,6 +53,7 @@ class CoupledFriction final : public CondensedLaw {
     double factor = 0;
   };
   Guess guess_[2];
+  bool linearised_ = false;  // the rows are those of parts
   ConeProblem cone_;
   std::vector<ConeProblem::Disc> discs_;
   Vector levers_;  // of the rows of an island

@@ -114,6 +114,9 @@ bool Leapfrog::hold_first_half_step(State& state, double h, StepReport& report) 
   for (std::size_t i = 0; i < list_.size(); ++i) {
     state.impulse[at(list_[i])] = 2 * r_[i];
   }
+  set_zero(dv_);
+  impulses_.add_velocity(1.0, r_, dv_);
+  for (std::size_t i = 0; i < list_.size(); ++i) c_[i] += impulses_.rate(i, dv_);
   mark_closed(c_, state.closed);
   return true;
 }

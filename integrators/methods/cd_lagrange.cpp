@@ -190,7 +190,7 @@ bool CdLagrange::advance(const StepScales& scales, const State& start, State& en
     end.impulse[at(row)] = r_[i];
     rates_[i] = offset_[i] + impulses_.rate(i, w_next_);
     if (row < n_b || (r_[i] > 0 && system().row_kind(row) != RowKind::tangential))
-      report.velocity_residual = std::max(report.velocity_residual, std::abs(rates_[i]));
+      report.velocity_residual = std::max(report.velocity_residual, std::abs(rates_[i]) / weight(row));
   }
   mark_closed(rates_, closed_);
   // the reactions act like forces and the impacts at t_{n+1}
