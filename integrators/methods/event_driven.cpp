@@ -50,7 +50,7 @@ int turned_row(const System& system, const std::vector<std::uint8_t>& closed, co
                double most) {
   const StepStart step{from.q.data(), from.v.data(), from.t};
   for (std::size_t i = 0; i < closed.size(); ++i) {
-    const int row = system.bilateral() + static_cast<int>(i);
+    const int row = system.bilateral() + static_cast<int>(i);  // passable: gaps are lengths
     if (closed[i] != 0 && system.row_kind(row) == RowKind::unilateral && system.row_block(row).traits().passable &&
         std::abs(system.row_rate(row, to.q, from.v, to.t, &step)) > most)
       return row;
@@ -215,9 +215,10 @@ void EventDriven::measure_gaps(const State& state, double tau, In forces, Gaps& 
   const StepStart step{from_.q.data(), from_.v.data(), from_.t};
   for (std::size_t i = 0; i < gaps.gap.size(); ++i) {
     const int row = system().bilateral() + static_cast<int>(i);
-    gaps.gap[i] = system().row_gap(row, state.q, from_.t + tau, &step);
-    gaps.rate[i] = system().row_rate(row, state.q, state.v, from_.t + tau, &step);
-    gaps.force[i] = pressing_[i] != 0 ? forces[at(row)] : 0.0;
+    const double lever = 1 / weight(row);
+    gaps.gap[i] = lever * system().row_gap(row, state.q, from_.t + tau, &step);
+    gaps.rate[i] = lever * system().row_rate(row, state.q, state.v, from_.t + tau, &step);
+    gaps.force[i] = pressing_[i] != 0 ? forces[at(row)] / lever : 0.0;
   }
   switches_.measure_zones(state.q, state.v, from_.t + tau, scales().length, gaps.zone, gaps.zone_rate);
 }
@@ -246,7 +247,8 @@ bool EventDriven::pulls(const StepScales& scales, StepReport& report) {
 bool EventDriven::lets_go(const StepScales& scales) {
   bool any = false;
   for (std::size_t i = 0; i < closed_.size(); ++i) {
-    const double impulse = to_.impulse[at(system().bilateral()) + i],
+    const int row = system().bilateral() + static_cast<int>(i);
+    const double impulse = to_.impulse[at(row)] * weight(row),
                  force = std::max({small_force * scales.model.force, std::abs(now_.force[i]), std::abs(low_.force[i])});
     if (pressing_[i] == 0 || !(impulse < -jumping * (force * now_.tau + scales.model.mass * rest_))) continue;
     pressing_[i] = 0;
@@ -361,7 +363,7 @@ bool EventDriven::switch_modes(const StepScales& scales, StepReport& report) {
     if (!cross(scales, part, k, false, report)) return false;
     for (std::size_t i = 0; i < pressing_.size(); ++i)
       if (const int row = system().bilateral() + static_cast<int>(i);
-          std::abs(system().row_rate(row, to_.q, impact_problem_.velocity(), to_.t)) > rest_)
+          std::abs(system().row_rate(row, to_.q, impact_problem_.velocity(), to_.t)) > rest_ * weight(row))
         pressing_[i] = 0;
     const double before = kinetic(to_.v);
     if (!take_jump(report)) return false;
@@ -418,13 +420,12 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
     const double rate = now_.rate[i], late = 2 * options_.event_tolerance * scales.h * std::abs(rate);
     const double e = s.contact_parameters(row).restitution;
     // only contacts that have not parted from K may be slow by rounding: others would accumulate unseen
-    const double rest = closed_[i] != 0 ? std::max(options_.rest_speed, rest_) : options_.rest_speed;
-    const double slow = rest * weight(row);  // of an angle: a speed over the length scale
+    const double slow = closed_[i] != 0 ? std::max(options_.rest_speed, rest_) : options_.rest_speed;
     const bool strikes = pressing_[i] == 0 && now_.gap[i] <= touching_ + late && rate < 0;
     const bool bounces = e > 0 && -rate > slow && rested_[i] == 0;
     striking_[i] = strikes || closed_[i] != 0 ? 1 : 0;
     impact = impact || strikes;
-    reflected_[at(row)] = strikes && bounces ? e * rate : 0.0;
+    reflected_[at(row)] = strikes && bounces ? e * rate * weight(row) : 0.0;
   }
   if (!impact) return true;
 
@@ -433,7 +434,7 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
   bool moves = false;
   for (std::size_t i = 0; i < closed_.size(); ++i) {
     const int row = s.bilateral() + static_cast<int>(i);
-    const double rate = s.row_rate(row, to_.q, to_.v, to_.t, &step);
+    const double rate = s.row_rate(row, to_.q, to_.v, to_.t, &step) / weight(row);
     closed_[i] = striking_[i] != 0 && reflected_[at(row)] == 0 && rate <= rest_ ? 1 : 0;
     moves = moves || (closed_[i] != 0 && std::abs(rate) > resting_rate * scales.speed);
   }

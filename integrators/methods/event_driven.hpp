@@ -65,7 +65,7 @@ class EventDriven final : public Integrator {
   };
   struct Gaps {
     double tau = 0;
-    Vector gap, rate, force;  // of conditional rows; forces of those that press
+    Vector gap, rate, force;  // of conditional rows, angles as lengths at the length scale; forces of those that press
     Vector zone, zone_rate;   // z of the modes and its rate
   };
   enum class End { failed, reached, event };
