@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "core/base/disjoint_sets.hpp"
 #include "core/base/vector_ops.hpp"
 #include "integrators/common/failure.hpp"
 #include "integrators/common/smooth_motion.hpp"
@@ -219,20 +221,22 @@ void MoreauJean::measure_drift(StepReport& report) {
 // The velocity v_free without the impacts, from which these lead to v and keep the joints:
 //   M (v - v_free) = G_u^T P_u + G_b^T mu,  G_b (v - v_free) = 0
 // Contacts that were closed before press throughout the step: theirs are forces of the motion, unless an obstacle
-// moves, whose work is that of impulses, or another contact closes, whose impact they may pass on.
+// moves, whose work is that of impulses, or they may pass on the impact of a contact that closes.
 bool MoreauJean::split_velocity() {
   copy(newton_.multipliers(), forces_);
   set_zero(impulses_);
   v_free_ = v_;
   const In P = newton_.multipliers();
   const std::vector<std::uint8_t>& closed = start().closed;
-  const bool impact = std::ranges::any_of(newton_.active_rows(), [&](int row) {
+  const auto strikes = [&](int row) {
     return contact_rows.has(system().row_kind(row)) &&
            (closed[at(row) - none_.size()] == 0 ||
             system().constraints()[at(system().row_place(row).block)]->traits().moving);
-  });
-  if (!impact) return false;
-  for (const int row : newton_.active_rows()) impulses_[at(row)] = P[at(row)];
+  };
+  if (std::ranges::none_of(newton_.active_rows(), strikes)) return false;
+  find_struck(strikes);
+  for (const int row : newton_.active_rows())
+    if (struck_[at(row)] != 0) impulses_[at(row)] = P[at(row)];
   if (!mass_known_) mass_.analyse(system(), {system().symmetric(), false});
   Linearisation request;
   request.c_M = 1;
@@ -252,6 +256,26 @@ bool MoreauJean::split_velocity() {
   axpy(-1.0, w_, v_free_);
   axpy(-1.0, impulses_, forces_);
   return true;
+}
+
+// The active rows that impacts reach, from contact to contact over the parts that elements and joints connect.
+void MoreauJean::find_struck(const std::function<bool(int)>& strikes) {
+  if (components_.count() == 0) components_ = Components(system().saddle_pattern());
+  std::vector<int> parent(at(components_.count())), part_of(at(system().rows()), -1);
+  std::iota(parent.begin(), parent.end(), 0);
+  SparseRow G;
+  for (const int row : newton_.active_rows()) {
+    system().row_gradient(row, q_middle_, t_, nullptr, G, &step_);
+    if (G.equation.empty()) continue;
+    part_of[at(row)] = components_.of(G.equation.front());
+    for (const int equation : G.equation) join_sets(parent, components_.of(equation), part_of[at(row)]);
+  }
+  std::vector<std::uint8_t> reached(parent.size(), 0);
+  for (const int row : newton_.active_rows())
+    if (part_of[at(row)] >= 0 && strikes(row)) reached[at(root_of(parent, part_of[at(row)]))] = 1;
+  struck_.assign(at(system().rows()), 0);
+  for (const int row : newton_.active_rows())
+    struck_[at(row)] = part_of[at(row)] < 0 ? (strikes(row) ? 1 : 0) : reached[at(root_of(parent, part_of[at(row)]))];
 }
 
 std::span<const Stage> MoreauJean::stages() {

@@ -13,6 +13,9 @@
 // theta = 1/2, where free vibrations keep their energy.
 #pragma once
 
+#include <functional>
+
+#include "core/linear/delassus.hpp"
 #include "integrators/common/integrator.hpp"
 #include "integrators/common/mixed_newton.hpp"
 
@@ -41,6 +44,7 @@ class MoreauJean final : public Integrator, private MixedProblem {
   void measure_drift(StepReport& report);
   bool explained(const State& start, StepReport& report);
   bool split_velocity();
+  void find_struck(const std::function<bool(int)>& strikes);
 
   void rows(Out c) override;
   double residual(In s, Out r) override;
@@ -63,6 +67,8 @@ class MoreauJean final : public Integrator, private MixedProblem {
   Vector reflected_, gaps_, s_;                   // e (G v_n + g_t,n) per row; gaps; multipliers without contacts
   std::vector<std::uint8_t> candidates_;          // per conditional row
   Vector v_free_, w_, forces_, impulses_, none_;  // stages: before the impacts; multipliers of motion and jump
+  std::vector<std::uint8_t> struck_;              // per row
+  Components components_;
   std::vector<Stage> stages_;
 };
 
