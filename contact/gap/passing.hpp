@@ -12,6 +12,11 @@ namespace carom {
 /// contact follows its surface, below which the chord lies: where an end touches, only deeper ways are motions through
 /// the contact.
 constexpr double shallow_chord = 1e-3, sliding_chord = 0.25, touching_gap = 1e-6;
+/// The square of the length of a chord of depth shallow_chord, over the radius: 2 sqrt(2 d - d^2).
+constexpr double chord_square = 8 * shallow_chord - 4 * shallow_chord * shallow_chord;
+/// The largest turn, rad, of the direction of a contact that penetrates at the start, as sliding bodies do in methods
+/// at velocity level: the contact may not have had its impact yet.
+constexpr double penetrating_turn = 0.17;
 /// How deep a motion may end, over the radius, unless it began nearly as deep: the direction turns round at the centre.
 /// Methods at velocity level penetrate at the ends of their steps.
 constexpr double deepest_end = 0.5, deeper = 0.1;
@@ -25,7 +30,7 @@ struct Passage {
   double closing_turn = 0;
 
   /// Shorter motions, over the radius, turn by less.
-  double short_way() const { return closing_turn > 0 ? closing_turn : 0.17; }
+  double short_way() const { return closing_turn > 0 ? closing_turn : penetrating_turn; }
 };
 
 /// gap_0, gap_1: at the ends; smallest: on the way; turn(): the cosine between the directions at the ends.
@@ -36,9 +41,10 @@ bool passes(double gap_0, double gap_1, double smallest, const Passage& p, const
   if (smallest < std::min({0.0, gap_0, gap_1}) - (touches ? sliding_chord : shallow_chord) * p.radius) return true;
   if (p.closing_turn == 0) return false;
   if (gap_1 < -deepest_end * p.radius && gap_1 < gap_0 - deeper * p.radius) return true;
-  // a contact that penetrates at the start may not have had its impact yet; a body that touches may slide round
+  // a body that touches may slide round
   const bool closes = gap_0 > touching || (gap_0 < -touching && !p.edged);
-  return gap_1 < touching && turn() < (closes ? std::cos(p.closing_turn) : 0.0);
+  const double largest_turn = gap_0 > touching ? p.closing_turn : std::max(p.closing_turn, penetrating_turn);
+  return gap_1 < touching && turn() < (closes ? std::cos(largest_turn) : 0.0);
 }
 
 /// Smallest distance of two points of which one moves from x_0 to x_1 relative to the other, on a straight line.
@@ -51,8 +57,6 @@ inline double closest_approach(const Vec3& x_0, const Vec3& x_1) {
 
 /// Two spheres with the sum of the radii, centres x_0 and x_1 apart at the ends.
 inline bool passes(const Vec3& x_0, const Vec3& x_1, double radii, double closing_turn) {
-  // the chord of depth d has the length 2 sqrt(2 d - d^2)
-  constexpr double chord_square = 8 * shallow_chord - 4 * shallow_chord * shallow_chord;
   const double way_square = (x_1 - x_0).squaredNorm() / (radii * radii);
   if (way_square < chord_square && (closing_turn == 0 || way_square < closing_turn * closing_turn)) return false;
   const double r_0 = x_0.norm(), r_1 = x_1.norm();

@@ -92,7 +92,8 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
     const double gap_0 = gap(0);
     if (gap_0 + gap_1 >= length || (short_slide && gap_0 < touching)) continue;
     double low = 0, high = 1;
-    for (int k = 0; k < 40 && !obstacle_->contains(); ++k) {
+    const bool deep = obstacle_->edged() || length * length >= chord_square * radius * radius;
+    for (int k = 0; k < 40 && deep && !obstacle_->contains(); ++k) {
       const double a = low + (high - low) / 3, b = high - (high - low) / 3;
       if (gap(a) < gap(b))
         high = b;
@@ -100,7 +101,7 @@ std::string PointContactBlock::missed_contact(const ConstraintInput& start, cons
         low = a;
     }
     const auto turn = [&] { return obstacle_->evaluate(x_0).gradient.dot(obstacle_->evaluate(x_0 + way).gradient); };
-    const double smallest = obstacle_->contains() ? std::min(gap_0, gap_1) : gap(low);
+    const double smallest = obstacle_->contains() || !deep ? std::min(gap_0, gap_1) : gap(low);
     if (passes(gap_0, gap_1, smallest, passage, turn)) return item_name(i);
   }
   return {};

@@ -114,8 +114,9 @@ int FrictionSet::update(In c, double penalty, double band) {
       if (!contact.working) contact.working = grown = true;
       const Disc& disc = contact.of[0];
       double sigma[3];
-      contact.at_limit = augmented(disc, c, penalty, sigma) > limits_[at(contact.joint)];
-      const bool slips = this->slips(disc, c, penalty, limits_[at(contact.joint)]);
+      const double size = augmented(disc, c, penalty, sigma), limit = limits_[at(contact.joint)];
+      contact.at_limit = size > limit;
+      const bool slips = contact.at_limit && moves(disc, sigma, limit);
       for (int k = 0; k < disc.rows; ++k)
         flags_[at(disc.first + k)] = static_cast<std::uint8_t>(slips ? SlipState::slip : SlipState::stick);
       continue;
@@ -140,7 +141,10 @@ int FrictionSet::update(In c, double penalty, double band) {
     for (const Disc& disc : std::span(contact.of).first(at(contact.count))) {
       SlipState state = SlipState::open;
       if (wanted) {
-        state = slips(disc, c, penalty, radius(contact, disc, sigma)) ? SlipState::slip : SlipState::stick;
+        double tangential[3];
+        const double R = radius(contact, disc, sigma);
+        const bool slips = augmented(disc, c, penalty, tangential) > R && moves(disc, tangential, R);
+        state = slips ? SlipState::slip : SlipState::stick;
       }
       for (int k = 0; k < disc.rows; ++k) flags_[at(disc.first + k)] = static_cast<std::uint8_t>(state);
     }
@@ -176,11 +180,10 @@ double FrictionSet::augmented(const Disc& disc, In c, double penalty, double* si
 }
 
 // At the edge of the disc rounding would decide, where something else holds the rest of the load.
-bool FrictionSet::slips(const Disc& disc, In c, double penalty, double radius) const {
-  double sigma[3], square = 0;
-  const double size = augmented(disc, c, penalty, sigma);
+bool FrictionSet::moves(const Disc& disc, const double* sigma, double radius) const {
+  double square = 0;
   for (int k = 0; k < disc.rows; ++k) square += std::pow(sigma[k] - multipliers_[at(disc.first + k)], 2);
-  return size > radius && std::sqrt(square) > edge * radius;
+  return std::sqrt(square) > edge * radius;
 }
 
 void FrictionSet::augmented(In c, Out s) const {

@@ -130,7 +130,7 @@ class FrictionSet final : public CondensedLaw {
   int tangential(const Contact& c) const { return c.frictionless ? 0 : c.rows; }
   // s - p c of the rows of a disc; returns the length.
   double augmented(const Disc& disc, In c, double penalty, double* sigma) const;
-  bool slips(const Disc& disc, In c, double penalty, double radius) const;
+  bool moves(const Disc& disc, const double* sigma, double radius) const;
 
   int first_ = 0;
   std::vector<Contact> contacts_;
