@@ -35,11 +35,11 @@ class MixedNewton;
 class MonolithicNewton;
 class SaddlePoint;
 
-/// What a method takes and gives: validation, ledger, tables and reports read this instead of the method's name.
-/// MethodInfo::closing_turn where impacts act at their instants, and of explicit methods, whose steps are short and
-/// those of the papers.
+/// MethodInfo::closing_turn where impacts act at their instants, and of the schemes of [BENCH19], whose steps are short
+/// and those of the paper.
 constexpr double wide_closing_turn = 0.17;
 
+/// What a method takes and gives: validation, ledger, tables and reports read this instead of the method's name.
 struct MethodInfo {
   std::string name;
   std::vector<const char*> subproblems;  ///< their names, in the order of StepReport::subproblems

@@ -135,7 +135,7 @@ bool LocatedImpacts::applies(const System& system, bool elements) {
 bool LocatedImpacts::takes_all(const System& system, bool elements) {
   const std::vector<Kind> found = kinds(system, elements);
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i] == Kind::published && system.row_kind(system.bilateral() + static_cast<int>(i)) == RowKind::unilateral)
+    if (found[i] != Kind::free && system.row_kind(system.bilateral() + static_cast<int>(i)) == RowKind::unilateral)
       return false;
   return true;
 }
@@ -186,7 +186,7 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
     if (tau <= 1 && presses && !delay(s_0, rounding, tau, report)) return false;
     if (!(tau <= 1)) break;
     if (k >= 4 * (at(most_lifts) + resting_.size()) + bouncing_ * at(most_bounces)) {
-      if (report.shortest) break;  // the published law takes the rest
+      if (report.shortest) break;  // the published law takes the rest, slow bounces and contacts that others lift
       return fail_accumulation(n_b + static_cast<int>(std::ranges::min_element(falls_) - falls_.begin()), report);
     }
     if (!presses) place(tau);

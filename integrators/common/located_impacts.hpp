@@ -49,7 +49,7 @@ class LocatedImpacts {
                  Vector* scratch);
   /// Contacts may be located: every equation has a mass, and there are contacts that are not left to the published law.
   static bool applies(const System& system, bool elements);
-  /// No contact is left to the published law because of its kind.
+  /// No contact is left to the published law, neither because of its kind nor in steps that are too coarse for it.
   static bool takes_all(const System& system, bool elements);
 
   /// An impact, with the contact forces of the contacts closed before, at one instant. With friction of joints these

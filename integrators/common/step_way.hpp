@@ -20,7 +20,7 @@ class StepWay {
   static constexpr double least_turn = 0.05;  // rad
 
   explicit StepWay(const System& system);
-  /// The contact that the step between two states has missed; empty if none. impacts: contacts that close have one.
+  /// The contact that the step between two states has missed; empty if none (System::missed_contact).
   std::string missed_contact(const State& from, const State& to, double closing_turn);
 
  private:

@@ -254,12 +254,17 @@ void PostMortem::find_hints(const StepView& view) {
   }
 
   if (reason == FailureReason::accumulation) {
-    hints_.emplace_back(fmt::format(
-        "impacts of {} follow each other in ever shorter times, which {}", last.failed_item,
+    hints_.emplace_back(
         view.integrator.info().name == "event_driven"
-            ? "no event-driven method passes: let them end in contact by /integrator/rest_speed, or take a method with "
-              "time steps, such as nsga_decoupled"
-            : "impacts at their instants do not pass: use a smaller step, or \"impact\": \"published\""));
+            ? fmt::format(
+                  "impacts of {} follow each other in ever shorter times, which no event-driven method passes: let "
+                  "them end in contact by /integrator/rest_speed, or take a method with time steps, such as "
+                  "nsga_decoupled",
+                  last.failed_item)
+            : fmt::format(
+                  "{} bounces too often in the shortest step for impacts at their instants: use a smaller step, "
+                  "or \"impact\": \"published\"",
+                  last.failed_item));
     return;
   }
 

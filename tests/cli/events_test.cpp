@@ -556,7 +556,8 @@ TEST_CASE("events: friction beside a wall or a stop sticks once, and rounding ma
     }
     return count;
   };
-  for (const char* method : {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean"}) {
+  for (const std::string method :
+       {"nsga_decoupled", "nsga_coupled", "nsga_monolithic", "nsga_pva", "moreau_jean", "cd_lagrange"}) {
     CAPTURE(method);
     CHECK(slips(R"x({"format": 1, "gravity": [0, 0, -9],
       "bodies": [{"name": "b", "type": "point_mass", "mass": 1, "velocity": [1, 0, 0]}],
@@ -567,6 +568,7 @@ TEST_CASE("events: friction beside a wall or a stop sticks once, and rounding ma
       "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 1},
       "output": {"vtu": {"enabled": false}}})x",
                 method) <= 2);
+    if (method == "cd_lagrange") continue;  // takes no friction of joints
     CHECK(slips(R"x({"format": 1, "gravity": [0, 0, -9],
       "bodies": [{"name": "b", "type": "rigid", "mass": 1.5, "inertia": [0.02, 0.03, 0.025], "position": [0.1, 0, 0],
                   "points": [{"name": "e", "at": [-0.1, 0, 0]}]}],
