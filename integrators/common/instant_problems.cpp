@@ -103,8 +103,10 @@ bool press(MixedNewton& solver, AccelerationProblem& problem, const StepScales& 
   state.closed = solver.flags();
   // contacts without force that do not move apart either may still be needed
   const In rows = solver.row_values().last(state.active.size());
+  const int n_b = static_cast<int>(solver.row_values().size() - rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (state.closed[i] == 0 && rows[i] > accelerations.row_roundoff) state.active[i] = 0;
+    if (state.closed[i] == 0 && rows[i] > accelerations.row_roundoff * solver.weight(n_b + static_cast<int>(i)))
+      state.active[i] = 0;
   return true;
 }
 

@@ -157,7 +157,7 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
     const bool normal = system_->row_kind(n_b + static_cast<int>(i)) == RowKind::unilateral;
     resting_[i] = normal && start.active[i] != 0 ? 1 : 0;
     closed_[i] = start.closed[i];
-    const bool falls = normal && resting_[i] == 0 && gaps[at(n_b) + i] < -rounding;
+    const bool falls = normal && resting_[i] == 0 && lever(i) * gaps[at(n_b) + i] < -rounding;
     striking_[i] = falls && kinds_[i] != Kind::published ? 1 : 0;
     any = any || striking_[i] != 0;
   }
@@ -279,7 +279,8 @@ void LocatedImpacts::interpolate(const SmoothMotion& smooth) {
   measure(smooth.q(), smooth.v(), scales_->t, gap_1, rate_1);
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
     const std::size_t row = at(system_->bilateral()) + i;
-    const double g_0 = gap_0[row], g_1 = gap_1[row], u_0 = h() * rate_0[row], u_1 = h() * rate_1[row];
+    const double l = lever(i), g_0 = l * gap_0[row], g_1 = l * gap_1[row], u_0 = l * h() * rate_0[row],
+                 u_1 = l * h() * rate_1[row];
     gaps_[i] = {{g_0, u_0, 3 * (g_1 - g_0) - 2 * u_0 - u_1, 2 * (g_0 - g_1) + u_0 + u_1}};
   }
 }
@@ -314,7 +315,7 @@ bool LocatedImpacts::delay(double s_0, double rounding, double& tau, StepReport&
     system_->rates(at_.q, problem_.velocity(), at_.t, unilateral_rows, rate_before_, &scales_->start);
     for (std::size_t i = 0; i < gaps_.size(); ++i) {
       const std::size_t row = at(system_->bilateral()) + i;
-      const double a = 0.5 * h() * (rate_before_[row] - rate_[row]) / (tau - s_0);  // a (s - s_0)^2
+      const double a = 0.5 * lever(i) * h() * (rate_before_[row] - rate_[row]) / (tau - s_0);  // a (s - s_0)^2
       const double* const c = free_gaps_[i].c;
       gaps_[i] = {{c[0] + a * s_0 * s_0, c[1] - 2 * a * s_0, c[2] + a, c[3]}};
     }
@@ -381,7 +382,7 @@ int LocatedImpacts::strike(double tau) {
     reflects = false;
     if (striking_[i] != 0) {
       hit_[i] = 1;
-      const double falling = -gaps_[i].acceleration(tau) / (h() * h());
+      const double falling = -gaps_[i].acceleration(tau) / (h() * h() * lever(i));
       const bool accumulates = falling > 0 && e < 1 && 2 * e * std::abs(rate) <= falling * (1 - e) * (1 - tau) * h();
       ++hits_[i];
       const double slow = least_rebound * scales_->model.speed * newton_.weight(row);
@@ -436,7 +437,7 @@ void LocatedImpacts::jump(double since, Impact& impact) {
   system_->rates(at_.q, at_.v, at_.t, bilateral_rows | law_rows, rate_, &scales_->start);
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
     const std::size_t row = at(system_->bilateral()) + i;
-    const double change = h() * (rate_[row] - rate_before_[row]);
+    const double change = lever(i) * h() * (rate_[row] - rate_before_[row]);
     gaps_[i].c[0] -= since * change;
     gaps_[i].c[1] += change;
   }

@@ -87,7 +87,7 @@ class LocatedImpacts {
   /// bound: elements or joints hold the body; the step may be too coarse to locate the impact (leave_coarse).
   enum class Kind : std::uint8_t { published, free, bound };
   static std::vector<Kind> kinds(const System& system, bool elements);
-  /// A contact along the step: a cubic in s.
+  /// A contact along the step: a cubic in s. Angles are lengths at the length scale.
   struct Gap {
     double c[4];
     double at_end() const { return c[0] + c[1] + c[2] + c[3]; }
@@ -95,6 +95,8 @@ class LocatedImpacts {
     double first_fall(double s_0, bool touches, double rounding) const;  // infinity: never
   };
   double h() const { return scales_->h; }
+  /// By which the gap of a conditional row is multiplied to be a length.
+  double lever(std::size_t i) const { return 1 / newton_.weight(system_->bilateral() + static_cast<int>(i)); }
   void leave_coarse(SmoothMotion& smooth, StepReport& report);
   void interpolate(const SmoothMotion& smooth);
   double next(double s_0, double rounding, bool at_end = true);

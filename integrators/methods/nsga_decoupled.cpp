@@ -179,7 +179,8 @@ void NsgaDecoupled::leave_resting(const StepScales& scales, State& end) const {
   const double rest = 4 * scales.momenta(1).row_tolerance;
   const int n_b = system().bilateral();
   for (const int row : position_.active_rows())
-    if (system().row_kind(row) == RowKind::unilateral && std::abs(system().row_rate(row, q_, v_, t_, &step_)) > rest)
+    if (system().row_kind(row) == RowKind::unilateral &&
+        std::abs(system().row_rate(row, q_, v_, t_, &step_)) > rest * weight(row))
       end.active[at(row - n_b)] = 0;
   for (const int row : position_.active_rows())
     if (end.active[at(system().normal_row(row) - n_b)] == 0) end.active[at(row - n_b)] = 0;

@@ -63,7 +63,7 @@ bool NsgaDecoupled::strike_position(const StepScales& scales, const State& start
   bool any = false;
   for (int row = n_b; row < system().rows() && !any; ++row)
     any = system().row_kind(row) == RowKind::unilateral &&
-          system().row_gap(row, q_, t_, &step_) < -scales.positions(1).row_tolerance;
+          system().row_gap(row, q_, t_, &step_) < -scales.positions(1).row_tolerance * weight(row);
   if (!any) return true;
   if (!switches_.set(scales, smooth_.q(), v, t_, 1, {}, report)) return false;
   measure_switching_rows(smooth_.q(), t_);
@@ -105,8 +105,8 @@ ConstraintSwitches::Flags NsgaDecoupled::resting_contacts(const StepScales& scal
   for (std::size_t i = 0; i < resting.size(); ++i) {
     const int row = n_b + static_cast<int>(i);
     if (system().row_kind(row) == RowKind::unilateral)
-      resting[i] =
-          rested(scales, start, row) && system().row_gap(row, q_, t_, &step_) <= 4 * scales.positions(1).row_tolerance;
+      resting[i] = rested(scales, start, row) &&
+                   system().row_gap(row, q_, t_, &step_) <= 4 * scales.positions(1).row_tolerance * weight(row);
     else if (system().row_kind(row) == RowKind::tangential)
       resting[i] = resting[at(system().normal_row(row) - n_b)];
   }
@@ -234,8 +234,9 @@ bool NsgaDecoupled::rub(const StepScales& scales, int k, bool backwards, const C
 bool NsgaDecoupled::rested(const StepScales& scales, const State& start, int row) const {
   if (start.active[at(row - system().bilateral())] != 0) return true;
   return system().row_kind(row) == RowKind::unilateral &&
-         system().row_gap(row, start.q, start.t) <= 4 * scales.positions(1).row_tolerance &&
-         std::abs(system().row_rate(row, start.q, start.v, start.t)) <= 4 * scales.momenta(1).row_tolerance;
+         system().row_gap(row, start.q, start.t) <= 4 * scales.positions(1).row_tolerance * weight(row) &&
+         std::abs(system().row_rate(row, start.q, start.v, start.t)) <=
+             4 * scales.momenta(1).row_tolerance * weight(row);
 }
 
 // The impacts of contacts that touch and approach behind the switches.
@@ -249,7 +250,7 @@ bool NsgaDecoupled::strike(const StepScales& scales, const State& start, StepRep
     if (position_.flags()[i] == 0) continue;
     const double rate = system().row_rate(row, q_, v_, t_, &step_), e = system().contact_parameters(row).restitution;
     const bool normal = system().row_kind(row) == RowKind::unilateral;
-    any = any || (normal && rate < -rest);
+    any = any || (normal && rate < -rest * weight(row));
     // contacts that were closed do not bounce
     if (!rested(scales, start, system().normal_row(row)))
       reflected_[at(row)] = e * (normal ? std::min(0.0, rate) : rate);

@@ -28,6 +28,7 @@ namespace {
 using Remarks = std::vector<std::string>;
 
 constexpr double most_unresolved = 0.1;
+constexpr int most_equations_for_locking = 20000;  // beyond, a factorisation of everything costs more than steps
 
 void moved_start(const InitialProjection& projection, Remarks& remarks) {
   const auto moved = [&](const ProjectionReport& report, const char* format) {
@@ -164,6 +165,50 @@ void jumping_velocities(const BuildContext& context, Remarks& remarks) {
           f.name));
 }
 
+// A unit of friction on a joint changes the load of its bearing, in the motion that it makes. Where the friction that
+// this load allows is as large again, the joint may stick under any force along its axis or slide as well: the law has
+// several motions (the drawer effect, Painleve's paradox of joints).
+void locking_joints(const Model& model, Remarks& remarks) {
+  const System& system = model.system;
+  const State& state = model.state;
+  if (!system.row_kinds().has(RowKind::joint_friction) || system.has_massless_equation() ||
+      system.size() > most_equations_for_locking)
+    return;
+  SaddlePoint saddle;
+  saddle.analyse(system, {system.symmetric(), false}, nullptr, model.scales.length, true);
+  Linearisation request;
+  request.c_M = 1;
+  request.q_M = request.q = state.q.data();
+  request.v = state.v.data();
+  request.t = state.t;
+  request.row_scale = model.scales.mass;
+  if (!saddle.factorise(request)) return;
+  saddle.set_active({}, state.q, state.t, nullptr);
+  Vector force(at(system.size())), acceleration(force);
+  Vector multipliers(at(system.bilateral()));
+  const Vector none(multipliers.size(), 0.0);
+  SparseRow G;
+  double most = 1;
+  int worst = -1;
+  for (int row = system.bilateral(); row < system.rows(); ++row) {
+    if (system.row_kind(row) != RowKind::joint_friction) continue;
+    system.row_gradient(row, state.q, state.t, nullptr, G);
+    set_zero(force);
+    for (std::size_t k = 0; k < G.value.size(); ++k) force[at(G.equation[k])] += G.value[k];
+    if (!saddle.solve(force, none, {}, acceleration, multipliers, {}, {1e-9, 0})) return;
+    const double again = system.friction_limit(row, state.q, multipliers, 0, state.t);
+    if (!(again > most)) continue;
+    most = again;
+    worst = row;
+  }
+  if (worst < 0) return;
+  remarks.push_back(
+      fmt::format("{} may lock itself: it loads the bearing, which allows {:.3g} times as much friction. While it "
+                  "locks, more than one "
+                  "motion obeys the law: steps and methods may find different ones",
+                  system.row_name(worst), most));
+}
+
 // Steps see functions of time at their ends only.
 void unresolved(const BuildContext& context, Remarks& remarks) {
   const TimeSettings time = time_settings(context.root()["integrator"]);
@@ -196,6 +241,7 @@ std::vector<std::string> model_remarks(const BuildContext& context) {
   passed_stops(model, method, remarks);
   if (method.dynamic) unresolved(context, remarks);
   if (method.dynamic) jumping_velocities(context, remarks);
+  if (method.dynamic) locking_joints(model, remarks);
   open_joints(model, method, remarks);
   return remarks;
 }

@@ -182,6 +182,29 @@ TEST_CASE("slider under an eccentric force: the couple at the ends of its bearin
   }
 }
 
+// Friction F on a slider whose centre of mass is a beside its bearing of the length l makes the moment F a: the ends of
+// the bearing press with F a/l each, which allows 2 mu a/l of F.
+TEST_CASE("slider on a short bearing: that friction may lock is told at the start") {
+  const auto remark = [](double coefficient, double unit) -> std::string {
+    Case c = Case::from_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, {0}],
+      "bodies": [{{"name": "b", "type": "rigid", "mass": 2, "inertia": [{1}, {1}, {1}], "position": [0, {2}, 0],
+                  "points": [{{"name": "p", "at": [0, {3}, 0]}}]}}],
+      "joints": [{{"name": "rail", "type": "prismatic", "of": ["ground", "b.p"], "axis": [1, 0, 0],
+                  "friction": {{"coefficient": {4}, "length": {5}}}}}],
+      "integrator": {{"type": "nsga_decoupled", "step": 1e-3, "duration": 0.1}}}})x",
+                                         -9.81 * unit, 0.01 * unit * unit, 0.3 * unit, -0.3 * unit, coefficient,
+                                         0.2 * unit));
+    for (const std::string& text : c.model().warnings)
+      if (text.find("may lock itself") != std::string::npos) return text;
+    return "";
+  };
+  for (const double unit : {1.0, 1024.0}) {
+    CAPTURE(unit);
+    CHECK(remark(0.33, unit) == "");
+    CHECK(remark(0.4, unit).starts_with("rail friction may lock itself: it loads the bearing, which allows 1.2 times"));
+  }
+}
+
 TEST_CASE("spherical joint: a ball in its socket spins down about any axis") {
   const double rate = 0.3 * 0.05 * 2 * g / 0.02;
   for (const char* method : methods) {
