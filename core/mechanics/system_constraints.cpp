@@ -99,7 +99,7 @@ void System::item_values(int row, In q, In v, double t, const ConstraintValues& 
   const Range item{p.item, p.item + 1};
   const ConstraintBlock& block = *constraints_[at(p.block)];
   ConstraintInput in{q.data(), nullptr, t, start};
-  if (!v.empty()) {
+  if (!v.empty() || size() == 0) {  // without equations every velocity is empty
     gather(block.topology(), constraint_tables_[at(p.block)]->equations, item, v.data(), work_->constraint_v.data());
     in.v = work_->constraint_v.data();
   }

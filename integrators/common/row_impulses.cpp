@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/vector_ops.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 constexpr int free_changes = 50;         // exchanges of all wrong rows before the least-index rule
 constexpr int least_index_changes = 50;  // of redundant rows, which the rule may exchange for long: then a cone problem
 constexpr double uncoupled = 1e-13;      // of entries of H that count as zero or equal
+// compliance of slip rows that nothing moves, over that of the normal row
+constexpr double least_share = 1e-10;
 // rate error allowed to redundant rows, over the largest rate, and in roundoffs; the error of a contact that a driver
 // contradicts is the whole rate
 constexpr double missed_share = 1e-3, missed_roundoffs = 1e3;
@@ -194,6 +197,10 @@ bool RowImpulses::solve(In c_0, double roundoff, Out r) {
     // nothing that moves: the row cannot act
     if (!(rows_[i].H > 0)) {
       r[i] = 0;
+      if (c_0[i] < -missed_roundoffs * roundoff || (bilateral && c_0[i] > missed_roundoffs * roundoff)) {
+        failed_row_ = listed_[i];
+        return false;
+      }
       continue;
     }
     const bool held = r[i] > 0;
@@ -208,6 +215,7 @@ void RowImpulses::solve_contact(std::size_t first, In c_0, double roundoff, Out 
   const Row& contact = rows_[first];
   const std::size_t n = contact.rows;
   const double* const W = contact.W.data();
+  if (!(contact.H > 0) && c_0[first] < -missed_roundoffs * roundoff) failed_row_ = listed_[first];
   const bool closes = contact.H > 0 && c_0[first] < (r[first] > 0 ? 0 : -roundoff);
   if (!closes) {
     std::fill_n(r.begin() + static_cast<std::ptrdiff_t>(first), n, 0.0);
@@ -215,9 +223,9 @@ void RowImpulses::solve_contact(std::size_t first, In c_0, double roundoff, Out 
   }
   if (n == slip_rows) {
     const double small = uncoupled * contact.H;
-    const double T = W[n + 1];
-    if (T > 0 && std::abs(W[1]) <= small && std::abs(W[2]) <= small && std::abs(W[n + 2]) <= small &&
-        std::abs(W[2 * n + 2] - T) <= uncoupled * T) {
+    const double least = least_share * contact.H, T = std::max(W[n + 1], least);
+    if (std::abs(W[1]) <= small && std::abs(W[2]) <= small && std::abs(W[n + 2]) <= small &&
+        std::abs(std::max(W[2 * n + 2], least) - T) <= uncoupled * T) {
       r[first] = -c_0[first] / contact.H;
       const double t[2] = {-c_0[first + 1] / T, -c_0[first + 2] / T}, size = std::hypot(t[0], t[1]),
                    radius = system_->contact_parameters(listed_[first + 1]).friction * r[first];
@@ -226,32 +234,16 @@ void RowImpulses::solve_contact(std::size_t first, In c_0, double roundoff, Out 
       return;
     }
   }
-  // rows that nothing moves cannot act
-  places_.clear();
-  friction_rows_.clear();
-  start_.clear();
-  q_.clear();
-  for (std::size_t k = 0; k < n; ++k) {
-    if (!(W[k * n + k] > 0)) {
-      r[first + k] = 0;
-      continue;
-    }
-    places_.push_back(places_.size());
-    friction_rows_.push_back(listed_[first + k]);
-    start_.push_back(r[first + k]);
-    q_.push_back(-c_0[first + k]);
-  }
-  const std::size_t m = places_.size();
-  s_.resize(m);
-  W_.clear();
-  for (std::size_t a = 0; a < n; ++a)
-    for (std::size_t b = 0; b < n; ++b)
-      if (W[a * n + a] > 0 && W[b * n + b] > 0) W_.push_back(W[a * n + b]);
+  places_.resize(n);
+  std::iota(places_.begin(), places_.end(), std::size_t{0});
+  friction_rows_.assign(listed_.begin() + static_cast<std::ptrdiff_t>(first),
+                        listed_.begin() + static_cast<std::ptrdiff_t>(first + n));
+  start_.assign(r.begin() + static_cast<std::ptrdiff_t>(first), r.begin() + static_cast<std::ptrdiff_t>(first + n));
+  q_.resize(n);
+  for (std::size_t k = 0; k < n; ++k) q_[k] = -c_0[first + k];
   friction_.begin(roundoff);
   friction_.add_rows(friction_rows_, start_);
-  if (!friction_.solve(places_, W_, nullptr, q_, s_)) failed_row_ = listed_[first];
-  for (std::size_t k = 0, next = 0; k < n; ++k)
-    if (W[k * n + k] > 0) r[first + k] = s_[next++];
+  if (!friction_.solve(places_, contact.W, nullptr, q_, r.subspan(first, n))) failed_row_ = listed_[first];
 }
 
 // Islands that contain contacts with friction, each as a cone problem.

@@ -82,7 +82,7 @@ class RowImpulses {
   CoupledFriction friction_;
   std::vector<int> friction_rows_;
   std::vector<std::size_t> places_;
-  Vector start_, q_, s_, W_;
+  Vector start_, q_;
 };
 
 }  // namespace carom

@@ -93,10 +93,12 @@ void coordinates_without_forces(const json& bodies, const Model& model, Remarks&
   }
 }
 
-// Of a gap at the start that is negative.
+// Of a gap at the start that is negative. event_driven corrects joints, but has no law for contacts that do not
+// approach.
 const char* what_follows(const MethodInfo& method) {
-  return method.exact_positions ? "the first step has to correct it"
-                                : "the method has its law at velocity level and does not move bodies apart";
+  return method.exact_positions && method.name != "event_driven"
+             ? "the first step has to correct it"
+             : "the method has its law at velocity level and does not move bodies apart";
 }
 
 void penetrations(const Model& model, const MethodInfo& method, Remarks& remarks) {

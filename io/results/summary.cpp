@@ -35,6 +35,7 @@ constexpr double most_free_growth = 0.05, least_free = 1e-4;
 constexpr double most_given = 0.23;  // by explicit methods
 constexpr double most_gained = 0.1;  // what other methods give in the meantime, over energies they have not given
 constexpr double half_turn = 3;      // nearly
+constexpr double lost_drift = 0.1;   // of the model's length: joints are lost
 
 // Energies below are rounding: nothing moves.
 double least_energy_of(const Scales& scales, double least) { return least * scales.mass * scales.speed * scales.speed; }
@@ -389,10 +390,12 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
   std::vector<std::string> remarks;
   const double drift = s.position_residual / model.scales.length;
   if (!method.exact_positions && drift > 1e-3)
-    remarks.push_back(
-        fmt::format("constraints are off by up to {:.2g} of the model's length: {} holds them at velocity "
-                    "level only; a smaller step reduces this, nsga_decoupled avoids it",
-                    drift, method.name));
+    remarks.push_back(fmt::format(
+        "constraints are off by up to {:.2g} of the model's length: {} holds them at velocity level only; {}", drift,
+        method.name,
+        drift > lost_drift ? "the results are wrong, and no step may keep them where a driver or an obstacle "
+                             "demands more than the joints can reach, which nsga_decoupled tells"
+                           : "a smaller step reduces this, nsga_decoupled avoids it"));
   if (method.name == "carpenter" && !method.explicit_step && s.impacts > 0)
     remarks.emplace_back(
         "the implicit variant of carpenter is unstable in impacts, which give or take energy without cause: it serves "

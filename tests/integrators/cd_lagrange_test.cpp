@@ -321,3 +321,41 @@ TEST_CASE("cd_lagrange: rates of closed contacts with friction and of joints obe
           RunStatus::completed);
   CHECK(largest < 1e-12);
 }
+
+// A mass that is held across the belt rubs along it with the share of its slip: x'' = mu g (1 - x')/hypot(1 - x', 1).
+TEST_CASE("cd_lagrange: slip that nothing moves takes its share of the friction") {
+  const double mu = 0.3, g = 9.81, end = 1.2;
+  double exact = 0;
+  constexpr int steps = 4000;  // the midpoint rule
+  const double h = end / steps;
+  const auto acceleration = [&](double v) { return mu * g * (1 - v) / std::hypot(1 - v, 1); };
+  for (int i = 0; i < steps; ++i) exact += h * acceleration(exact + 0.5 * h * acceleration(exact));
+  const auto velocity = [&](const char* body) {
+    ModelRun run = ModelRun::of_text(fmt::format(R"({{"format": 1, "gravity": [0, 0, -9.81], "bodies": [{}],
+      "contacts": [{{"name": "belt", "on": "b", "friction": 0.3,
+                    "obstacle": {{"type": "plane", "normal": [0, 0, 1], "surface_velocity": [1, 1, 0]}}}}],
+      "integrator": {{"type": "cd_lagrange", "step": 2e-3, "duration": 1.2}}}})",
+                                                 body));
+    REQUIRE(run.run() == RunStatus::completed);
+    return run.model->state.v[0];
+  };
+  CHECK(velocity(R"({"name": "b", "type": "point_mass", "mass": 1, "position": [0, 0, 0], "fixed": ["y"]})") ==
+        doctest::Approx(exact).epsilon(1e-3));
+}
+
+TEST_CASE("cd_lagrange: an obstacle that runs into a body that nothing moves has no solution") {
+  for (const std::string fixed : {R"(["x", "y", "z"])", R"(["z"])"})
+    for (const std::string friction : {"0", "0.3"}) {
+      CAPTURE(fixed);
+      CAPTURE(friction);
+      ModelRun run = ModelRun::of_text(fmt::format(R"x({{"format": 1,
+        "bodies": [{{"name": "b", "type": "point_mass", "mass": 1, "position": [0, 0, 0.1], "fixed": {}}}],
+        "contacts": [{{"name": "c", "on": "b", "friction": {},
+                      "obstacle": {{"type": "plane", "normal": [0, 0, 1], "motion": {{"translation": [0, 0, "0.5*t"]}}}}}}],
+        "integrator": {{"type": "cd_lagrange", "step": 1e-2, "duration": 0.5}}}})x",
+                                                   fixed, friction));
+      CHECK(run.run() == RunStatus::failed);
+      CHECK(run.report.reason == FailureReason::no_friction_solution);
+      CHECK(run.model->state.t == doctest::Approx(0.2).epsilon(0.02));
+    }
+}
