@@ -13,8 +13,6 @@ constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();        
 constexpr double rounding_of_terms = 4 * std::numeric_limits<double>::epsilon();  // of their sums
 constexpr int most_sweeps = 30;
 constexpr double endless = 1e300;  // radius
-// Least compliance of slip rows of add_rows(), over the largest of an island: slip that nothing moves is resisted too.
-constexpr double least_share = 1e-10;
 // Linearised rows of redundant contacts contradict each other by an error of second order. The law is then solved with
 // a larger tolerance; the next Newton correction is smaller and removes the error.
 constexpr double tolerance_factors[] = {1, 100, 1e4};
@@ -77,16 +75,13 @@ bool CoupledFriction::solve(std::span<const std::size_t> places, In D, const Spa
     s_[i] = starts_[places[i]] / levers_[i];
     known = known || s_[i] != 0;
   }
-  double least = least_;
-  for (std::size_t i = 0; i < n && !linearised_; ++i) least = std::max(least, least_share * D[i * n + i]);
   for (std::size_t i = 0; i < n; ++i) {
     const double scale = rate_scales_[places[i]] * levers_[i];
-    const RowKind kind = system_->row_kind(rows_[places[i]]);
-    const bool slips = kind == RowKind::joint_friction || (kind == RowKind::tangential && !linearised_);
     q_[i] = -b[i] * scale;
     for (std::size_t j = 0; j < n; ++j) {
       W_[i * n + j] = D[i * n + j] * scale / (scales_[places[j]] / levers_[j]);
-      if (i == j && slips) W_[i * n + j] = std::max(W_[i * n + j], least);
+      if (i == j && system_->row_kind(rows_[places[i]]) == RowKind::joint_friction)
+        W_[i * n + j] = std::max(W_[i * n + j], least_);
       q_[i] -= W_[i * n + j] * multipliers_[places[j]];
     }
     largest = std::max(largest, std::abs(q_[i]));

@@ -12,8 +12,6 @@ namespace {
 constexpr int free_changes = 50;         // exchanges of all wrong rows before the least-index rule
 constexpr int least_index_changes = 50;  // of redundant rows, which the rule may exchange for long: then a cone problem
 constexpr double uncoupled = 1e-13;      // of entries of H that count as zero or equal
-// compliance of slip rows that nothing moves, over that of the normal row
-constexpr double least_share = 1e-10;
 // rate error allowed to redundant rows, over the largest rate, and in roundoffs; the error of a contact that a driver
 // contradicts is the whole rate
 constexpr double missed_share = 1e-3, missed_roundoffs = 1e3;
@@ -223,9 +221,9 @@ void RowImpulses::solve_contact(std::size_t first, In c_0, double roundoff, Out 
   }
   if (n == slip_rows) {
     const double small = uncoupled * contact.H;
-    const double least = least_share * contact.H, T = std::max(W[n + 1], least);
-    if (std::abs(W[1]) <= small && std::abs(W[2]) <= small && std::abs(W[n + 2]) <= small &&
-        std::abs(std::max(W[2 * n + 2], least) - T) <= uncoupled * T) {
+    const double T = W[n + 1];
+    if (T > 0 && std::abs(W[1]) <= small && std::abs(W[2]) <= small && std::abs(W[n + 2]) <= small &&
+        std::abs(W[2 * n + 2] - T) <= uncoupled * T) {
       r[first] = -c_0[first] / contact.H;
       const double t[2] = {-c_0[first + 1] / T, -c_0[first + 2] / T}, size = std::hypot(t[0], t[1]),
                    radius = system_->contact_parameters(listed_[first + 1]).friction * r[first];
