@@ -10,6 +10,8 @@ namespace {
 
 constexpr double least_jump = 1e-4;  // of the motion
 constexpr double rounding = 1e-10;   // of the values
+// A length or an angle: rounding of terms up to 1000 that cancel, such as cos(t) - 1.
+constexpr double rounding_of_terms = 1e-12;
 
 struct Change {
   double total, by_rates;  // f(b) - f(a), but for whole turns, and Simpson's rule
@@ -33,7 +35,8 @@ double find_jump(const TimeFunction& f, double a, double b, double period) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   if (f.is_constant()) return none;
   Change whole = change_of(f, a, b, period);
-  const double least = std::max(least_jump * (std::abs(whole.total) + whole.rates), rounding * whole.values);
+  const double least =
+      std::max({least_jump * (std::abs(whole.total) + whole.rates), rounding * whole.values, rounding_of_terms});
   while (whole.jump() > least) {
     const double middle = a + 0.5 * (b - a);
     if (!(middle > a && middle < b)) return b;

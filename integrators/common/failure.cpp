@@ -96,7 +96,8 @@ void reset(StepReport& report, const std::vector<const char*>& subproblems) {
 
 void mark_failed(StepReport& report, int subproblem, FailureReason reason) {
   report.converged = false;
-  if (subproblem >= 0) report.subproblems[at(subproblem)].converged = false;
+  if (subproblem >= 0 && at(subproblem) < report.subproblems.size())  // at the start there are none
+    report.subproblems[at(subproblem)].converged = false;
   report.failed = subproblem;
   report.reason = reason;
 }

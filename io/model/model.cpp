@@ -138,6 +138,12 @@ std::unique_ptr<Integrator> start_integrator(Model& model, bool initialise, Mode
   const std::string pointer = row >= 0        ? model.pointer_of_row(row)
                               : equation >= 0 ? model.pointer_of_equation(equation)
                                               : "";
+  if (where.empty() && report.reason == FailureReason::no_convergence) {
+    issues.add("/integrator/step",
+               "expected a step in which no body turns by more than about a radian: the rotation of the first one has "
+               "no solution");
+    return nullptr;
+  }
   SparseRow gradient;
   if (row >= 0) model.system.row_gradient(row, model.state.q, model.state.t, nullptr, gradient);
   if (row >= 0 && gradient.equation.empty()) {

@@ -301,6 +301,16 @@ TEST_CASE(
         "impacts of floor follow each other in ever shorter times");
 }
 
+TEST_CASE("a body that turns too far in the first half step of cd_lagrange: the step is what is wrong") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "bodies": [{"name": "b", "type": "rigid", "mass": 1,
+    "inertia": [2, 3, 4], "angular_velocity": [60, 60, 0]}],
+    "integrator": {"type": "cd_lagrange", "step": 1, "duration": 10}})");
+  const Outcome outcome = run_carom(directory, {"run", "m.json", "-o", "r"});
+  CHECK(outcome.code == 3);
+  CHECK(outcome.err.find("error at /integrator/step: expected a step in which no body turns") != std::string::npos);
+}
+
 TEST_CASE("a step that does not converge is repeated in halves, which the summary counts") {
   const TemporaryDirectory directory;
   const Outcome outcome =
