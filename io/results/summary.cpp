@@ -35,7 +35,8 @@ constexpr double most_free_growth = 0.05, least_free = 1e-4;
 constexpr double most_given = 0.23;  // by explicit methods
 constexpr double most_gained = 0.1;  // what other methods give in the meantime, over energies they have not given
 constexpr double half_turn = 3;      // nearly
-constexpr double lost_drift = 0.1;   // of the model's length: joints are lost
+constexpr double lost_drift = 1;     // of the model's length: joints are lost
+constexpr double deep = 0.1;         // the same of penetrations that no contact has stopped
 
 // Energies below are rounding: nothing moves.
 double least_energy_of(const Scales& scales, double least) { return least * scales.mass * scales.speed * scales.speed; }
@@ -396,6 +397,12 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         drift > lost_drift ? "the results are wrong, and no step may keep them where a driver or an obstacle "
                              "demands more than the joints can reach, which nsga_decoupled tells"
                            : "a smaller step reduces this, nsga_decoupled avoids it"));
+  const double depth = -s.smallest_gap / model.scales.length;
+  if (!method.exact_positions && depth > std::max(deep, 2 * drift))  // drift contains that of closed contacts
+    remarks.push_back(
+        fmt::format("obstacles are penetrated by up to {:.2g} of the model's length: {} stops bodies in the step after "
+                    "that which reaches the obstacle; use a smaller step",
+                    depth, method.name));
   if (method.name == "carpenter" && !method.explicit_step && s.impacts > 0)
     remarks.emplace_back(
         "the implicit variant of carpenter is unstable in impacts, which give or take energy without cause: it serves "

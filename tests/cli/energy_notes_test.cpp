@@ -295,3 +295,19 @@ TEST_CASE(
     for (const char* step : {"/integrator/step=1e-2", "/integrator/step=1e-3"})
       if (std::string(method).find("event_driven") == std::string::npos) CHECK_FALSE(note(method, step));
 }
+
+// The only step ends below the floor, whose contact no step has closed.
+TEST_CASE("notes: a method at velocity level tells that its last step went deep into an obstacle") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "b", "type": "point_mass", "mass": 1, "position": [0, 0, 0.1]}],
+    "contacts": [{"name": "f", "on": "b", "obstacle": {"type": "plane", "normal": [0, 0, 1]}}],
+    "integrator": {"type": "moreau_jean", "step": 1, "duration": 1}})");
+  const auto told = [&](const char* step) {
+    const Outcome outcome = run_carom(directory, {"run", "m.json", "-o", "r", "--set", step});
+    CHECK(outcome.code == 0);
+    return (outcome.out + outcome.err).find("obstacles are penetrated by up to 48 of") != std::string::npos;
+  };
+  CHECK(told("/integrator/step=1"));
+  CHECK_FALSE(told("/integrator/step=1e-3"));
+}
