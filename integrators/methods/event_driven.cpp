@@ -13,6 +13,7 @@ namespace {
 
 constexpr int most_trials = 80;  // of a part of the step, in which one event is located
 constexpr int most_fast_events = 10;
+constexpr double lowest_rebound = 4;  // over the rounding of gaps
 constexpr int cubic_parts = 16;       // of a cubic in which a fall is looked for
 constexpr double least_share = 0.05;  // of a bracket by which a trial stays away from its ends
 // a contact that moves apart no faster stays closed: of the speeds of the model, of what rounding of gaps lets arise
@@ -175,11 +176,10 @@ bool EventDriven::take_step(const StepScales& scales, const State& start, State&
     // impacts that follow each other faster than their times are located, and more than all contacts one by one
     fast = reached == End::event && now_.tau <= 2 * smallest ? fast + 1 : 0;
     if (events >= options_.most_events || fast >= most_fast_events + system().conditional()) {
-      mark_failed(report, -1, FailureReason::accumulation);
-      report.retry = false;
+      int contact = -1;
       for (std::size_t i = 0; i < striking_.size(); ++i)
-        if (striking_[i] != 0) report.failed_item = system().row_name(system().bilateral() + static_cast<int>(i));
-      return false;
+        if (striking_[i] != 0) contact = static_cast<int>(i);
+      return fail_accumulation(contact, report);
     }
     if (reached == End::reached) --events;
     guard().begin(from_);
@@ -411,6 +411,23 @@ bool EventDriven::cross(const StepScales& scales, const StepScales& part, int k,
                          jump, report);
 }
 
+bool EventDriven::fail_accumulation(int contact, StepReport& report) const {
+  mark_failed(report, -1, FailureReason::accumulation);
+  report.retry = false;
+  if (contact >= 0) report.failed_item = system().row_name(system().bilateral() + contact);
+  return false;
+}
+
+// Whether a rebound does not leave the rounding of the gap: bounces then go on as rounding makes them, in steps that
+// have too few of them to be counted.
+bool EventDriven::rebound_is_rounding(std::size_t contact, double rebound) const {
+  const int row = system().bilateral() + static_cast<int>(contact);
+  const StepStart step{from_.q.data(), from_.v.data(), from_.t};
+  const double before = system().row_rate(row, from_.q, from_.v, from_.t, &step) / weight(row),
+               fall = before - now_.rate[contact];
+  return now_.tau > 0 && fall > 0 && rebound * rebound * now_.tau < 2 * fall * lowest_rebound * touching_;
+}
+
 // The impact at the end of a motion of all contacts that touch and approach; then K is what stays closed.
 bool EventDriven::strike(const StepScales& scales, StepReport& report) {
   const System& s = system();
@@ -425,6 +442,7 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
     const bool bounces = e > 0 && -rate > slow && rested_[i] == 0;
     striking_[i] = strikes || closed_[i] != 0 ? 1 : 0;
     impact = impact || strikes;
+    if (strikes && bounces && rebound_is_rounding(i, -e * rate)) return fail_accumulation(static_cast<int>(i), report);
     reflected_[at(row)] = strikes && bounces ? e * rate * weight(row) : 0.0;
   }
   if (!impact) return true;

@@ -81,6 +81,19 @@ TEST_CASE("event driven: impacts that accumulate end the run, or end in contact 
   impacts(run, RunStatus::failed);
   CHECK(run.state().t == doctest::Approx(0.56).epsilon(1e-9));
 
+  // steps in which few bounces happen: they end where a rebound does not leave the rounding of the gap
+  for (const double step : {1e-4, 1e-5})
+    for (const double e : {0.3, 0.8}) {
+      CAPTURE(step);
+      CAPTURE(e);
+      const double exact = std::sqrt(0.2 * height) * (1 + e) / (1 - e);
+      ModelRun fine = ModelRun::of_text(falling(height, 0, e, {{"step", step}, {"duration", 2}}).dump());
+      impacts(fine, RunStatus::failed);
+      CHECK(fine.report.reason == FailureReason::accumulation);
+      CHECK(fine.report.failed_item.find("floor") == 0);
+      CHECK(fine.state().t == doctest::Approx(exact).epsilon(1.1 * step / exact));
+    }
+
   ModelRun rests = ModelRun::of_text(falling(height, 0, 0.5, {{"rest_speed", 1e-5}}).dump());
   const std::vector<Event> events = impacts(rests);
   CHECK(events.back().t == doctest::Approx(accumulation).epsilon(1e-5));
