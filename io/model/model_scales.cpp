@@ -7,6 +7,7 @@
 
 #include "core/base/index.hpp"
 #include "io/model/build_context.hpp"
+#include "io/model/types/registry.hpp"
 
 namespace carom {
 
@@ -47,9 +48,16 @@ double nearest_gap(const Model& model, const std::vector<RowGroup>& contacts) {
   return nearest;
 }
 
-/// How far the start and gravity lead a body in the simulated time.
-double way(const Model& model) {
-  const double T = model.simulation.duration;
+/// The time that the model names, which a run may end before or continue: its scales, and so its bytes, are the same.
+double named_time(const BuildContext& context) {
+  const double T = time_settings(context.root()["integrator"]).duration;
+  return T > 0 ? T : context.model.simulation.duration;
+}
+
+/// How far the start and gravity lead a body in this time.
+double way(const BuildContext& context) {
+  const Model& model = context.model;
+  const double T = named_time(context);
   return T * (model.system.speed(model.state.v, 0) + 0.5 * T * model.system.gravity().norm());
 }
 
@@ -57,7 +65,7 @@ double way(const Model& model) {
 double largest_length(const BuildContext& context, const std::vector<RowGroup>& contacts) {
   double length = std::max(context.size, extent_of_nodes(context));
   if (!contacts.empty() && context.model.system.conditional() > 0)
-    if (const double gap = nearest_gap(context.model, contacts); gap > least_gap * way(context.model))
+    if (const double gap = nearest_gap(context.model, contacts); gap > least_gap * way(context))
       length = std::max(length, gap);
   return length > 0 ? length : 1.0;
 }
@@ -67,7 +75,7 @@ double largest_speed(const BuildContext& context, double length) {
   const Model& model = context.model;
   const double g = std::max(model.system.gravity().norm(), context.acceleration);
   const double speed = std::max(model.system.speed(model.state.v, length), std::sqrt(g * length));
-  return speed > 0 ? speed : length / std::max(model.simulation.duration, model.simulation.step);
+  return speed > 0 ? speed : length / std::max(named_time(context), model.simulation.step);
 }
 
 }  // namespace

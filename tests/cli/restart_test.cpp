@@ -54,6 +54,18 @@ TEST_CASE("restart: a later end gives the same bytes as if it had been meant fro
   }
 }
 
+// Without gravity and velocities the time that the model names gives the scale of speeds.
+TEST_CASE("restart: scales do not depend on where a run ends") {
+  const TemporaryDirectory directory;
+  const auto run = [&](const std::string& results, const Words& more) {
+    return run_carom(directory, joined({"run", model_path("whip"), "-q", "-o", results}, more)).code;
+  };
+  REQUIRE(run("whole", {"--until", "0.05"}) == 0);
+  REQUIRE(run("r", {"--until", "0.01"}) == 0);
+  REQUIRE(run("r", {"--until", "0.05", "--restart", "last"}) == 0);
+  check_same_results(directory / "whole", directory / "r");
+}
+
 TEST_CASE("restart: a path of equilibria and the account of impacts in a linear system go on to the same bytes") {
   const TemporaryDirectory directory;
   std::ofstream(directory / "row.json") << R"({"format": 1, "bodies": [
