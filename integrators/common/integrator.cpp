@@ -144,6 +144,7 @@ bool Integrator::guarded(State& state, double h) {
     return refuse(FailureReason::lost_angle, std::move(angle));
   // in an explicit step of a large model the check of all elements is costly: only in some steps
   const bool look = !info_.explicit_step || system_->size() <= large_model || state.step % checked_step == 0;
+  if (look && !(all_finite(other_.q) && all_finite(other_.v))) return refuse(FailureReason::state_not_finite);
   if (std::string element = look ? system_->inverted_element(other_.q, other_.t, info_.forces_at_end) : std::string();
       !element.empty())
     return refuse(FailureReason::inverted_element, std::move(element));

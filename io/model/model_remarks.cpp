@@ -28,6 +28,7 @@ namespace {
 using Remarks = std::vector<std::string>;
 
 constexpr double most_unresolved = 0.1;
+constexpr double largest_rho = 0.999;
 constexpr int most_equations_for_locking = 20000;  // beyond, a factorisation of everything costs more than steps
 
 void moved_start(const InitialProjection& projection, Remarks& remarks) {
@@ -167,6 +168,20 @@ void jumping_velocities(const BuildContext& context, Remarks& remarks) {
           f.name));
 }
 
+// Multipliers of joints at position level alone have the root -rho_infinity: with 1 nothing damps what a start or a
+// driver excites.
+void undamped_forces(const json& integrator, const Model& model, Remarks& remarks) {
+  const bool index_3 =
+      integrator.value("formulation", "") == "index_3" && integrator.value("rho_infinity", 0.0) > largest_rho;
+  if (model.system.bilateral() == 0 || !(index_3 || integrator.value("implicit", false))) return;
+  remarks.emplace_back(
+      "accelerations, forces of joints and torques of drivers may alternate from step to step and never settle: "
+      "nothing "
+      "damps "
+      "them in this method; positions and velocities are right. Use rho_infinity 0.9 or another formulation of "
+      "generalized_alpha for forces");
+}
+
 // A unit of friction on a joint changes the load of its bearing, in the motion that it makes. Where the friction that
 // this load allows is as large again, the joint may stick under any force along its axis or slide as well: the law has
 // several motions (the drawer effect, Painleve's paradox of joints).
@@ -244,6 +259,7 @@ std::vector<std::string> model_remarks(const BuildContext& context) {
   if (method.dynamic) unresolved(context, remarks);
   if (method.dynamic) jumping_velocities(context, remarks);
   if (method.dynamic) locking_joints(model, remarks);
+  undamped_forces(root["integrator"], model, remarks);
   open_joints(model, method, remarks);
   return remarks;
 }

@@ -35,6 +35,7 @@ constexpr double most_free_growth = 0.05, least_free = 1e-4;
 constexpr double most_given = 0.23;  // by explicit methods
 constexpr double most_gained = 0.1;  // what other methods give in the meantime, over energies they have not given
 constexpr double half_turn = 3;      // nearly
+constexpr double far_turn = 1;       // rad in a step
 constexpr double lost_drift = 1;     // of the model's length: joints are lost
 constexpr double deep = 0.1;         // the same of penetrations that no contact has stopped
 
@@ -306,9 +307,8 @@ std::string bounces_remark(const Model& model, const BouncingContacts::Returns& 
   if (returns.contact < 0) return "";
   return fmt::format(
       "bodies came back to {} {} times within six steps, as fast as they left: they go between contacts in so few "
-      "steps "
-      "that impacts are too few; use a smaller step, or impacts at their instants (nsga_decoupled with \"impact\": "
-      "\"located\", event_driven)",
+      "steps that impacts are too few; use a smaller step, or impacts at their instants (nsga_decoupled with "
+      "\"impact\": \"located\", event_driven)",
       model.system.row_name(model.system.bilateral() + returns.contact), returns.count);
 }
 
@@ -466,6 +466,11 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
       std::ranges::any_of(model.joints, [](const JointInfo& joint) { return joint.angle != nullptr; }))
     remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: angles of joints may be wrong by whole turns",
                                   s.largest_rotation));
+  if (model.system.conditional() == 0 && s.largest_rotation > far_turn)
+    remarks.push_back(fmt::format(
+        "a body turned by {:.2g} rad in a step: unless it only turns about an axis that stays, the motion is "
+        "not resolved; use a smaller step",
+        s.largest_rotation));
   if (model.system.conditional() == 0) return remarks;
   // the impact law reflects the rate at the start of the step, which is inaccurate in a fast rotation
   if (s.largest_rotation > 0.3)

@@ -311,3 +311,15 @@ TEST_CASE("notes: a method at velocity level tells that its last step went deep 
   CHECK(told("/integrator/step=1"));
   CHECK_FALSE(told("/integrator/step=1e-3"));
 }
+
+TEST_CASE("notes: a body that turns far in a step is told in models without contacts, too") {
+  const TemporaryDirectory directory;
+  const auto told = [&](const char* step) {
+    const Outcome outcome =
+        run_carom(directory, {"run", model_path("heavy_top"), "-o", "r", "--set", "/expect=[]", "--set", step});
+    CHECK(outcome.code == 0);
+    return (outcome.out + outcome.err).find("a body turned by 3 rad in a step") != std::string::npos;
+  };
+  CHECK(told("/integrator/step=0.02"));
+  CHECK_FALSE(told("/integrator/step=2e-3"));
+}

@@ -311,6 +311,16 @@ TEST_CASE("a body that turns too far in the first half step of cd_lagrange: the 
   CHECK(outcome.err.find("error at /integrator/step: expected a step in which no body turns") != std::string::npos);
 }
 
+TEST_CASE("a step whose end is not finite is refused") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81],
+    "bodies": [{"name": "b", "type": "point_mass", "mass": 1, "position": [0, 0, 0]}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e300, "duration": 1e300}})");
+  const Outcome outcome = run_carom(directory, {"run", "m.json", "-o", "r"});
+  CHECK(outcome.code == 4);
+  CHECK(contains(outcome.err, "the state is not finite"));
+}
+
 TEST_CASE("a step that does not converge is repeated in halves, which the summary counts") {
   const TemporaryDirectory directory;
   const Outcome outcome =
