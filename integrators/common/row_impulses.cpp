@@ -15,6 +15,13 @@ constexpr double uncoupled = 1e-13;      // of entries of H that count as zero o
 // rate error allowed to redundant rows, over the largest rate, and in roundoffs; the error of a contact that a driver
 // contradicts is the whole rate
 constexpr double missed_share = 1e-3, missed_roundoffs = 1e3;
+
+// Whether a row that nothing moves demands a motion. Without a roundoff its rate may be rounding.
+bool resists(double rate, bool bilateral, double roundoff) {
+  const double most = missed_roundoffs * roundoff;
+  return roundoff > 0 && (rate < -most || (bilateral && rate > most));
+}
+
 }  // namespace
 
 RowImpulses::RowImpulses(const System& system, const LumpedMass& mass)
@@ -195,7 +202,7 @@ bool RowImpulses::solve(In c_0, double roundoff, Out r) {
     // nothing that moves: the row cannot act
     if (!(rows_[i].H > 0)) {
       r[i] = 0;
-      if (c_0[i] < -missed_roundoffs * roundoff || (bilateral && c_0[i] > missed_roundoffs * roundoff)) {
+      if (resists(c_0[i], bilateral, roundoff)) {
         failed_row_ = listed_[i];
         return false;
       }
@@ -213,7 +220,7 @@ void RowImpulses::solve_contact(std::size_t first, In c_0, double roundoff, Out 
   const Row& contact = rows_[first];
   const std::size_t n = contact.rows;
   const double* const W = contact.W.data();
-  if (!(contact.H > 0) && c_0[first] < -missed_roundoffs * roundoff) failed_row_ = listed_[first];
+  if (!(contact.H > 0) && resists(c_0[first], false, roundoff)) failed_row_ = listed_[first];
   const bool closes = contact.H > 0 && c_0[first] < (r[first] > 0 ? 0 : -roundoff);
   if (!closes) {
     std::fill_n(r.begin() + static_cast<std::ptrdiff_t>(first), n, 0.0);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <complex>
 
+#include "core/base/vector_ops.hpp"
 #include "integrators/common/energy_ledger.hpp"
 #include "integrators/methods/cd_lagrange.hpp"
 #include "tests/support/model_run.hpp"
@@ -357,5 +358,31 @@ TEST_CASE("cd_lagrange: an obstacle that runs into a body that nothing moves has
       CHECK(run.run() == RunStatus::failed);
       CHECK(run.report.reason == FailureReason::no_friction_solution);
       CHECK(run.model->state.t == doctest::Approx(0.2).epsilon(0.02));
+    }
+}
+
+// The normal rate of the incline is rounding: it is no motion that the point must follow, and nothing to the body
+// beside.
+TEST_CASE("explicit methods: an incline that moves in its own plane under a body that nothing moves") {
+  for (const char* method : {"cd_lagrange", "paoli_schatzman"})
+    for (const char* motion : {R"("-0.9*t", "0", "0.3*t")", R"("0.63*t", "0", "-0.21*t")",
+                               R"x("-0.9*t*sin(20*t)", "0", "0.3*t*sin(20*t)")x"}) {
+      CAPTURE(std::string(method));
+      CAPTURE(std::string(motion));
+      ModelRun run = ModelRun::of_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+        "bodies": [{{"name": "a", "type": "point_mass", "mass": 1, "position": [0, 0, 0], "fixed": ["x", "y", "z"]}},
+                   {{"name": "b", "type": "point_mass", "mass": 1, "position": [0, 0, 0]}}],
+        "contacts": [{{"name": "c", "on": "a", "obstacle": {{"type": "plane", "normal": [0.3, 0.2, 0.9],
+                                                            "motion": {{"translation": [{}]}}}}}},
+                     {{"name": "f", "on": "b", "obstacle": {{"type": "plane", "normal": [0, 0, 1]}}}}],
+        "integrator": {{"type": "{}", "step": 1e-3, "duration": 0.1}}}})x",
+                                                   motion, method));
+      double fastest = 0, accelerated = 0;
+      REQUIRE(run.run([&](const StepView& view) {
+        fastest = std::max(fastest, max_abs(view.state.v));
+        accelerated = std::max(accelerated, max_abs(view.state.acceleration));
+      }) == RunStatus::completed);
+      CHECK(fastest < 1e-12);
+      if (std::string(method) == "cd_lagrange") CHECK(accelerated < 1e-9);
     }
 }
