@@ -7,7 +7,13 @@ namespace carom {
 
 std::string PreparedRun::checkpoint_text() const { return model_text(*resolved); }
 
-std::string PreparedRun::run_text() const { return model_text(repeatable_model(*resolved, *model)); }
+// The end of --until stands there for the duration, from which other scales might follow.
+std::string PreparedRun::run_text() const {
+  nlohmann::json text = repeatable_model(*resolved, *model);
+  const Scales& scales = model->scales;
+  if (options.end_time) text["scales"] = {{"length", scales.length}, {"speed", scales.speed}, {"mass", scales.mass}};
+  return model_text(text);
+}
 
 PreparedRun prepare_run(ModelDocument document, const RunOptions& options, const Checkpoint* checkpoint) {
   ModelIssues issues = document.issues();
