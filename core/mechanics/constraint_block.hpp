@@ -139,7 +139,8 @@ class ConstraintBlock {
   /// The item, for messages, whose bodies the motion from `start` to `end` leads through each other, or far around each
   /// other into contact, or the bodies that overlap at the end and have no item; empty if there are none.
   /// `closing_turn`: the angle, rad, by which the direction of a contact that closes may turn; 0: such contacts have no
-  /// impact, and any direction. Called only if `passable` is true.
+  /// impact, and any direction. Blocks whose contacts have formulas for gaps judge these directions by bounds of their
+  /// own. Called only if `passable` is true.
   virtual std::string missed_contact(const ConstraintInput& start, const ConstraintInput& end,
                                      double closing_turn) const {
     (void)start, (void)end, (void)closing_turn;

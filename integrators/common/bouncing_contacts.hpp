@@ -3,8 +3,8 @@
 // A method whose impacts act at the end of the step has one impact of a contact in two steps at most, and the body
 // stays at the contact for the rest of the step. A body that rattles between two obstacles, a few steps or less from
 // one to the other, then has fewer impacts than its law asks for and keeps energy that they would take. Its impacts
-// return to a contact within six steps, at a rate that the smooth motion of the step hardly changes: another contact
-// brings the body back, and no force, as in bounces that accumulate.
+// return to a contact within six steps, at a rate that the smooth motion of the step hardly changes: no force brings
+// the body back in this step, as in bounces that accumulate, but another contact, or a vibration of as few steps.
 #pragma once
 
 #include "core/base/named_arrays.hpp"

@@ -111,6 +111,12 @@ bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1
   return true;
 }
 
+bool fail_accumulation(const System& system, int row, StepReport& report) {
+  mark_failed(report, -1, FailureReason::accumulation);
+  if (row >= 0) report.failed_item = system.row_name(row);
+  return false;
+}
+
 void forget_failure(StepReport& report) {
   if (report.failed >= 0) report.subproblems[at(report.failed)].converged = true;
   report.converged = true;

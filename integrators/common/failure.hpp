@@ -13,6 +13,8 @@ void mark_failed(StepReport& report, int subproblem, FailureReason reason);
 /// (System::missed_contact).
 bool misses_contact(const System& system, In q_0, double t_0, In q_1, double t_1, StepReport& report,
                     double closing_turn);
+/// Marks the report: impacts of a row, -1: of no certain one, accumulate. Returns false.
+bool fail_accumulation(const System& system, int row, StepReport& report);
 /// For another attempt at the sub-problem that failed; iterations stay.
 void forget_failure(StepReport& report);
 

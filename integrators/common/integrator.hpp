@@ -47,6 +47,7 @@ struct MethodInfo {
   RowSelection rows = bilateral_rows | unilateral_rows;  ///< kinds of rows that the method takes
   bool exact_positions = true;    ///< bilateral and active rows hold at position level at the end of a step
   bool judges_parts = false;      ///< a step has parts, each of which the method has the energy guard judge
+  bool parts_contacts = true;     ///< with exact_positions: contacts that penetrate at the start are moved apart
   bool events_in_stages = false;  ///< contacts may close and open several times in a step, as the stages say
   bool forces_at_end = true;   ///< forces at the end of a step are evaluated, so that inversion shows in most elements
   bool in_turn = false;        ///< the sub-problems depend on each other and are corrected in turn, without coupling

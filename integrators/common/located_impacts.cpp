@@ -187,7 +187,8 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
     if (!(tau <= 1)) break;
     if (k >= 4 * (at(most_lifts) + resting_.size()) + bouncing_ * at(most_bounces)) {
       if (report.shortest) break;  // the published law takes the rest, slow bounces and contacts that others lift
-      return fail_accumulation(n_b + static_cast<int>(std::ranges::min_element(falls_) - falls_.begin()), report);
+      return fail_accumulation(*system_, n_b + static_cast<int>(std::ranges::min_element(falls_) - falls_.begin()),
+                               report);
     }
     if (!presses) place(tau);
     Impact* impact = &begin_impact(tau);
@@ -197,7 +198,7 @@ bool LocatedImpacts::find(const StepScales& scales, const State& start, SmoothMo
       impact = &begin_impact(tau);
     }
     rested_ = resting_;
-    if (const int row = strike(tau); row >= 0) return fail_accumulation(row, report);
+    if (const int row = strike(tau); row >= 0) return fail_accumulation(*system_, row, report);
     set_load(tau, tau);
     if (!solve(report)) return false;
     jump(tau, *impact);
@@ -358,12 +359,6 @@ void LocatedImpacts::place(double tau) {
     system_->retract(at_.q, shift_, at_.q);
   }
   system_->rates(at_.q, at_.v, at_.t, bilateral_rows | law_rows, rate_, &scales_->start);
-}
-
-bool LocatedImpacts::fail_accumulation(int row, StepReport& report) const {
-  mark_failed(report, -1, FailureReason::accumulation);
-  report.failed_item = system_->row_name(row);
-  return false;
 }
 
 // The laws of the contacts that strike: what they reflect, or rest. Returns the row of a contact that bounces without

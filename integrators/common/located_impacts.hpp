@@ -103,7 +103,6 @@ class LocatedImpacts {
   bool delay(double s_0, double rounding, double& tau, StepReport& report);
   void place(double tau);
   int strike(double tau);
-  bool fail_accumulation(int row, StepReport& report) const;
   Impact& begin_impact(double tau);
   void end_impact(Impact& impact);
   void note_closed(Impact& impact);

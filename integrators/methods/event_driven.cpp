@@ -66,6 +66,7 @@ MethodInfo EventDriven::method_info() {
           .subproblems = {"smooth", "position", "velocity", "impact", "acceleration"},
           .rows = bilateral_rows | unilateral_rows | RowKind::switching,
           .judges_parts = true,
+          .parts_contacts = false,
           .events_in_stages = true,
           .closing_turn = wide_closing_turn};
 }
@@ -176,10 +177,11 @@ bool EventDriven::take_step(const StepScales& scales, const State& start, State&
     // impacts that follow each other faster than their times are located, and more than all contacts one by one
     fast = reached == End::event && now_.tau <= 2 * smallest ? fast + 1 : 0;
     if (events >= options_.most_events || fast >= most_fast_events + system().conditional()) {
-      int contact = -1;
+      int row = -1;
       for (std::size_t i = 0; i < striking_.size(); ++i)
-        if (striking_[i] != 0) contact = static_cast<int>(i);
-      return fail_accumulation(contact, report);
+        if (striking_[i] != 0) row = system().bilateral() + static_cast<int>(i);
+      report.retry = false;
+      return fail_accumulation(system(), row, report);
     }
     if (reached == End::reached) --events;
     guard().begin(from_);
@@ -411,13 +413,6 @@ bool EventDriven::cross(const StepScales& scales, const StepScales& part, int k,
                          jump, report);
 }
 
-bool EventDriven::fail_accumulation(int contact, StepReport& report) const {
-  mark_failed(report, -1, FailureReason::accumulation);
-  report.retry = false;
-  if (contact >= 0) report.failed_item = system().row_name(system().bilateral() + contact);
-  return false;
-}
-
 // Whether a rebound does not leave the rounding of the gap: bounces then go on as rounding makes them, in steps that
 // have too few of them to be counted.
 bool EventDriven::rebound_is_rounding(std::size_t contact, double rebound) const {
@@ -442,7 +437,10 @@ bool EventDriven::strike(const StepScales& scales, StepReport& report) {
     const bool bounces = e > 0 && -rate > slow && rested_[i] == 0;
     striking_[i] = strikes || closed_[i] != 0 ? 1 : 0;
     impact = impact || strikes;
-    if (strikes && bounces && rebound_is_rounding(i, -e * rate)) return fail_accumulation(static_cast<int>(i), report);
+    if (strikes && bounces && rebound_is_rounding(i, -e * rate)) {
+      report.retry = false;
+      return fail_accumulation(s, row, report);
+    }
     reflected_[at(row)] = strikes && bounces ? e * rate * weight(row) : 0.0;
   }
   if (!impact) return true;

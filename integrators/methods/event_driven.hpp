@@ -80,7 +80,6 @@ class EventDriven final : public Integrator {
   void measure_gaps(const State& state, double tau, In forces, Gaps& gaps) const;
   bool strike(const StepScales& scales, StepReport& report);
   bool rebound_is_rounding(std::size_t contact, double rebound) const;
-  bool fail_accumulation(int contact, StepReport& report) const;
   bool jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report);
   bool solve_jump(const StepScales& scales, const std::vector<std::uint8_t>* fixed, StepReport& report,
                   In impulses = {});

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,7 +30,7 @@ namespace {
 using Remarks = std::vector<std::string>;
 
 constexpr double most_unresolved = 0.1;
-constexpr double largest_rho = 0.999;
+constexpr double largest_rho = 0.99;               // with which alternating forces decay in some hundred steps
 constexpr int most_equations_for_locking = 20000;  // beyond, a factorisation of everything costs more than steps
 
 void moved_start(const InitialProjection& projection, Remarks& remarks) {
@@ -97,7 +99,7 @@ void coordinates_without_forces(const json& bodies, const Model& model, Remarks&
 // Of a gap at the start that is negative. event_driven corrects joints, but has no law for contacts that do not
 // approach.
 const char* what_follows(const MethodInfo& method) {
-  return method.exact_positions && method.name != "event_driven"
+  return method.exact_positions && method.parts_contacts
              ? "the first step has to correct it"
              : "the method has its law at velocity level and does not move bodies apart";
 }
@@ -171,15 +173,13 @@ void jumping_velocities(const BuildContext& context, Remarks& remarks) {
 // Multipliers of joints at position level alone have the root -rho_infinity: with 1 nothing damps what a start or a
 // driver excites.
 void undamped_forces(const json& integrator, const Model& model, Remarks& remarks) {
-  const bool index_3 =
-      integrator.value("formulation", "") == "index_3" && integrator.value("rho_infinity", 0.0) > largest_rho;
+  const bool index_3 = integrator.value("formulation", "") == "index_3" && !integrator.value("fully_implicit", false) &&
+                       integrator.value("rho_infinity", 0.0) > largest_rho;
   if (model.system.bilateral() == 0 || !(index_3 || integrator.value("implicit", false))) return;
   remarks.emplace_back(
       "accelerations, forces of joints and torques of drivers may alternate from step to step and never settle: "
-      "nothing "
-      "damps "
-      "them in this method; positions and velocities are right. Use rho_infinity 0.9 or another formulation of "
-      "generalized_alpha for forces");
+      "nothing damps them in this method; positions and velocities are right. Use rho_infinity 0.9 or another "
+      "formulation of generalized_alpha for forces");
 }
 
 // A unit of friction on a joint changes the load of its bearing, in the motion that it makes. Where the friction that
@@ -202,27 +202,36 @@ void locking_joints(const Model& model, Remarks& remarks) {
   if (!saddle.factorise(request)) return;
   saddle.set_active({}, state.q, state.t, nullptr);
   Vector force(at(system.size())), acceleration(force);
-  Vector multipliers(at(system.bilateral()));
-  const Vector none(multipliers.size(), 0.0);
+  const Vector none(at(system.bilateral()), 0.0);
   SparseRow G;
   double most = 1;
   int worst = -1;
-  for (int row = system.bilateral(); row < system.rows(); ++row) {
-    if (system.row_kind(row) != RowKind::joint_friction) continue;
-    system.row_gradient(row, state.q, state.t, nullptr, G);
-    set_zero(force);
-    for (std::size_t k = 0; k < G.value.size(); ++k) force[at(G.equation[k])] += G.value[k];
-    if (!saddle.solve(force, none, {}, acceleration, multipliers, {}, {1e-9, 0})) return;
-    const double again = system.friction_limit(row, state.q, multipliers, 0, state.t);
+  for (int first = system.bilateral(); first < system.rows(); ++first) {
+    if (system.row_kind(first) != RowKind::joint_friction || system.row_place(first).row != 0) continue;
+    // the loads that the rows of the joint make, and the largest that friction of unit size in any direction makes
+    const int n = system.row_block(first).rows();
+    std::vector<Vector> responses(at(n), none);
+    Eigen::MatrixXd loads(std::tuple_size_v<BearingLoad>, n);
+    for (int r = 0; r < n; ++r) {
+      system.row_gradient(first + r, state.q, state.t, nullptr, G);
+      set_zero(force);
+      for (std::size_t k = 0; k < G.value.size(); ++k) force[at(G.equation[k])] += G.value[k];
+      if (!saddle.solve(force, none, {}, acceleration, responses[at(r)], {}, {1e-9, 0})) return;
+      const BearingLoad load = system.bearing_load(first, state.q, responses[at(r)]);
+      for (std::size_t k = 0; k < load.size(); ++k) loads(static_cast<Eigen::Index>(k), r) = load[k];
+    }
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> directions(loads.transpose() * loads);
+    Vector multipliers(none);
+    for (int r = 0; r < n; ++r) axpy(directions.eigenvectors()(r, n - 1), responses[at(r)], multipliers);
+    const double again = system.friction_limit(first, state.q, multipliers, 0, state.t);
     if (!(again > most)) continue;
     most = again;
-    worst = row;
+    worst = first;
   }
   if (worst < 0) return;
   remarks.push_back(
       fmt::format("{} may lock itself: it loads the bearing, which allows {:.3g} times as much friction. While it "
-                  "locks, more than one "
-                  "motion obeys the law: steps and methods may find different ones",
+                  "locks, more than one motion obeys the law: steps and methods may find different ones",
                   system.row_name(worst), most));
 }
 

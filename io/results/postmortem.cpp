@@ -258,8 +258,8 @@ void PostMortem::find_hints(const StepView& view) {
         view.integrator.info().name == "event_driven"
             ? fmt::format(
                   "impacts of {} follow each other in ever shorter times, which no event-driven method passes: let "
-                  "them end in contact by /integrator/rest_speed, or take a method with time steps, such as "
-                  "nsga_decoupled",
+                  "them end in contact by a higher /integrator/rest_speed (0 unless given), or take a method with time "
+                  "steps, such as nsga_decoupled",
                   last.failed_item)
             : fmt::format(
                   "{} bounces too often in the shortest step for impacts at their instants: use a smaller step, "

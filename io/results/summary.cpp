@@ -306,9 +306,9 @@ std::string worst_row(const Model& model, const StepReport& r) {
 std::string bounces_remark(const Model& model, const BouncingContacts::Returns& returns) {
   if (returns.contact < 0) return "";
   return fmt::format(
-      "bodies came back to {} {} times within six steps, as fast as they left: they go between contacts in so few "
-      "steps that impacts are too few; use a smaller step, or impacts at their instants (nsga_decoupled with "
-      "\"impact\": \"located\", event_driven)",
+      "bodies came back to {} {} times within six steps: between contacts, or in vibrations of so few steps, impacts "
+      "are too few; use a smaller step, or impacts at their instants (nsga_decoupled with \"impact\": \"located\", "
+      "event_driven)",
       model.system.row_name(model.system.bilateral() + returns.contact), returns.count);
 }
 
@@ -401,7 +401,8 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
   if (!method.exact_positions && depth > std::max(deep, 2 * drift))  // drift contains that of closed contacts
     remarks.push_back(
         fmt::format("obstacles are penetrated by up to {:.2g} of the model's length: {} stops bodies in the step after "
-                    "that which reaches the obstacle; use a smaller step",
+                    "that which reaches the obstacle, and does not move them apart; unless this is the start, use a "
+                    "smaller step",
                     depth, method.name));
   if (method.name == "carpenter" && !method.explicit_step && s.impacts > 0)
     remarks.emplace_back(
@@ -462,18 +463,18 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         "libopenblas-serial-dev and build again)",
         blas.name));
   // quaternions follow a body on the shorter way from step to step
+  const bool contacts = model.system.conditional() > 0;
   if (s.largest_rotation > half_turn &&
       std::ranges::any_of(model.joints, [](const JointInfo& joint) { return joint.angle != nullptr; }))
     remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: angles of joints may be wrong by whole turns",
                                   s.largest_rotation));
-  if (model.system.conditional() == 0 && s.largest_rotation > far_turn)
+  else if (!contacts && s.largest_rotation > far_turn)
     remarks.push_back(fmt::format(
         "a body turned by {:.2g} rad in a step: unless it only turns about an axis that stays, the motion is "
         "not resolved; use a smaller step",
         s.largest_rotation));
-  if (model.system.conditional() == 0) return remarks;
   // the impact law reflects the rate at the start of the step, which is inaccurate in a fast rotation
-  if (s.largest_rotation > 0.3)
+  if (contacts && s.largest_rotation > 0.3)
     remarks.push_back(fmt::format("a body turned by {:.2g} rad in a step: impacts are inaccurate at this step size",
                                   s.largest_rotation));
   return remarks;

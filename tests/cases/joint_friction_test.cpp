@@ -205,6 +205,29 @@ TEST_CASE("slider on a short bearing: that friction may lock is told at the star
   }
 }
 
+// The load of a ball joint counts in all directions of friction, wherever the centre of mass lies.
+TEST_CASE("ball joint of a large radius: that friction may lock is told whatever the axes of the model are") {
+  const auto told = [](const Vec3& direction, double radius) {
+    const Vec3 d = 0.1 * direction.normalized();
+    Case c = Case::from_text(fmt::format(R"x({{"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{{"name": "b", "type": "rigid", "mass": 1, "inertia": [1e-3, 1e-3, 1e-3], "position": [{0}, {1}, {2}],
+                  "points": [{{"name": "p", "at": [{3}, {4}, {5}]}}]}}],
+      "joints": [{{"name": "ball", "type": "spherical", "of": ["ground", "b.p"],
+                  "friction": {{"coefficient": 1, "radius": {6}}}}}],
+      "integrator": {{"type": "nsga_decoupled", "step": 1e-3, "duration": 0.1}}}})x",
+                                         d[0], d[1], d[2], -d[0], -d[1], -d[2], radius));
+    return std::ranges::any_of(c.model().warnings,
+                               [](const std::string& text) { return text.find("may lock itself") < text.size(); });
+  };
+  // a unit torque turns the body by 1/(J + m d^2), which takes the force m d/(J + m d^2)
+  const double limit = (1e-3 + 0.01) / 0.1;
+  for (const Vec3& direction : {Vec3(1, 0, 0), Vec3(0, 1, 1), Vec3(1, 1, 1), Vec3(1, -2, 3)}) {
+    CAPTURE(direction[2]);
+    CHECK(told(direction, 1.01 * limit));
+    CHECK(!told(direction, 0.99 * limit));
+  }
+}
+
 TEST_CASE("spherical joint: a ball in its socket spins down about any axis") {
   const double rate = 0.3 * 0.05 * 2 * g / 0.02;
   for (const char* method : methods) {

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <string>
 
+#include "core/base/vector_ops.hpp"
 #include "tests/support/model_run.hpp"
 
 using namespace carom;
@@ -303,4 +304,42 @@ TEST_CASE("nonsmooth methods: a ball strikes the floor with either rule of activ
       CHECK(run.statistics.impacts == 1);
       CHECK(run.energy() == doctest::Approx(0.25).epsilon(5e-3));
     }
+}
+
+// A crank that turns at a constant rate: the closed form of its vertical force is m (g - r w^2 sin wt).
+TEST_CASE("forces that nothing damps are told at the start, and do alternate") {
+  const auto run_of = [](const std::string& integrator) {
+    return ModelRun::of_text(R"({"format": 1, "gravity": [0, -9.81, 0],
+      "bodies": [{"name": "b", "type": "rigid", "mass": 1, "inertia": [0.1, 0.1, 0.1], "position": [1, 0, 0],
+                  "velocity": [0, 2, 0], "angular_velocity": [0, 0, 2], "points": [{"name": "eye", "at": [-1, 0, 0]}]}],
+      "joints": [{"name": "pin", "type": "revolute", "of": ["ground", "b.eye"], "axis": [0, 0, 1],
+                  "driver": {"angle": "2*t"}}],
+      "integrator": {"step": 1e-3, "duration": 1, )" +
+                             integrator + "}}");
+  };
+  const auto told = [](const ModelRun& run) {
+    return std::ranges::any_of(run.model->warnings, [](const std::string& remark) {
+      return remark.find("may alternate from step to step") != std::string::npos;
+    });
+  };
+  // the sizes of the reactions of the last two steps differ by this share
+  const auto change = [](ModelRun run) {
+    double before = 0, last = 0;
+    REQUIRE(run.run([&](const StepView& view) {
+      before = last;
+      last = norm(In(view.state.lambda).first(static_cast<std::size_t>(view.system.bilateral())));
+    }) == RunStatus::completed);
+    return std::abs(last - before) / last;
+  };
+  const char* const undamped = R"("type": "generalized_alpha", "rho_infinity": 1)";
+  CHECK(told(run_of(undamped)));
+  CHECK(change(run_of(undamped)) > 0.1);
+  CHECK(told(run_of(R"("type": "carpenter", "implicit": true)")));
+  for (const char* integrator : {R"("type": "generalized_alpha", "rho_infinity": 0.9)", R"("type": "nsga_decoupled")",
+                                 R"("type": "generalized_alpha", "rho_infinity": 1, "fully_implicit": true)",
+                                 R"("type": "generalized_alpha", "formulation": "index_2", "rho_infinity": 1)"}) {
+    CAPTURE(integrator);
+    CHECK(!told(run_of(integrator)));
+    CHECK(change(run_of(integrator)) < 0.02);
+  }
 }
