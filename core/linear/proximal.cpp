@@ -10,12 +10,14 @@ namespace carom {
 
 namespace {
 
-constexpr int sweeps = 3;
+constexpr int sweeps = 3, most_sweeps = 30;
+constexpr double solved = 1e-3;          // of the largest residual of the rows: more tells of rows that converge slowly
 constexpr double regularisation = 1e-8;  // of the largest diagonal entry, as long as that is less than
 constexpr double largest_share = 1e-7;   // of what a row has
 constexpr double massless = 1e-14;       // of the largest diagonal entry: a smaller one tells nothing
 constexpr double short_entry = 0.1;      // of the longest of a row: others hardly move it
-constexpr double same = 0.01;            // squared change of a correction, relative, below which it comes again
+// squared change of a correction, relative, below which it comes again: for certain, and at last
+constexpr double settled = 1e-10, same = 0.01;
 
 }  // namespace
 
@@ -44,28 +46,46 @@ void ProximalRefinement::solve(LinearSolver& solver, const SparsePattern& patter
     axpy(times, correction_, b);
     axpy(-times, product_, residual_);
   };
-  for (int k = 0; k < sweeps; ++k) {
+  const auto part = [&](std::size_t i) { return part_of_row.empty() ? 0 : at(part_of_row[i]); };
+  parts_.assign(at(parts), {});
+  bool open = true;
+  for (int k = 1; open; ++k) {
+    for (Part& p : parts_) p.rows = p.size = p.change = 0;
+    for (std::size_t i = at(first_multiplier); k <= 2 && i < b.size(); ++i)
+      parts_[part(i)].largest = std::max(parts_[part(i)].largest, std::abs(residual_[i]));
     std::swap(previous_, correction_);
     copy(residual_, correction_);
     solver.solve(correction_);
+    for (std::size_t i = 0; i < b.size() && k > sweeps; ++i)
+      if (parts_[part(i)].sweeps > 0) correction_[i] = 0;
     add_correction(1);
+    if (k < sweeps) continue;
+    for (std::size_t i = at(first_multiplier); i < b.size(); ++i) {
+      Part& p = parts_[part(i)];
+      const double difference = correction_[i] - previous_[i];
+      p.size += correction_[i] * correction_[i];
+      p.change += difference * difference;
+      p.rows = std::max(p.rows, std::abs(residual_[i]));
+    }
+    open = false;
+    bool any = false;
+    for (Part& p : parts_) {
+      p.drops = false;
+      if (p.sweeps > 0) continue;
+      const bool slow = p.rows > solved * p.largest && p.change > settled * p.size && k < most_sweeps;
+      open = open || slow;
+      if (slow) continue;
+      p.sweeps = k;
+      p.drops = p.change < same * p.size;
+      any = any || p.drops;
+    }
+    if (!any) continue;
+    copy(correction_, previous_);
+    for (std::size_t i = 0; i < b.size(); ++i)
+      if (!parts_[part(i)].drops) correction_[i] = 0;
+    add_correction(-k);
+    std::swap(correction_, previous_);
   }
-
-  change_.assign(at(parts), 0.0);
-  size_.assign(at(parts), 0.0);
-  const auto part = [&](std::size_t i) { return part_of_row.empty() ? 0 : at(part_of_row[i]); };
-  for (std::size_t i = at(first_multiplier); i < b.size(); ++i) {
-    const double difference = correction_[i] - previous_[i];
-    size_[part(i)] += correction_[i] * correction_[i];
-    change_[part(i)] += difference * difference;
-  }
-  bool any = false;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    const bool drop = change_[part(i)] < same * size_[part(i)];
-    any = any || drop;
-    if (!drop) correction_[i] = 0;
-  }
-  if (any) add_correction(-sweeps);
 }
 
 }  // namespace carom

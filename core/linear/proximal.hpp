@@ -3,7 +3,8 @@
 // The matrix is singular then, and is factorised with -eps on the diagonal of its multipliers. Refinement against the
 // matrix without that term is the proximal point method: it converges to the solution of the rows, with multipliers
 // near those of least norm. Rows that contradict each other have no solution; their corrections come again in every
-// sweep, and are taken back, so that their multipliers do not grow.
+// sweep, and are taken back, so that their multipliers do not grow. Rows that converge slowly, those of stiff solids in
+// motions that hardly strain them, get more sweeps: a contradiction is known where a correction comes again unchanged.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +54,14 @@ class ProximalRefinement {
   Vector& residual() { return residual_; }
 
  private:
-  Vector residual_, correction_, previous_, product_, change_, size_;
+  struct Part {
+    double rows = 0, largest = 0;  // residuals of rows: now, and at first
+    double size = 0, change = 0;   // squares of the correction of multipliers, and of its change
+    int sweeps = 0;                // at its end
+    bool drops = false;            // the correction comes again: rows contradict each other
+  };
+  Vector residual_, correction_, previous_, product_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace carom

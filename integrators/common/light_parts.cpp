@@ -113,6 +113,7 @@ void LightParts::find_parts(const System& system, double length, const std::vect
     if (share >= light_share) continue;
     number[i] = static_cast<std::ptrdiff_t>(parts_.size());
     parts_.push_back({.share = share});
+    soft_ = soft_ || size.force > 0;
   }
   if (parts_.empty()) return;
   for (const auto& block : system.constraints()) {

@@ -29,6 +29,9 @@ class LightParts {
   bool any() const { return bodies_ || !frames_.empty(); }
   /// There are parts of less than a tenth of the rounding of the others.
   bool parts() const { return !parts_.empty(); }
+  /// Such a part is elastic. With a kept tangent, corrections of the stiff parts that are rounding to these move a soft
+  /// one by far.
+  bool soft() const { return soft_; }
   /// Begins the sums of the terms of a residual, by parts.
   void clear_terms();
   /// weight times the norms of a term (size() entries).
@@ -66,7 +69,7 @@ class LightParts {
   };
   void find_parts(const System& system, double length, const std::vector<NodalMass>& masses);
 
-  bool bodies_ = false;
+  bool bodies_ = false, soft_ = false;
   std::vector<Frame> frames_;
   std::vector<Part> parts_;
   std::vector<Entry> entries_;

@@ -66,6 +66,8 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
   // where one solve is the solution, the solve has to be exact
   saddle_.analyse(system, setup.matrix, setup.linear ? nullptr : scratch, scales.length, true, setup.curved_rows);
   light_ = LightParts(system, scales.length, !saddle_.iterative() && !setup.linear, !setup.transient, true);
+  if (light_.soft() && saddle_.iterative() && options_.method == NewtonMethod::automatic)
+    options_.method = NewtonMethod::full;
   weights_ = row_weights(system, scales.length);
   if (std::all_of(weights_.begin(), weights_.end(), [](double w) { return w == 1; })) weights_.clear();
   if (!weights_.empty() && n_c_ > 0) set_.measure(In(weights_).subspan(n_b_));
@@ -73,7 +75,7 @@ MixedNewton::MixedNewton(const System& system, const NewtonOptions& options, con
     has_friction_ = true;
     make_law();
   }
-  control_ = {options, scales.force, setup.linear || setup.constant_matrix || setup.fixed_places};
+  control_ = {options_, scales.force, setup.linear || setup.constant_matrix || setup.fixed_places};
 }
 
 // Columns of many contacts with friction are dearer than the iterations that an old matrix costs.
