@@ -13,6 +13,14 @@ namespace carom {
 namespace {
 constexpr double faded = 1e-9;            // of the largest impulse of a contact
 constexpr double remembered_steps = 100;  // about so many tell how much a method gives
+
+// How much faster a contact with an obstacle that moves begins the step by the place and directions of the end. The
+// obstacle's work has the mean of both.
+double turning_rate(const System& system, const Stage& begin, const Stage& stage, int row, In v) {
+  if (system.row_kind(row) != RowKind::tangential || !system.row_block(row).traits().moving) return 0;
+  return stage_rate(system, stage, row, v) - begin_rate(system, begin, stage, row, v);
+}
+
 }  // namespace
 
 void EnergyLedger::Sum::add(double x) {
@@ -115,10 +123,7 @@ void EnergyLedger::take_stages(const StepView& view) {
                                           : meter_->powers(stage.q_1, stage.v_1, stage.t_1, stage.multipliers);
         add_motion(stage, before, now);
         stage.v_1 = velocity_behind(stages, i);
-        if (const double work = friction_of(system, stage); work != 0) {
-          friction_.add(work);
-          numerical_.add(-work);
-        }
+        add_friction(system, stage);
         powers_known = true;
         break;
       case Stage::Kind::correction: {
@@ -133,7 +138,7 @@ void EnergyLedger::take_stages(const StepView& view) {
         break;
       }
       case Stage::Kind::jump:
-        add_jump(system, stage, stage.located ? stage.v_0 : v_n);
+        add_jump(system, stages.front(), stage, stage.located ? stage.v_0 : v_n);
         if (stage.located) v_n = stage.v_1;
         powers_known = false;
         break;
@@ -171,16 +176,17 @@ void EnergyLedger::add_motion(const Stage& stage, const Energies& before, const 
            loads - drivers - damping);
 }
 
-// Of the forces of friction in a motion.
-double EnergyLedger::friction_of(const System& system, const Stage& stage) const {
+// Of the forces of friction in a motion, whose drivers and obstacles have the mean of their powers at both ends.
+void EnergyLedger::add_friction(const System& system, const Stage& stage) {
+  if (!system.row_kinds().meets(friction_rows)) return;
   double work = 0;
-  if (!system.row_kinds().meets(friction_rows)) return work;
   for (int row = system.bilateral(); row < static_cast<int>(stage.multipliers.size()); ++row)
     if (friction_rows.has(system.row_kind(row))) work += stage.duration * stage_work(system, stage, row);
-  return work;
+  friction_.add(work);
+  numerical_.add(-work);
 }
 
-void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
+void EnergyLedger::add_jump(const System& system, const Stage& begin, const Stage& stage, In v_n) {
   const In q = stage.q_1;
   const double t = stage.t_1;
 
@@ -216,9 +222,11 @@ void EnergyLedger::add_jump(const System& system, const Stage& stage, In v_n) {
     const RowKind kind = system.row_kind(row);
     Sum& sum = kind == RowKind::joint_friction ? constraints_ : closed_[at(row - n_b)] != 0 ? contacts_ : impacts_;
     if (friction_rows.has(kind)) {
-      const double rate_n = stage_rate(system, stage, row, v_n);
+      const double rate_n = begin_rate(system, begin, stage, row, v_n),
+                   turning = turning_rate(system, begin, stage, row, v_n);
       friction_.add(0.5 * impulse * (rate_n + rate));
-      sum.add(0.5 * impulse * (rate_smooth - rate_n));
+      drivers_.add(0.5 * impulse * turning);
+      sum.add(0.5 * impulse * (rate_smooth - rate_n - turning));
     } else {
       sum.add(work);
       if (&sum == &impacts_ && !stage.located && system.contact_parameters(row).restitution > 0)

@@ -102,8 +102,8 @@ class EnergyLedger final : public Observer {
   void take_stages(const StepView& view);
   bool exchanges(const StepView& view);
   void add_motion(const Stage& stage, const Energies& before, const EnergyPoint& end);
-  void add_jump(const System& system, const Stage& stage, In v_n);
-  double friction_of(const System& system, const Stage& stage) const;
+  void add_jump(const System& system, const Stage& begin, const Stage& stage, In v_n);
+  void add_friction(const System& system, const Stage& stage);
   double size_now() const;
   void sum_up();
   void note_growth(bool first);

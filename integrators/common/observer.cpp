@@ -10,6 +10,19 @@ double stage_rate(const System& system, const Stage& stage, int row, In v) {
   return stage.mean != nullptr ? stage.mean->rate(system, row, q, stage.t_1, rate) : rate(row, q, stage.t_1);
 }
 
+double begin_rate(const System& system, const Stage& begin, const Stage& stage, int row, In v) {
+  const RowKind kind = system.row_kind(row);
+  const bool turns = kind == RowKind::joint_friction ||
+                     (kind == RowKind::tangential && system.row_block(row).traits().moving),
+             mean = stage.mean != nullptr && stage.mean->has_mean(row - system.bilateral());
+  // behind an impact within the step there is no such place; what has its rows elsewhere slips as these say
+  if (!turns || mean || !stage.row_q.empty() || begin.q_0.empty() || v.data() != begin.v_0.data())
+    return stage_rate(system, stage, row, v);
+  const StepStart start{begin.q_0.data(), begin.v_0.data(), begin.t_0};
+  return value_at_end(system, row, stage.q_1, stage.t_1, start,
+                      [&](int r) { return system.row_rate(r, begin.q_0, v, begin.t_0); });
+}
+
 In velocity_behind(std::span<const Stage> stages, std::size_t i) {
   const bool hit = stages[i].kind == Stage::Kind::motion && i + 1 < stages.size() &&
                    stages[i + 1].kind == Stage::Kind::jump && !stages[i + 1].located;
@@ -19,7 +32,9 @@ In velocity_behind(std::span<const Stage> stages, std::size_t i) {
 double stage_work(const System& system, const Stage& stage, int row) {
   const double multiplier = stage.multipliers.empty() ? 0.0 : stage.multipliers[at(row)];
   if (multiplier == 0) return 0;
-  return 0.5 * multiplier * (stage_rate(system, stage, row, stage.v_0) + stage_rate(system, stage, row, stage.v_1));
+  const double before = stage.kind == Stage::Kind::motion ? begin_rate(system, stage, stage, row, stage.v_0)
+                                                          : stage_rate(system, stage, row, stage.v_0);
+  return 0.5 * multiplier * (before + stage_rate(system, stage, row, stage.v_1));
 }
 
 double row_work(const StepView& view, int row) {
@@ -50,7 +65,8 @@ double row_work(const StepView& view, int row) {
   }
   const Stage& last = stages.back();
   if (last.kind != Stage::Kind::jump || last.located) return work;
-  return work + 0.5 * impulse * (stage_rate(system, last, row, v_0) + stage_rate(system, last, row, state.v));
+  return work +
+         0.5 * impulse * (begin_rate(system, stages.front(), last, row, v_0) + stage_rate(system, last, row, state.v));
 }
 
 }  // namespace carom

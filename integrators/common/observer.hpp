@@ -22,6 +22,10 @@ struct StepView {
 
 /// F v + g_t of a row at the velocity v, with the directions in which the stage has the row.
 double stage_rate(const System& system, const Stage& stage, int row, In v);
+/// The same of a row of friction at the velocity v with which the step, or the motion, `begin` begins. Bearings and
+/// obstacles that move have the place and the directions of the start there: in those of the end what turns with them
+/// and sticks would slip.
+double begin_rate(const System& system, const Stage& begin, const Stage& stage, int row, In v);
 /// The velocity at the end of stage i of a step; of a motion that a jump at the end of the step follows, that behind
 /// the jump: friction dissipates with the velocity at the end of the step.
 In velocity_behind(std::span<const Stage> stages, std::size_t i);
