@@ -390,14 +390,14 @@ void ConstraintSwitches::open(int row, Flags& held) const {
   for (int r = first + 1; r < s.rows() && s.row_kind(r) == RowKind::tangential; ++r) held[at(r - s.bilateral())] = 0;
 }
 
-bool ConstraintSwitches::rests(int row, const StepScales& scales, In q, In v, double t, double rest) const {
-  return std::abs(system_->row_rate(row, q, v, t, &scales.start)) <= rest;
+bool ConstraintSwitches::rests(int row, const Crossing& c, const StepScales& scales, In v) const {
+  return std::abs(system_->row_rate(row, c.q, v, c.t, &scales.start)) <= c.rest * c.weights[at(row)];
 }
 
 bool ConstraintSwitches::cross(const Crossing& c, const StepScales& scales, Flags& held, const SolveJump& jump,
                                StepReport& report) {
   for (const int row : closed_rows(held))
-    if (!rests(row, scales, c.q, c.v, c.t, c.rest)) open(row, held);
+    if (!rests(row, c, scales, c.v)) open(row, held);
   for (;;) {
     if (!set_one(c, scales, held, report)) return false;
     const In behind = jump(held, impulses_);
@@ -405,7 +405,7 @@ bool ConstraintSwitches::cross(const Crossing& c, const StepScales& scales, Flag
     // where the law of contacts has another solution
     bool all = true;
     for (const int row : closed_rows(held)) {
-      if (held[at(row - system_->bilateral())] == 0 || rests(row, scales, c.q, behind, c.t, c.rest)) continue;
+      if (held[at(row - system_->bilateral())] == 0 || rests(row, c, scales, behind)) continue;
       open(row, held);
       all = false;
     }

@@ -101,6 +101,7 @@ class ConstraintSwitches {
     In q, v;
     double t = 0, E = 1;
     double rest = 0;  ///< the largest speed of a contact that rests
+    In weights;       ///< over them, rates of rows are speeds (row_weights)
   };
   /// A method's velocity behind the present switch, with the contacts of `held` closed, whose impulses are near those
   /// given (rows() entries); empty if there is none, with the reason in the report.
@@ -184,7 +185,7 @@ class ConstraintSwitches {
                StepReport& report);
   bool set_one(const Crossing& crossing, const StepScales& scales, Flags& held, StepReport& report);
   bool let_go(const std::vector<int>& closed, const StepScales& scales, Flags& held) const;
-  bool rests(int row, const StepScales& scales, In q, In v, double t, double rest) const;
+  bool rests(int row, const Crossing& crossing, const StepScales& scales, In v) const;
   std::vector<int> closed_rows(const Flags& held) const;
   void open(int row, Flags& held) const;
   bool set_switch(Switch& s, In q, In v, double t, bool whole, StepReport& report);

@@ -58,6 +58,8 @@ const char* text_of(FailureReason reason) {
       return "bodies pass through each other, or to another side of each other, within the step";
     case FailureReason::lost_angle:
       return "an angle leaves the two turns in which springs, stops and conditions know it";
+    case FailureReason::lost_joint:
+      return "a joint is lost";
     case FailureReason::large_rotation:
       return "a body that rubs, or a driver in statics, turns by more than half a turn in the step";
     case FailureReason::path_lost:

@@ -27,6 +27,7 @@ constexpr double unclear_share = 1e-6;
 constexpr long clear_steps = 64;        // nominal steps between two tests of unclear friction
 constexpr double half_turn = 3;         // nearly
 constexpr double time_rounding = 1e-9;  // of a step
+constexpr double lost_share = 1;        // of the length scale, by which a joint held at velocity level is off
 
 // Where the bodies would be after the time h if they kept their velocities.
 Vector places_ahead(const System& system, const State& state, double h) {
@@ -152,7 +153,31 @@ bool Integrator::guarded(State& state, double h) {
     return refuse(FailureReason::missed_contact, std::move(item));
   if (std::string item = slip_without_angle(state, other_); !item.empty())
     return refuse(FailureReason::large_rotation, std::move(item));
+  if (std::string item = lost_joint(other_); !item.empty()) return refuse(FailureReason::lost_joint, std::move(item));
   return true;
+}
+
+// The joint that is off by far, beyond what it was at the start of the run: a nonsmooth method that holds constraints
+// at velocity level meets a rate in each step, also where no place of the bodies is allowed.
+std::string Integrator::lost_joint(const State& after) const {
+  const double most = lost_share * scales_.length;
+  // the residual contains that of closed contacts
+  if (info_.exact_positions || !info_.rows.has(RowKind::unilateral) || !(report_.position_residual > most)) return {};
+  Vector gap(at(system_->rows())), first(gap), driven(gap);
+  const In q_0 = system_->initial_configuration();
+  system_->gaps(after.q, after.t, bilateral_rows, gap);
+  system_->gaps(q_0, after.t, bilateral_rows, first);
+  system_->rates(q_0, Vector(after.v.size(), 0.0), after.t, bilateral_rows, driven);
+  int worst = -1;
+  double largest = most;
+  for (int row = 0; row < system_->bilateral(); ++row) {
+    if (driven[at(row)] != 0) continue;  // its start is not that of this time
+    const double off = (std::abs(gap[at(row)]) - std::abs(first[at(row)])) / row_weights_[at(row)];
+    if (!(off > largest)) continue;
+    largest = off;
+    worst = row;
+  }
+  return worst < 0 ? std::string() : system_->row_name(worst);
 }
 
 // The slip displacement of a step takes rotations on the shorter way.

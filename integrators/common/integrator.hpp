@@ -204,6 +204,7 @@ class Integrator {
   double closing_turn() const { return report_.shortest ? wide_closing_turn : info_.closing_turn; }
   /// Over it, gaps and slips of a row are lengths (row_weights).
   double weight(int row) const { return row_weights_[static_cast<std::size_t>(row)]; }
+  In weights() const { return row_weights_; }
   /// Zero accelerations and multipliers; no row active or closed. A run begins.
   void clear(State& state, double h);
   /// Joints whose friction follows reactions that are not unique in this state. A method with friction of joints asks
@@ -222,6 +223,7 @@ class Integrator {
   void measure_slip(const State& before, const State& after);
   bool friction_has_become_unclear();
   std::string slip_without_angle(const State& before, const State& after) const;
+  std::string lost_joint(const State& after) const;
   std::size_t failed_solver() const { return report_.failed >= 0 ? at(report_.failed) : 0; }
 
   const System* system_;

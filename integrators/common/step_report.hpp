@@ -26,6 +26,7 @@ enum class FailureReason {
   inverted_element,
   missed_contact,
   lost_angle,
+  lost_joint,
   large_rotation,
   path_lost,
   unexplained_energy,

@@ -409,8 +409,8 @@ bool EventDriven::cross(const StepScales& scales, const StepScales& part, int k,
     measure_switching_rows(to_.q, to_.t);
     return solve_jump(scales, nullptr, report, impulses) ? In(impact_problem_.velocity()) : In();
   };
-  return switches_.cross({k, backwards, to_.q, to_.v, to_.t, options_.intermediate_gradient, rest_}, part, striking_,
-                         jump, report);
+  return switches_.cross({k, backwards, to_.q, to_.v, to_.t, options_.intermediate_gradient, rest_, weights()}, part,
+                         striking_, jump, report);
 }
 
 // Whether a rebound does not leave the rounding of the gap: bounces then go on as rounding makes them, in steps that

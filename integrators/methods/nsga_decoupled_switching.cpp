@@ -195,8 +195,8 @@ bool NsgaDecoupled::cross(const StepScales& scales, bool backwards, StepReport& 
       W_->frictionless = false;
       return solved ? In(v_) : In();
     };
-    if (!switches_.cross({k, backwards, q_, before, t_, options_.intermediate_gradient, rest}, scales, held, jump,
-                         report))
+    if (!switches_.cross({k, backwards, q_, before, t_, options_.intermediate_gradient, rest, weights()}, scales, held,
+                         jump, report))
       return false;
     note_jump(false, true, before, false);
     if (!backwards) switches_.set_energy(k, kinetic(v_) - kinetic(before));

@@ -245,6 +245,15 @@ void PostMortem::find_hints(const StepView& view) {
     return;
   }
 
+  if (reason == FailureReason::lost_joint) {
+    hints_.emplace_back(fmt::format(
+        "{} is off by more than the model's length: {} holds constraints at velocity level only. Use a "
+        "smaller step; where a driver or an obstacle demands more than the joints can reach, no step helps, as "
+        "nsga_decoupled tells",
+        last.failed_item, view.integrator.info().name));
+    return;
+  }
+
   if (reason == FailureReason::indefinite_mass) {
     hints_.emplace_back(fmt::format(
         "the mass matrix is not positive definite at {} at t = {:.9g}: its formulas need values that masses "
@@ -313,8 +322,9 @@ void PostMortem::find_hints(const StepView& view) {
     hints_.push_back(
         "no impulses of the contacts around " + last.failed_item +
         (system.row_kinds().meets(friction_rows)
-             ? " fulfil Coulomb's law: bodies may be jammed, or restitutions and friction contradict each other; try a "
-               "smaller step, friction or restitution" +
+             ? std::string(" fulfil Coulomb's law: bodies may be jammed") +
+                   (system.driven() ? ", as by a driver that goes on where a contact or stop ends the way" : "") +
+                   ", or restitutions and friction contradict each other; try a smaller step, friction or restitution" +
                    std::string(view.integrator.info().name.starts_with("nsga_decoupled") ? "" : ", or nsga_decoupled")
              : std::string(" keep the bodies apart: they may be jammed between obstacles that leave them no room, or "
                            "restitutions contradict each other")));

@@ -36,7 +36,6 @@ constexpr double most_given = 0.23;  // by explicit methods
 constexpr double most_gained = 0.1;  // what other methods give in the meantime, over energies they have not given
 constexpr double half_turn = 3;      // nearly
 constexpr double far_turn = 1;       // rad in a step
-constexpr double lost_drift = 1;     // of the model's length: joints are lost
 constexpr double deep = 0.1;         // the same of penetrations that no contact has stopped
 
 // Energies below are rounding: nothing moves.
@@ -392,11 +391,9 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
   const double drift = s.position_residual / model.scales.length;
   if (!method.exact_positions && drift > 1e-3)
     remarks.push_back(fmt::format(
-        "constraints are off by up to {:.2g} of the model's length: {} holds them at velocity level only; {}", drift,
-        method.name,
-        drift > lost_drift ? "the results are wrong, and no step may keep them where a driver or an obstacle "
-                             "demands more than the joints can reach, which nsga_decoupled tells"
-                           : "a smaller step reduces this, nsga_decoupled avoids it"));
+        "constraints are off by up to {:.2g} of the model's length: {} holds them at velocity level only; a smaller "
+        "step reduces this, nsga_decoupled avoids it",
+        drift, method.name));
   const double depth = -s.smallest_gap / model.scales.length;
   if (!method.exact_positions && depth > std::max(deep, 2 * drift))  // drift contains that of closed contacts
     remarks.push_back(

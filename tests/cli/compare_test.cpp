@@ -211,23 +211,23 @@ TEST_CASE("compare: a method that fails is a row with its reason; if all fail th
   const TemporaryDirectory directory;
   const Words words = {
       "compare",      model_path("heavy_top"),          "-o",      "study", "--set",       "/integrator/duration=0.4",
-      "--set",        "/integrator/max_subdivisions=0", "--steps", "0.2",   "--reference", "1e-3",
+      "--set",        "/integrator/max_subdivisions=0", "--steps", "0.05",  "--reference", "1e-3",
       "--integrators"};
-  const Outcome outcome = run_carom(directory, joined(words, {"DS=nsga_decoupled:max_iterations=4,MJ=moreau_jean"}));
+  const Outcome outcome = run_carom(directory, joined(words, {"DS=nsga_decoupled:max_iterations=3,MJ=moreau_jean"}));
   CHECK(outcome.code == 0);
   // a method that fails with large steps may be the reference with small ones
   CHECK(read_json(directory / "study/comparison.json")["reference"] == "DS, step 1e-3");
-  CHECK(outcome.err.find("DS, step 0.2: FAILED: no convergence at t = 0") != std::string::npos);
+  CHECK(outcome.err.find("DS, step 0.05: FAILED: no convergence at t = 0") != std::string::npos);
   const Outcome other =
-      run_carom(directory, joined(words, {"MJ=moreau_jean:max_iterations=100,DS=nsga_decoupled:max_iterations=4"}));
+      run_carom(directory, joined(words, {"MJ=moreau_jean:max_iterations=100,DS=nsga_decoupled:max_iterations=3"}));
   CHECK(other.code == 0);
   const json comparison = read_json(directory / "study/comparison.json");
   CHECK(method(comparison, "DS")["runs"][0]["status"] == "failed");
   CHECK(method(comparison, "DS")["runs"][0]["errors"].empty());
   CHECK(method(comparison, "MJ")["runs"][0]["errors"].size() > 2);
-  CHECK(other.out.find("\nDS, step 0.2: no convergence at t = 0") != std::string::npos);
-  CHECK(read(directory / "study/comparison.md").find("- DS, step 0.2: no convergence") != std::string::npos);
-  const Outcome none = run_carom(directory, joined(words, {"DS=nsga_decoupled:max_iterations=4"}));
+  CHECK(other.out.find("\nDS, step 0.05: no convergence at t = 0") != std::string::npos);
+  CHECK(read(directory / "study/comparison.md").find("- DS, step 0.05: no convergence") != std::string::npos);
+  const Outcome none = run_carom(directory, joined(words, {"DS=nsga_decoupled:max_iterations=3"}));
   CHECK(none.code == 4);
   CHECK(none.err.find("carom compare: no method solved the model\n") != std::string::npos);
   CHECK(read_json(directory / "study/comparison.json")["status"] == "failed");
