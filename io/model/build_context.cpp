@@ -47,7 +47,8 @@ int BuildContext::add_coordinate(double value, const std::string& name, double r
 
 TimeFunction BuildContext::time_function(const json& value, const std::string& pointer, Needs needs, Moves moves) {
   const double start = time_settings(root()["integrator"]).start;
-  const bool turns = moves == Moves::angle && !method_of(root()["integrator"]).dynamic;
+  const bool angle = moves == Moves::angle || moves == Moves::turn;
+  const bool turns = angle && !method_of(root()["integrator"]).dynamic;
   try {
     if (value.is_number()) return TimeFunction::constant(value.get<double>());
     if (value.is_string()) {
@@ -66,10 +67,10 @@ TimeFunction BuildContext::time_function(const json& value, const std::string& p
         error(pointer, "expected a finite " + missing + " at the start, t = " + brief(start) + ", got none from " +
                            brief(value));
       const FormulaUse use{.rate = needs >= Needs::rate,
-                           .moves = moves != Moves::nothing,
-                           .period = moves == Moves::angle ? 2 * std::numbers::pi : 0};
+                           .moves = moves != Moves::nothing && moves != Moves::surface,
+                           .period = angle && moves != Moves::nothing ? 2 * std::numbers::pi : 0};
       if (!f.is_constant()) {
-        functions.push_back({pointer + " " + brief(value), f, use.moves, false});
+        functions.push_back({pointer + " " + brief(value), f, moves, false});
         model.system.watch(f, use, functions.back().name);
         if (turns) model.system.watch_turn(f, functions.back().name);
       }
@@ -84,7 +85,7 @@ TimeFunction BuildContext::time_function(const json& value, const std::string& p
         needs == Needs::acceleration && !cubic && f.points().size() > 2 && (form == "index_1" || form == "baumgarte"))
       error(pointer, "expected \"interpolation\": \"cubic\" beside the formulation " + in_quotes(form) +
                          ", which knows drivers by their accelerations: straight lines between points have none");
-    functions.push_back({pointer, f, moves != Moves::nothing, !cubic && f.points().size() > 2});
+    functions.push_back({pointer, f, moves, !cubic && f.points().size() > 2});
     if (turns) model.system.watch_turn(f, pointer);
     return f;
   } catch (const std::runtime_error& e) {

@@ -42,8 +42,9 @@ class BuildContext {
 
   /// Derivatives of a function of time that the model uses; an acceleration is used only at the start.
   enum class Needs { value, rate, acceleration };
-  /// What moves as the function says: a jump ends a dynamic run.
-  enum class Moves { nothing, place, angle };
+  /// What moves as the function says. A jump of a place or angle ends a dynamic run; `turn` is the angle of an
+  /// obstacle, `surface` the velocity of its surface.
+  enum class Moves { nothing, place, angle, turn, surface };
   TimeFunction time_function(const nlohmann::json& value, const std::string& pointer, Needs needs = Needs::value,
                              Moves moves = Moves::nothing);
   std::array<TimeFunction, 3> time_functions(const nlohmann::json& value, const std::string& pointer,
@@ -83,7 +84,7 @@ class BuildContext {
   struct NamedFunction {
     std::string name;
     TimeFunction function;
-    bool moves;  ///< something moves as the function says
+    Moves moves;
     bool kinks;  ///< a table with straight lines between its points
   };
   std::vector<NamedFunction> functions;

@@ -291,7 +291,8 @@ std::shared_ptr<const PrescribedMotion> ContactBuilder::read_motion(const json& 
   auto motion = std::make_shared<PrescribedMotion>();
   constexpr auto needs = BuildContext::Needs::rate;
   if (obstacle.contains("surface_velocity"))
-    motion->surface = context_.time_functions(obstacle["surface_velocity"], pointer + "/surface_velocity", needs);
+    motion->surface = context_.time_functions(obstacle["surface_velocity"], pointer + "/surface_velocity", needs,
+                                              BuildContext::Moves::surface);
   if (!obstacle.contains("motion")) return motion;
   const json& m = obstacle["motion"];
   if (m.contains("translation"))
@@ -300,7 +301,7 @@ std::shared_ptr<const PrescribedMotion> ContactBuilder::read_motion(const json& 
   if (m.contains("rotation")) {
     motion->axis = vec3(m["rotation"]["axis"]).stableNormalized();
     motion->angle = context_.time_function(m["rotation"]["angle"], pointer + "/motion/rotation/angle", needs,
-                                           BuildContext::Moves::angle);
+                                           BuildContext::Moves::turn);
     motion->about = vec3(m["rotation"]["about"]);
   }
   return motion;

@@ -30,6 +30,7 @@ namespace {
 using Remarks = std::vector<std::string>;
 
 constexpr double most_unresolved = 0.1;
+constexpr double most_turn = 0.3;                  // of an obstacle in a step, rad
 constexpr double largest_rho = 0.99;               // with which alternating forces decay in some hundred steps
 constexpr int most_equations_for_locking = 20000;  // beyond, a factorisation of everything costs more than steps
 
@@ -163,7 +164,7 @@ void open_joints(const Model& model, const MethodInfo& method, Remarks& remarks)
 void jumping_velocities(const BuildContext& context, Remarks& remarks) {
   if (!context.model.system.row_kinds().has(RowKind::joint_friction)) return;
   for (const BuildContext::NamedFunction& f : context.functions)
-    if (f.moves && f.kinks)
+    if (f.moves != BuildContext::Moves::nothing && f.moves != BuildContext::Moves::surface && f.kinks)
       remarks.push_back(fmt::format(
           "the velocity of {} jumps at the points of its table: joints with friction do not resolve the impulses of "
           "such jumps; take \"interpolation\": \"cubic\", or compare with moreau_jean",
@@ -239,12 +240,21 @@ void locking_joints(const Model& model, Remarks& remarks) {
 void unresolved(const BuildContext& context, Remarks& remarks) {
   const TimeSettings time = time_settings(context.root()["integrator"]);
   for (const BuildContext::NamedFunction& f : context.functions) {
-    const double share = unresolved_share(f.function, f.moves, time.start, time.step, time.duration);
+    using Moves = BuildContext::Moves;
+    const Given given = f.moves == Moves::nothing   ? Given::force
+                        : f.moves == Moves::surface ? Given::velocity
+                                                    : Given::place;
+    const double share = unresolved_share(f.function, given, time.start, time.step, time.duration);
     if (share > most_unresolved)
       remarks.push_back(
           fmt::format("{} changes within steps, which see the values at their ends only: {} between them differ by "
                       "{:.2g} of what acts; use a smaller step",
-                      f.name, f.moves ? "velocities" : "impulses", share));
+                      f.name, given == Given::force ? "impulses" : "velocities", share));
+    if (f.moves != Moves::turn) continue;
+    if (const double turn = largest_change(f.function, time.start, time.step, time.duration); turn > most_turn)
+      remarks.push_back(
+          fmt::format("the obstacle of {} turns by {:.2g} rad in a step: its contacts are inaccurate at this step size",
+                      f.name, turn));
   }
 }
 

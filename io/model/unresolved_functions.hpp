@@ -6,10 +6,16 @@
 
 namespace carom {
 
-/// The sum over steps of the differences between the integral of f and that of the straight line between its values at
-/// the ends of the step, over the sum of the integrals of |f|; with `rates` of f' in the place of f. The steps that
-/// contain points of a table are looked at, and some thousand others at most. 0 of a constant; NaN where values are
-/// not finite.
-double unresolved_share(const TimeFunction& f, bool rates, double start, double step, double duration);
+/// What a function gives: a force, of which the impulse of a step counts, a place, of which the velocity counts
+/// throughout the step, or a velocity.
+enum class Given { force, place, velocity };
+
+/// The sum over steps of what a method misses of f, which takes it for the straight line between its values at the ends
+/// of the step, over the sum of the integrals of |f|: of a force the difference of the integrals, of a velocity the
+/// integral of the difference, of a place that of its rate. The steps that contain points of a table are looked at, and
+/// some thousand others at most. 0 of a constant; NaN where values are not finite.
+double unresolved_share(const TimeFunction& f, Given given, double start, double step, double duration);
+/// The largest change of f in a step, of those that are looked at.
+double largest_change(const TimeFunction& f, double start, double step, double duration);
 
 }  // namespace carom

@@ -12,23 +12,28 @@ using namespace carom;
 using carom::test::ModelRun;
 
 TEST_CASE("functions of time: what changes within steps, and what does not") {
-  const auto share = [](const char* text, double step, bool rates = false) {
-    return unresolved_share(TimeFunction::formula(text), rates, 0, step, 1);
+  const auto share = [](const char* text, double step, Given given = Given::force) {
+    return unresolved_share(TimeFunction::formula(text), given, 0, step, 1);
   };
   // a cosine that all steps see at its crests, and one with twenty of them in a period
   CHECK(share("10*cos(2*pi*1000*t)", 1e-3) == doctest::Approx(1.571).epsilon(1e-2));
   CHECK(share("10*cos(2*pi*50*t)", 1e-3) < 0.02);
   CHECK(share("5*t^2 + 1", 1e-2) < 1e-4);
-  CHECK(share("0.1*sin(2*pi*1000*t)", 1e-3, true) > 1);
-  CHECK(unresolved_share(TimeFunction::constant(3), false, 0, 1e-3, 1) == 0);
+  CHECK(share("0.1*sin(2*pi*1000*t)", 1e-3, Given::place) > 1);
+  CHECK(unresolved_share(TimeFunction::constant(3), Given::force, 0, 1e-3, 1) == 0);
+  // sines that all steps see at their zeros: nothing of a force, all of a velocity
+  CHECK(share("0.5 + 2*sin(2*pi*1000*t)", 1e-3) < 1e-6);
+  CHECK(share("0.5 + 2*sin(2*pi*1000*t)", 1e-3, Given::velocity) > 0.9);
+  CHECK(share("0.5*t - cos(2*pi*1000*t)/(1000*pi)", 1e-3, Given::place) > 0.9);
+  CHECK(share("0.5 + 2*sin(2*pi*50*t)", 1e-3, Given::velocity) < 0.02);
   // a load that begins at once: half of a step at most
   CHECK(share("t < 0.3005 ? 0 : 1", 1e-3) == doctest::Approx(0).epsilon(2e-3));
   // a blow of 0.16 ms
   const std::vector<double> times = {0.1, 0.10008, 0.10016}, values = {0, 1e4, 0};
   const TimeFunction blow = TimeFunction::table(times, values);
-  CHECK(unresolved_share(blow, false, 0, 1e-3, 1) == doctest::Approx(1).epsilon(1e-6));
-  CHECK(unresolved_share(blow, false, 0, 1e-4, 1) > 0.2);
-  CHECK(unresolved_share(blow, false, 0, 1e-6, 1) < 1e-3);
+  CHECK(unresolved_share(blow, Given::force, 0, 1e-3, 1) == doctest::Approx(1).epsilon(1e-6));
+  CHECK(unresolved_share(blow, Given::force, 0, 1e-4, 1) > 0.2);
+  CHECK(unresolved_share(blow, Given::force, 0, 1e-6, 1) < 1e-3);
 }
 
 TEST_CASE("functions of time: a blow shorter than a step is remarked") {
@@ -69,4 +74,26 @@ TEST_CASE("functions of time: a driver whose velocity jumps is remarked beside j
   };
   CHECK(told("linear"));
   CHECK(!told("cubic"));
+}
+
+TEST_CASE(
+    "functions of time: a belt whose velocity changes within steps, and an obstacle that turns far, are remarked") {
+  const auto remarks = [](const std::string& motion, const char* step) {
+    return ModelRun::of_text(R"({"format": 1, "gravity": [0, 0, -9.81],
+      "bodies": [{"name": "p", "type": "point_mass", "mass": 1, "position": [0.5, 0, 0]}],
+      "contacts": [{"name": "c", "on": "p", "friction": 0.3,
+                    "obstacle": {"type": "plane", "normal": [0, 0, 1], )" +
+                             motion + R"(}}],
+      "integrator": {"type": "nsga_decoupled", "step": )" +
+                             step + R"(, "duration": 0.1}})")
+        .model->warnings;
+  };
+  const std::string belt = R"x("surface_velocity": ["0.5+2*sin(2000*pi*t)", 0, 0])x",
+                    table = R"x("motion": {"rotation": {"axis": [0, 0, 1], "angle": "6*t + sin(t)"}})x";
+  REQUIRE(remarks(belt, "1e-3").size() == 1);
+  CHECK(remarks(belt, "1e-3")[0].find("/contacts/0/obstacle/surface_velocity/0") == 0);
+  CHECK(remarks(belt, "2e-5").empty());
+  REQUIRE(remarks(table, "0.05").size() == 1);
+  CHECK(remarks(table, "0.05")[0].find("turns by 0.35 rad in a step") != std::string::npos);
+  CHECK(remarks(table, "0.02").empty());
 }
