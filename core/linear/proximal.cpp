@@ -51,13 +51,14 @@ void ProximalRefinement::solve(LinearSolver& solver, const SparsePattern& patter
   bool open = true;
   for (int k = 1; open; ++k) {
     for (Part& p : parts_) p.rows = p.size = p.change = 0;
+    // that of the right-hand side, or where its rows are zero that behind the first correction
     for (std::size_t i = at(first_multiplier); k <= 2 && i < b.size(); ++i)
       parts_[part(i)].largest = std::max(parts_[part(i)].largest, std::abs(residual_[i]));
     std::swap(previous_, correction_);
     copy(residual_, correction_);
     solver.solve(correction_);
     for (std::size_t i = 0; i < b.size() && k > sweeps; ++i)
-      if (parts_[part(i)].sweeps > 0) correction_[i] = 0;
+      if (parts_[part(i)].sweeps > 0) correction_[i] = 0;  // this part has ended
     add_correction(1);
     if (k < sweeps) continue;
     for (std::size_t i = at(first_multiplier); i < b.size(); ++i) {
@@ -80,7 +81,7 @@ void ProximalRefinement::solve(LinearSolver& solver, const SparsePattern& patter
       any = any || p.drops;
     }
     if (!any) continue;
-    copy(correction_, previous_);
+    copy(correction_, previous_);  // other parts may go on with theirs
     for (std::size_t i = 0; i < b.size(); ++i)
       if (!parts_[part(i)].drops) correction_[i] = 0;
     add_correction(-k);

@@ -13,14 +13,6 @@ namespace carom {
 namespace {
 constexpr double faded = 1e-9;            // of the largest impulse of a contact
 constexpr double remembered_steps = 100;  // about so many tell how much a method gives
-
-// How much faster a contact with an obstacle that moves begins the step by the place and directions of the end. The
-// obstacle's work has the mean of both.
-double turning_rate(const System& system, const Stage& begin, const Stage& stage, int row, In v) {
-  if (system.row_kind(row) != RowKind::tangential || !system.row_block(row).traits().moving) return 0;
-  return stage_rate(system, stage, row, v) - begin_rate(system, begin, stage, row, v);
-}
-
 }  // namespace
 
 void EnergyLedger::Sum::add(double x) {
@@ -222,8 +214,10 @@ void EnergyLedger::add_jump(const System& system, const Stage& begin, const Stag
     const RowKind kind = system.row_kind(row);
     Sum& sum = kind == RowKind::joint_friction ? constraints_ : closed_[at(row - n_b)] != 0 ? contacts_ : impacts_;
     if (friction_rows.has(kind)) {
+      // the work of an obstacle that moves has the mean of its places and directions at both ends
+      const bool moves = kind == RowKind::tangential && system.row_block(row).traits().moving;
       const double rate_n = begin_rate(system, begin, stage, row, v_n),
-                   turning = turning_rate(system, begin, stage, row, v_n);
+                   turning = moves ? stage_rate(system, stage, row, v_n) - rate_n : 0;
       friction_.add(0.5 * impulse * (rate_n + rate));
       drivers_.add(0.5 * impulse * turning);
       sum.add(0.5 * impulse * (rate_smooth - rate_n - turning));
