@@ -28,7 +28,7 @@ struct Varied {
 };
 
 /// The reference: a file, or a run with these overrides.
-struct Reference {
+struct PlannedReference {
   std::string text;   ///< description
   std::string label;  ///< of the run, for progress
   std::optional<Samples> samples;
@@ -137,9 +137,9 @@ class Converge final : public StudyCommand {
     return out;
   }
 
-  Reference reference(const Varied& varied, const ModelDocument& document,
-                      const std::vector<StudyQuantity>& quantities) const {
-    Reference out;
+  PlannedReference reference(const Varied& varied, const ModelDocument& document,
+                             const std::vector<StudyQuantity>& quantities) const {
+    PlannedReference out;
     const auto run_of = [&](const std::string& word) {
       out.text = fmt::format("the run with {} {}", varied.label, word);
       out.label = varied.label + " " + word;
@@ -216,7 +216,7 @@ class Converge final : public StudyCommand {
       check_window(window(), run.model->state.t, run.model->simulation.duration, run.model->simulation.step);
     }
     const std::vector<ExpectedOrder> expected = expected_orders(varied, quantities);
-    Reference reference = this->reference(varied, document, quantities);
+    PlannedReference reference = this->reference(varied, document, quantities);
     DirectoryLock lock;
     const std::filesystem::path directory = open_directory(lock, study_files(), {model_, reference_});
 

@@ -48,7 +48,7 @@ sigset_t stop_signals() {
   return set;
 }
 
-std::string text_of(int descriptor) {
+std::string all_text(int descriptor) {
   std::string out(64 * 1024, '\0');
   const ssize_t size = pread(descriptor, out.data(), out.size(), 0);
   out.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
@@ -132,7 +132,7 @@ ProcessPool::Ended ProcessPool::wait() {
   const auto child =
       std::find_if(children_.begin(), children_.end(), [&](const Child& c) { return c.process == info.si_pid; });
   if (child == children_.end()) throw FileError("a process ended that was not started here");
-  Ended out{child->id, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text_of(child->errors)};
+  Ended out{child->id, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), all_text(child->errors)};
   close(child->errors);
   children_.erase(child);
   return out;

@@ -17,15 +17,15 @@ namespace carom {
 namespace {
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler can reach nothing else
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t study_interrupted = 0;
 extern "C" void on_study_interrupt(int signal) {
-  if (interrupted != 0) std::_Exit(128 + signal);
-  interrupted = 1;
+  if (study_interrupted != 0) std::_Exit(128 + signal);
+  study_interrupted = 1;
 }
 
 }  // namespace
 
-const volatile std::sig_atomic_t* StudyCommand::stop_flag() { return &interrupted; }
+const volatile std::sig_atomic_t* StudyCommand::stop_flag() { return &study_interrupted; }
 
 int StudyCommand::run() {
   std::signal(SIGINT, on_study_interrupt);

@@ -67,7 +67,7 @@ void EnergyLedger::after_step(const StepView& view) {
   const bool exchanged = exchanges(view), first = begins_;
   take_stages(view);
   const double work = loads_.total() + drivers_.total() - given;
-  free_.after_step(view, energy_, sum(energy_) - energy - (damping_.total() - damping), exchanged || work != 0);
+  free_.after_step(view, energy_, sum(energy_) - energy, damping_.total() - damping, exchanged || work != 0);
   sum_up();
   // impacts take from the energy what the smooth motion of the step does not know
   if (view.report.impacts > 0) low_error_ += std::max(0.0, balance_.error() - error);

@@ -4,10 +4,15 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 
 #include "core/linear/delassus.hpp"
 
 namespace carom {
+
+namespace {
+constexpr double doubt_share = 6;  // of the second difference; 12 where the power is smooth
+}
 
 void FreeMotion::start(const System& system) {
   const DofMap& dofs = system.dofs();
@@ -57,7 +62,8 @@ void FreeMotion::start(const System& system) {
   for (const Place& p : places_) group_mass_[p.group] += product_[at(p.equation)];
 }
 
-void FreeMotion::after_step(const StepView& view, const Energies& energy, double change, bool exchanged) {
+void FreeMotion::after_step(const StepView& view, const Energies& energy, double change, double damping,
+                            bool exchanged) {
   if (!any() || exchanged) return;
   const State& state = view.state;
   view.system.mass_times(state.q, state.v, product_);
@@ -69,13 +75,18 @@ void FreeMotion::after_step(const StepView& view, const Energies& energy, double
     const double* const p = &momentum_[3 * g];
     if (group_mass_[g] > 0) within -= (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]) / (2 * group_mass_[g]);
   }
-  sum_ += change;
+  const double given = change - damping, doubt = std::abs(damping - 2 * damping_[1] + damping_[0]) / doubt_share;
+  damping_[0] = std::exchange(damping_[1], damping);
+  sum_ += given > 0 ? std::max(0.0, given - doubt) : given;
   energy_ = std::max(energy_, within - std::max(0.0, sum_ - lowest_));
   lowest_ = std::min(lowest_, sum_);
   growth_ = std::max(growth_, sum_ - lowest_);
 }
 
-void FreeMotion::save(NamedArrays& record) const { record.set("free motion", {energy_, sum_, lowest_, growth_}); }
+void FreeMotion::save(NamedArrays& record) const {
+  record.set("free motion", {energy_, sum_, lowest_, growth_});
+  record.set("damping of free motion", {damping_[0], damping_[1]});
+}
 
 void FreeMotion::restore(const NamedArrays& record) {
   const Vector* const x = record.find("free motion");
@@ -84,6 +95,8 @@ void FreeMotion::restore(const NamedArrays& record) {
   sum_ = (*x)[1];
   lowest_ = (*x)[2];
   growth_ = (*x)[3];
+  if (const Vector* const damping = record.find("damping of free motion"); damping != nullptr && damping->size() == 2)
+    std::copy(damping->begin(), damping->end(), damping_);
 }
 
 }  // namespace carom

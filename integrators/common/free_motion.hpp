@@ -17,9 +17,9 @@ namespace carom {
 class FreeMotion {
  public:
   void start(const System& system);
-  /// An accepted step has changed the energy of the model by `change`, beyond the work of dampers; `energy` is that at
-  /// its end. `exchanged`: loads, drivers or contacts have worked.
-  void after_step(const StepView& view, const Energies& energy, double change, bool exchanged);
+  /// An accepted step has changed the energy of the model by `change`, of which `damping` is the work of dampers;
+  /// `energy` is that at its end. `exchanged`: loads, drivers or contacts have worked.
+  void after_step(const StepView& view, const Energies& energy, double change, double damping, bool exchanged);
 
   double energy() const { return energy_; }          ///< the largest T' + |V|
   double growth() const { return growth_; }          ///< the largest rise of the sum
@@ -38,6 +38,7 @@ class FreeMotion {
   std::vector<Place> places_;
   Vector group_mass_, momentum_, product_;
   double energy_ = 0, sum_ = 0, lowest_ = 0, growth_ = 0;
+  double damping_[2] = {0, 0};  // in the last two steps
 };
 
 }  // namespace carom

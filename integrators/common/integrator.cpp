@@ -320,9 +320,14 @@ void Integrator::measure_slip(const State& before, const State& after) {
     const double lever = kind == RowKind::joint_friction ? 1 / row_weights_[at(row)] : 1;
     const double displacement = lever * gap[in_item];
     const double way = 0.5 * lever * (after.t - before.t) * (rate_0[in_item] + rate_1[in_item]);
-    SlipSum& slip = kind == RowKind::joint_friction ? report_.joint_slip : report_.contact_slip;
-    slip.way += std::max(std::abs(displacement), std::abs(way));
-    slip.mismatch += std::abs(displacement - way);
+    const bool joint = kind == RowKind::joint_friction;
+    const auto sticks = [&](const State& state) {
+      return state.closed[at(measured - n_b)] == static_cast<std::uint8_t>(SlipState::stick);
+    };
+    SlipSum& slip = joint ? report_.joint_slip : report_.contact_slip;
+    const double larger = std::max(std::abs(displacement), std::abs(way));
+    slip.way += larger;
+    slip.mismatch += joint && sticks(before) && sticks(after) ? larger : std::abs(displacement - way);
   }
 }
 

@@ -286,16 +286,23 @@ void LocatedImpacts::interpolate(const SmoothMotion& smooth) {
   }
 }
 
-// The instant of the next impact, and who strikes; infinity: none.
+// The instant of the next impact, and who strikes; infinity: none. A contact that falls right behind the step strikes
+// with one that falls right before its end: rounding of the time must not decide whether these impacts are one.
 double LocatedImpacts::next(double s_0, double rounding, bool at_end) {
   double tau = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
+    const Gap& gap = gaps_[i];
     falls_[i] = std::numeric_limits<double>::infinity();
     const bool normal = system_->row_kind(system_->bilateral() + static_cast<int>(i)) == RowKind::unilateral;
-    if (!normal || resting_[i] != 0 || coarse_[i] != 0 || (at_end && !(gaps_[i].at_end() < -rounding))) continue;
-    falls_[i] = gaps_[i].first_fall(s_0, last_[i] != 0, rounding);
-    if (at_end) falls_[i] = std::min(1.0, falls_[i]);
-    tau = std::min(tau, falls_[i]);
+    if (!normal || resting_[i] != 0 || coarse_[i] != 0) continue;
+    if (!at_end || gap.at_end() < -rounding) {
+      falls_[i] = gap.first_fall(s_0, last_[i] != 0, rounding);
+      if (at_end) falls_[i] = std::min(1.0, falls_[i]);
+    }
+    if (falls_[i] <= 1)
+      tau = std::min(tau, falls_[i]);
+    else if (gap.slope_at_end() < 0 && gap.at_end() <= -together * gap.slope_at_end())
+      falls_[i] = 1;
   }
   for (std::size_t i = 0; i < falls_.size(); ++i) striking_[i] = falls_[i] <= tau + together ? 1 : 0;
   return tau;

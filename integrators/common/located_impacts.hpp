@@ -91,6 +91,7 @@ class LocatedImpacts {
   struct Gap {
     double c[4];
     double at_end() const { return c[0] + c[1] + c[2] + c[3]; }
+    double slope_at_end() const { return c[1] + 2 * c[2] + 3 * c[3]; }
     double acceleration(double s) const { return 2 * c[2] + 6 * c[3] * s; }
     double first_fall(double s_0, bool touches, double rounding) const;  // infinity: never
   };

@@ -64,7 +64,7 @@ struct SubproblemReport {
 /// Slip of rows with friction, lengths.
 struct SlipSum {
   double way = 0;
-  double mismatch = 0;  ///< by which displacements differ from what the velocities at both ends of the step tell
+  double mismatch = 0;  ///< displacements less what velocities at both ends tell; of joints the way while they stick
 };
 
 /// The numbers of a step.

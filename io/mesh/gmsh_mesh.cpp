@@ -25,7 +25,7 @@ namespace {
 using namespace gmsh_stream;
 constexpr std::size_t most_elements = 1000000;
 
-std::string quoted(const std::filesystem::path& file) { return "\"" + file.string() + "\""; }
+std::string quoted_name(const std::filesystem::path& file) { return "\"" + file.string() + "\""; }
 
 // Checks that a binary mesh ends with the end of a list.
 void check_end(const std::filesystem::path& file) {
@@ -36,7 +36,7 @@ void check_end(const std::filesystem::path& file) {
   stream.seekg(size - static_cast<std::streamoff>(end.size()));
   stream.read(end.data(), static_cast<std::streamsize>(end.size()));
   if (stream && end.find("$End") == std::string::npos)
-    throw FileError(quoted(file) + " is cut off: it ends within a list, after " + std::to_string(size) + " bytes");
+    throw FileError(quoted_name(file) + " is cut off: it ends within a list, after " + std::to_string(size) + " bytes");
 }
 
 // Gmsh reads as many entries of a list as announced and ignores the rest; of several nodes with one number it keeps the
@@ -78,18 +78,18 @@ void check_lists(const std::filesystem::path& file) {
       if (!nodes || version >= 4) continue;
       std::string digits;
       std::istringstream(line) >> digits;
-      if (digits == "0") throw FileError("expected nodes numbered from 1 on, " + quoted(file) + " has a node 0");
+      if (digits == "0") throw FileError("expected nodes numbered from 1 on, " + quoted_name(file) + " has a node 0");
       if (!numbers.insert(digits).second)
-        throw FileError("expected nodes with a number each, " + quoted(file) + " has two nodes " + digits);
+        throw FileError("expected nodes with a number each, " + quoted_name(file) + " has two nodes " + digits);
     }
     if (found > expected)
-      throw FileError(std::string("the list ") + (nodes ? "$Nodes" : "$Elements") + " of " + quoted(file) +
+      throw FileError(std::string("the list ") + (nodes ? "$Nodes" : "$Elements") + " of " + quoted_name(file) +
                       " is longer than the " + std::to_string(announced) + " announced: " + std::to_string(found) +
                       " lines instead of " + std::to_string(expected));
   }
   if (!list.empty())
-    throw FileError(quoted(file) + " is cut off: it ends in line " + std::to_string(number) + ", within the list " +
-                    list + " that begins in line " + std::to_string(begin));
+    throw FileError(quoted_name(file) + " is cut off: it ends in line " + std::to_string(number) +
+                    ", within the list " + list + " that begins in line " + std::to_string(begin));
 }
 
 // Gmsh treats any unknown file as a script, so the beginning of the file must have the form of its format.
@@ -98,24 +98,25 @@ void check_beginning(const std::filesystem::path& file) {
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   if (extension != ".msh" && extension != ".geo" && extension != ".step" && extension != ".stp")
-    throw FileError("expected a file .msh, .geo, .step or .stp, got " + quoted(file));
+    throw FileError("expected a file .msh, .geo, .step or .stp, got " + quoted_name(file));
   std::error_code error;
-  if (!std::filesystem::exists(file, error)) throw FileError("no file " + quoted(file));
-  if (!std::filesystem::is_regular_file(file, error)) throw FileError(quoted(file) + " is no file that can be read");
+  if (!std::filesystem::exists(file, error)) throw FileError("no file " + quoted_name(file));
+  if (!std::filesystem::is_regular_file(file, error))
+    throw FileError(quoted_name(file) + " is no file that can be read");
   std::ifstream stream(file, std::ios::binary);
   std::string start(4096, '\0');
-  if (!stream) throw FileError("cannot read " + quoted(file) + ": " + std::strerror(errno));
+  if (!stream) throw FileError("cannot read " + quoted_name(file) + ": " + std::strerror(errno));
   stream.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(stream.gcount()));
   start.erase(0, start.find_first_not_of(" \t\r\n"));
-  if (start.empty()) throw FileError(quoted(file) + " is empty");
+  if (start.empty()) throw FileError(quoted_name(file) + " is empty");
   if (extension == ".msh" && !start.starts_with("$"))
-    throw FileError(quoted(file) + " is no mesh of Gmsh: expected it to begin with $MeshFormat");
+    throw FileError(quoted_name(file) + " is no mesh of Gmsh: expected it to begin with $MeshFormat");
   if ((extension == ".step" || extension == ".stp") && !start.starts_with("ISO-10303-21"))
-    throw FileError(quoted(file) + " is no STEP file: expected it to begin with ISO-10303-21");
+    throw FileError(quoted_name(file) + " is no STEP file: expected it to begin with ISO-10303-21");
   if (extension == ".msh") check_lists(file);
   if (extension == ".geo" && start.find('\0') != std::string::npos)
-    throw FileError(quoted(file) + " is no text, as a .geo file is");
+    throw FileError(quoted_name(file) + " is no text, as a .geo file is");
 }
 
 // Runs carom_gmsh and returns its output for a file.
@@ -124,7 +125,7 @@ std::string run_reader(const std::filesystem::path& file) {
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "carom_gmsh";
   if (!std::filesystem::exists(program, error))
-    throw FileError("reading " + quoted(file) + " needs the program " + quoted(program) +
+    throw FileError("reading " + quoted_name(file) + " needs the program " + quoted_name(program) +
                     ", which is built where Gmsh's library is (Debian: libgmsh-dev)");
   int ends[2];
   if (pipe(ends) != 0) throw FileError(std::string("no pipe: ") + std::strerror(errno));
@@ -142,7 +143,7 @@ std::string run_reader(const std::filesystem::path& file) {
   close(ends[1]);
   if (failed != 0) {
     close(ends[0]);
-    throw FileError("cannot start " + quoted(program) + ": " + std::strerror(failed));
+    throw FileError("cannot start " + quoted_name(program) + ": " + std::strerror(failed));
   }
   std::string bytes, buffer(1 << 16, '\0');
   for (;;) {
@@ -161,15 +162,15 @@ std::string run_reader(const std::filesystem::path& file) {
                      : signal == SIGINT || signal == SIGTERM ? "Gmsh was interrupted over "
                      : signal == SIGKILL                     ? "Gmsh was killed over "
                                                              : "Gmsh crashed over ") +
-                    quoted(file));
+                    quoted_name(file));
   }
-  if (bytes.empty()) throw FileError("Gmsh ended over " + quoted(file) + " without a mesh");
+  if (bytes.empty()) throw FileError("Gmsh ended over " + quoted_name(file) + " without a mesh");
   return bytes;
 }
 
 std::string group_name(const Group& group) { return group.name.empty() ? std::to_string(group.tag) : group.name; }
 
-std::string list_of(const std::vector<std::string>& words, const std::string& what) {
+std::string listed_words(const std::vector<std::string>& words, const std::string& what) {
   if (words.empty()) return "; the file has no " + what;
   std::string text = "; its " + what + " are ";
   for (std::size_t i = 0; i < words.size() && i < 20; ++i)
@@ -222,8 +223,8 @@ std::unordered_set<int> chosen_volumes(const RawMesh& raw, const std::optional<s
     for (const Entity& entity : raw.entities)
       if (entity.dimension == 3) chosen.insert(entity.tag);
   if (volume && !found)
-    throw UnknownVolume(quoted(file) + " has no physical group of volumes \"" + *volume + "\"" +
-                        list_of(groups_of(raw, 3), "physical groups of volumes"));
+    throw UnknownVolume(quoted_name(file) + " has no physical group of volumes \"" + *volume + "\"" +
+                        listed_words(groups_of(raw, 3), "physical groups of volumes"));
   return chosen;
 }
 
@@ -265,7 +266,7 @@ class Importer {
  public:
   Importer(const RawMesh& raw, const std::filesystem::path& file) : raw_(raw), file_(file) {
     if (raw.coordinates.size() != 3 * raw.node_tags.size())
-      throw FileError("the nodes of " + quoted(file) + " are incomplete");
+      throw FileError("the nodes of " + quoted_name(file) + " are incomplete");
     for (std::size_t i = 0; i < raw.node_tags.size(); ++i) place_of_tag_.emplace(raw.node_tags[i], i);
   }
 
@@ -298,12 +299,12 @@ class Importer {
         is_curved = is_curved || name.starts_with("Tetrahedron ") || name.starts_with("Hexahedron ");
         text += (text.empty() ? "" : ", ") + std::to_string(count) + " of type \"" + name + "\"";
       }
-      throw FileError("expected 8-node hexahedra and 4-node tetrahedra, but " + quoted(file_) + " has " + text +
+      throw FileError("expected 8-node hexahedra and 4-node tetrahedra, but " + quoted_name(file_) + " has " + text +
                       (is_curved ? " (Gmsh makes them without nodes on the edges by Mesh.ElementOrder = 1)" : "") +
                       contents(raw_, false));
     }
     if (mesh_.hexahedra.empty() && mesh_.tetrahedra.empty())
-      throw FileError(quoted(file_) + " has no volume elements" + contents(raw_, true));
+      throw FileError(quoted_name(file_) + " has no volume elements" + contents(raw_, true));
     check_distinct(mesh_.hexahedra, mesh_.hexahedron_names);
     check_distinct(mesh_.tetrahedra, mesh_.tetrahedron_names);
   }
@@ -318,14 +319,14 @@ class Importer {
       auto& nodes = all.back().first;
       std::sort(nodes.begin(), nodes.end());
       if (const auto twice = std::adjacent_find(nodes.begin(), nodes.end()); twice != nodes.end())
-        throw FileError(names[all.size() - 1] + " of " + quoted(file_) + " has the node " +
+        throw FileError(names[all.size() - 1] + " of " + quoted_name(file_) + " has the node " +
                         std::to_string(raw_.node_tags[static_cast<std::size_t>(*twice)]) + " more than once");
     }
     std::sort(all.begin(), all.end());
     const auto twice =
         std::adjacent_find(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
     if (twice != all.end())
-      throw FileError(names[twice->second] + " and " + names[std::next(twice)->second] + " of " + quoted(file_) +
+      throw FileError(names[twice->second] + " and " + names[std::next(twice)->second] + " of " + quoted_name(file_) +
                       " have the same nodes");
   }
 
@@ -333,17 +334,17 @@ class Importer {
   template <std::size_t n>
   void take(const Elements& elements, std::vector<std::array<int, n>>& to, std::vector<std::string>& names) {
     if (elements.nodes.size() != n * elements.tags.size())
-      throw FileError("the elements of " + quoted(file_) + " are incomplete");
+      throw FileError("the elements of " + quoted_name(file_) + " are incomplete");
     if (mesh_.hexahedra.size() + mesh_.tetrahedra.size() + elements.tags.size() > most_elements)
-      throw FileError("expected at most " + std::to_string(most_elements) + " elements, " + quoted(file_) +
+      throw FileError("expected at most " + std::to_string(most_elements) + " elements, " + quoted_name(file_) +
                       " has more");
     for (std::size_t e = 0; e < elements.tags.size(); ++e) {
       std::array<int, n> element{};
       for (std::size_t a = 0; a < n; ++a) {
         const auto place = place_of_tag_.find(elements.nodes[n * e + a]);
         if (place == place_of_tag_.end())
-          throw FileError("element " + std::to_string(elements.tags[e]) + " of " + quoted(file_) + " has the node " +
-                          std::to_string(elements.nodes[n * e + a]) + ", which is not in the file");
+          throw FileError("element " + std::to_string(elements.tags[e]) + " of " + quoted_name(file_) +
+                          " has the node " + std::to_string(elements.nodes[n * e + a]) + ", which is not in the file");
         element[a] = static_cast<int>(place->second);
       }
       to.push_back(element);
@@ -368,7 +369,7 @@ class Importer {
       number_[place] = static_cast<int>(mesh_.nodes.size());
       const double* x = raw_.coordinates.data() + 3 * place;
       if (!std::isfinite(x[0]) || !std::isfinite(x[1]) || !std::isfinite(x[2]))
-        throw FileError("node " + std::to_string(raw_.node_tags[place]) + " of " + quoted(file_) +
+        throw FileError("node " + std::to_string(raw_.node_tags[place]) + " of " + quoted_name(file_) +
                         " has no finite place");
       mesh_.nodes.emplace_back(scale * Vec3(x[0], x[1], x[2]));
     }
@@ -400,7 +401,7 @@ class Importer {
       if (nodes.empty()) continue;
       const std::string name = group_name(raw_group);
       if (name == "nodes" || name.starts_with("node.") || name.starts_with("element."))
-        throw FileError("the physical group \"" + name + "\" of " + quoted(file_) +
+        throw FileError("the physical group \"" + name + "\" of " + quoted_name(file_) +
                         " has a name with a meaning of its own; choose another");
       Mesh::Group& group = mesh_.groups[name];
       group.nodes.insert(group.nodes.end(), nodes.begin(), nodes.end());
@@ -489,7 +490,7 @@ Mesh read_gmsh(const std::filesystem::path& file, const std::optional<std::strin
     Reader reader(bytes);
     archive(reader, raw);
   } catch (const std::exception&) {
-    throw FileError("Gmsh ended over " + quoted(file) + " without a mesh");
+    throw FileError("Gmsh ended over " + quoted_name(file) + " without a mesh");
   }
   // messages name files as the user does
   const std::string folder = std::filesystem::absolute(file).parent_path() / "";
@@ -497,7 +498,7 @@ Mesh read_gmsh(const std::filesystem::path& file, const std::optional<std::strin
   for (std::size_t place = raw.error.find(folder); place != std::string::npos;
        place = raw.error.find(folder, place + known.size()))
     raw.error.replace(place, folder.size(), known);
-  if (!raw.error.empty()) throw FileError("Gmsh cannot read " + quoted(file) + ": " + raw.error);
+  if (!raw.error.empty()) throw FileError("Gmsh cannot read " + quoted_name(file) + ": " + raw.error);
   return Importer(raw, file).read(volume, scale);
 }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr int default_elements = 8;
 constexpr double largest_turn = 3;  // largest rotation per element: below pi, with a margin for the motion
 
-Node shape_spec() {
+Node beam_shape_spec() {
   const Key from = required("from", vector3("length").like({1, 0, 0}), "place of the first node, \"start\"");
   const Key center = required("center", vector3("length").like({0, 0, 0}), "a point on its axis");
   const Key axis = required("axis", nonzero_vector3("number"), "direction of its axis, of any length");
@@ -242,7 +242,7 @@ std::vector<Key> beam_shape_keys() {
   return {
       optional("from", vector3("length").like({0, 0, 0}), "place of the first node, \"start\", of a straight beam"),
       optional("to", vector3("length").like({1, 0, 0}), "place of the last node, \"end\""),
-      optional("shape", shape_spec(), "reference shape of a beam that is not straight"),
+      optional("shape", beam_shape_spec(), "reference shape of a beam that is not straight"),
       optional("elements", integer().at_least(1).at_most(1000000),
                "elements; nodes are counted from 0 (default: 8, or one per side of a polyline if that is more; listed "
                "frames have one between two)"),

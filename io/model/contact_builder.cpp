@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t most_spheres_with_all_pairs = 20;
 constexpr std::size_t most_points_for_gaps = 3000;  // all of which are compared
 
-std::string shown(double value) { return json(value).dump(); }
+std::string json_text(double value) { return json(value).dump(); }
 
 /// The largest ball that fits into a hollow obstacle has its centre in the obstacle's centre; infinite for obstacles
 /// that are touched from outside.
@@ -205,8 +205,8 @@ void ContactBuilder::read_obstacle(const json& contact, const std::string& point
   const double room = largest_radius(o, surfaces);
   for (const TouchingPoint& p : touching)
     if (radius(p) >= room)
-      return context_.error(pointer + "/obstacle", "a ball inside must have a radius below " + shown(room) + ", but " +
-                                                       p.label + " has the radius " + shown(radius(p)));
+      return context_.error(pointer + "/obstacle", "a ball inside must have a radius below " + json_text(room) +
+                                                       ", but " + p.label + " has the radius " + json_text(radius(p)));
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::size_t first = i > 0 ? ends[i - 1] : 0;
     remark_gaps(name, text(on[i]), std::span(touching).subspan(first, ends[i] - first), *surfaces.front().obstacle,

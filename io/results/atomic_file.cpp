@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -26,6 +27,12 @@ constexpr std::size_t buffered = 16 * page;
 void fail_to_write(const fs::path& path, int error) {
   throw FileError("cannot write " + path.string() + ": " +
                   (error == ELOOP ? "it is a symbolic link" : std::generic_category().message(error)));
+}
+
+std::string read_content(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw FileError("cannot read " + path.string() + ": " + std::generic_category().message(errno));
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 bool OutputFile::open(const fs::path& path, int flags) {

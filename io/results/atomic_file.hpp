@@ -24,6 +24,9 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 /// For a full disk: overwrites the content of an existing file within its page. Returns false if that is not possible.
 bool write_in_place(const std::filesystem::path& path, std::string content);
 
+/// The content of a file. Throws FileError with the system's reason.
+std::string read_content(const std::filesystem::path& path);
+
 /// True if the file is one of the named files in the directory.
 bool is_one_of(const std::filesystem::path& file, const std::filesystem::path& directory,
                const std::vector<std::string>& names);

@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little, "numbers in checkpoint
 
 // ---- records as CBOR
 
-json to_json(const Vector& values) {
+json json_of(const Vector& values) {
   std::vector<std::uint8_t> bytes(values.size() * sizeof(double));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return json::binary(std::move(bytes));
@@ -41,9 +41,9 @@ Vector to_vector(const json& value) {
   return values;
 }
 
-json to_json(const NamedArrays& record) {
+json json_of(const NamedArrays& record) {
   json out = json::object();
-  for (const NamedArrays::Entry& e : record.entries) out[e.name] = to_json(e.values);
+  for (const NamedArrays::Entry& e : record.entries) out[e.name] = json_of(e.values);
   return out;
 }
 
@@ -77,7 +77,7 @@ NamedArrays state_record(const State& state) {
   return record;
 }
 
-State state_of(const NamedArrays& record) {
+State state_of_record(const NamedArrays& record) {
   State state;
   const auto get = [&](const char* name) -> const Vector& {
     const Vector* const x = record.find(name);
@@ -172,12 +172,13 @@ std::vector<fs::path> checkpoints_in(const fs::path& results) {
 
 // ---- differences of models
 
-void compare(const json& was, const json& now, const std::string& pointer, std::vector<ModelDifference>& differences) {
+void find_differences(const json& was, const json& now, const std::string& pointer,
+                      std::vector<ModelDifference>& differences) {
   if (was == now) return;
   const auto child = [&](const std::string& key, const json* a, const json* b) {
     const std::string place = pointer + "/" + escape_pointer(key);
     if (a != nullptr && b != nullptr) {
-      compare(*a, *b, place, differences);
+      find_differences(*a, *b, place, differences);
     } else {
       const json& value = a != nullptr ? *a : *b;
       differences.push_back({place, a != nullptr ? brief(value) : "", b != nullptr ? brief(value) : "", false});
@@ -221,7 +222,7 @@ void check_sizes(const State& state, const System& system, const State& start) {
 
 std::vector<ModelDifference> model_differences(const json& was, const json& now) {
   std::vector<ModelDifference> differences;
-  compare(was, now, "", differences);
+  find_differences(was, now, "", differences);
   for (ModelDifference& d : differences)
     d.only_outside = d.pointer == "/output" || d.pointer.starts_with("/output/") || d.pointer.starts_with("/expect") ||
                      d.pointer == "/title" || d.pointer.starts_with("/inserted_parameters") ||
@@ -241,20 +242,20 @@ void write_checkpoint(const fs::path& file, const RunParts& parts) {
     if (o->record_name().empty()) continue;
     NamedArrays record;
     o->save(record);
-    observers[o->record_name()] = to_json(record);
+    observers[o->record_name()] = json_of(record);
   }
   const json body = {
       {"version", CAROM_VERSION},
       {"model", parts.model_text},
       {"structure", structure_of(parts.model)},
-      {"scales", to_json(Vector{parts.model.scales.length, parts.model.scales.speed, parts.model.scales.mass})},
+      {"scales", json_of(Vector{parts.model.scales.length, parts.model.scales.speed, parts.model.scales.mass})},
       {"initial",
-       {{"q", to_json(parts.model.state_at_start.q)},
-        {"v", to_json(parts.model.state_at_start.v)},
-        {"t", to_json(Vector{parts.model.state_at_start.t})}}},
-      {"state", to_json(state_record(parts.state))},
-      {"integrator", to_json(integrator)},
-      {"simulation", to_json(simulation)},
+       {{"q", json_of(parts.model.state_at_start.q)},
+        {"v", json_of(parts.model.state_at_start.v)},
+        {"t", json_of(Vector{parts.model.state_at_start.t})}}},
+      {"state", json_of(state_record(parts.state))},
+      {"integrator", json_of(integrator)},
+      {"simulation", json_of(simulation)},
       {"observers", observers}};
   std::vector<std::uint8_t> bytes = json::to_cbor(body);
   json whole = {{"carom checkpoint", format}, {"hash", fnv1a(bytes.data(), bytes.size())}};
@@ -295,7 +296,7 @@ Checkpoint read_checkpoint(const fs::path& file) {
     checkpoint.initial_q = to_vector(body.at("initial").at("q"));
     checkpoint.initial_v = to_vector(body.at("initial").at("v"));
     checkpoint.initial_t = to_vector(body.at("initial").at("t")).at(0);
-    checkpoint.state = state_of(to_record(body.at("state")));
+    checkpoint.state = state_of_record(to_record(body.at("state")));
     checkpoint.integrator = to_record(body.at("integrator"));
     checkpoint.simulation = to_record(body.at("simulation"));
     for (const auto& [name, record] : body.at("observers").items())

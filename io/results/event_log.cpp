@@ -19,7 +19,7 @@ constexpr int contact_columns = 11, friction_columns = 3, switch_columns = 4;
 
 bool located(const Stage* jump) { return jump != nullptr && jump->kind == Stage::Kind::jump && jump->located; }
 
-std::vector<CsvColumn> columns_of(const Model& model) {
+std::vector<CsvColumn> event_columns(const Model& model) {
   std::vector<CsvColumn> out;
   const auto add = [&](const char* unit, std::initializer_list<const char*> names) {
     for (const char* name : names) out.push_back({name, model.output.unit(unit)});
@@ -72,7 +72,7 @@ EventLog::EventLog(const Model& model, const std::filesystem::path& file)
       friction_(model.system.row_kinds().meets(friction_rows)),
       switches_(ConstraintSwitches::count(model.system) > 0),
       joints_(model.system.row_kinds().has(RowKind::joint_friction)),
-      file_(file, columns_of(model)) {}
+      file_(file, event_columns(model)) {}
 
 void EventLog::start(const StepView& view) {
   file_.open(resume_);

@@ -7,7 +7,7 @@ namespace carom {
 
 namespace {
 
-std::vector<CsvColumn> columns_of(const Model& model, const std::vector<std::string>& subproblems) {
+std::vector<CsvColumn> iteration_columns(const Model& model, const std::vector<std::string>& subproblems) {
   std::vector<CsvColumn> out = {{"t", model.output.unit("s")}, {"steps"}, {"rejected"}};
   for (const std::string& name : subproblems) {
     out.push_back({name + ".mean"});
@@ -20,7 +20,7 @@ std::vector<CsvColumn> columns_of(const Model& model, const std::vector<std::str
 
 IterationWriter::IterationWriter(const Model& model, const std::vector<std::string>& subproblems,
                                  const std::filesystem::path& file)
-    : file_(file, columns_of(model, subproblems)),
+    : file_(file, iteration_columns(model, subproblems)),
       every_(model.output.energy_every.value_or(
           std::max(1L, std::lround(model.simulation.duration / model.simulation.step / 1000)))),
       given_stride_(model.output.energy_every.has_value()),

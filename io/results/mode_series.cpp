@@ -10,7 +10,7 @@ namespace carom {
 namespace {
 
 constexpr int frames = 24;
-constexpr double largest_turn = 0.3;
+constexpr double largest_mode_turn = 0.3;
 
 double amplitude(const Model& model, const Vector& shape) {
   const DofMap& dofs = model.system.dofs();
@@ -20,7 +20,7 @@ double amplitude(const Model& model, const Vector& shape) {
       if (const int i = dofs.equation(node, c); i >= 0)
         (c < 3 ? shift : turn) = std::max(c < 3 ? shift : turn, std::abs(shape[at(i)]));
   const double by_shift = shift > 0 ? 0.1 * model.scales.length / shift : HUGE_VAL;
-  return std::min(by_shift, turn > 0 ? largest_turn / turn : HUGE_VAL);
+  return std::min(by_shift, turn > 0 ? largest_mode_turn / turn : HUGE_VAL);
 }
 
 }  // namespace

@@ -38,14 +38,14 @@ std::vector<double> residual_history(const SubproblemReport& sub) {
   return history;
 }
 
-std::string shell_word(const fs::path& path) {
+std::string quoted_path(const fs::path& path) {
   std::string word = "'";
   for (const char c : path.string()) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
 }
 
 // JSON has no infinity
-json number(double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); }
+json json_number(double x) { return std::isfinite(x) ? json(x) : json(fmt::format("{}", x)); }
 
 }  // namespace
 
@@ -77,8 +77,8 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
   const std::vector<Residual> residuals = largest_residuals();
   find_hints(view);
   const fs::path results = folder_.parent_path();
-  const std::string command = fmt::format("carom run {} --restart {} -o {}", shell_word(results / "run.json"),
-                                          shell_word(folder_ / "state.cbor"), shell_word(results / "repeated"));
+  const std::string command = fmt::format("carom run {} --restart {} -o {}", quoted_path(results / "run.json"),
+                                          quoted_path(folder_ / "state.cbor"), quoted_path(results / "repeated"));
 
   json report = {{"t", last.t},
                  {"h", last.h},
@@ -99,7 +99,7 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
     json history = json::array();
     std::string words;
     for (const double x : s != nullptr ? residual_history(*s) : std::vector<double>()) {
-      history.push_back(number(x));
+      history.push_back(json_number(x));
       words += fmt::format(" {:.2g}", x);
     }
     if (s == nullptr) words = std::string(" ") + text_of(trial.reason);
@@ -118,8 +118,8 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
     report["largest_residuals"].push_back({{"row", r.name},
                                            {"pointer", r.pointer},
                                            {"kind", r.unit},
-                                           {"value", number(r.value)},
-                                           {"share", number(r.relative)}});
+                                           {"value", json_number(r.value)},
+                                           {"share", json_number(r.relative)}});
     text += fmt::format("  {:<40} {:<18} {:>12.4g}   {:.2f}   {}\n", r.name, r.unit, r.value, r.relative, r.pointer);
   }
   text += "\n";

@@ -71,7 +71,7 @@ std::vector<Probe> make_probes(const Model& model, ModelIssues& issues) {
 }
 
 namespace {
-std::vector<CsvColumn> columns_of(const Model& model, const std::vector<Probe>& probes) {
+std::vector<CsvColumn> probe_columns(const Model& model, const std::vector<Probe>& probes) {
   std::vector<CsvColumn> columns = {{"t", model.output.unit("s")}};
   for (const Probe& p : probes)
     for (const std::string& name : p.columns) columns.push_back({name, p.unit});
@@ -86,7 +86,7 @@ std::string meaning_of(const std::vector<Probe>& probes) {
 }  // namespace
 
 ProbeWriter::ProbeWriter(const Model& model, const std::filesystem::path& file, std::vector<Probe> probes)
-    : file_(file, columns_of(model, probes), meaning_of(probes)), probes_(std::move(probes)) {}
+    : file_(file, probe_columns(model, probes), meaning_of(probes)), probes_(std::move(probes)) {}
 
 void ProbeWriter::start(const StepView& view) {
   if (!file_.open(resume_)) write(view);

@@ -37,6 +37,7 @@ constexpr double most_gained = 0.1;  // what other methods give in the meantime,
 constexpr double half_turn = 3;      // nearly
 constexpr double far_turn = 1;       // rad in a step
 constexpr double deep = 0.1;         // the same of penetrations that no contact has stopped
+constexpr int few_steps = 3;         // of a run, which no other of its steps confirm
 
 // Energies below are rounding: nothing moves.
 double least_energy_of(const Scales& scales, double least) { return least * scales.mass * scales.speed * scales.speed; }
@@ -426,15 +427,17 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
                           "of impacts: nsga_decoupled takes impacts one after the other"
                         : ""));
   }
-  for (const auto& [what, slip] : {std::pair{"contacts", s.contact_slip}, std::pair{"joints", s.joint_slip}}) {
-    // a method with friction on velocities alone has chords in the place of arcs
-    if (!method.exact_positions || !(slip.way > least_slip * model.scales.length) ||
-        !(slip.mismatch > largest_mismatch * slip.way))
+  for (const SlipSum* slip : {&s.contact_slip, &s.joint_slip}) {
+    const bool joints = slip == &s.joint_slip;
+    // contacts of a method with friction on velocities alone have chords in the place of arcs
+    if ((!joints && !method.exact_positions) || !(slip->way > least_slip * model.scales.length) ||
+        !(slip->mismatch > largest_mismatch * slip->way))
       continue;
     remarks.push_back(
-        fmt::format("{} slip by {:.2g} in all, but their positions and their velocities tell slips "
-                    "that differ by {:.2g}: friction is not resolved; use a smaller step{}",
-                    what, slip.way, slip.mismatch,
+        fmt::format("{} slip by {:.2g} in all, {}{:.2g}{}: friction is not resolved; use a smaller step{}",
+                    joints ? "joints" : "contacts", slip->way,
+                    joints ? "" : "but their positions and their velocities tell slips that differ by ", slip->mismatch,
+                    joints ? " of this while they stick, or otherwise by their positions than by their velocities" : "",
                     model.system.has_forces(force_internal)
                         ? ", or a smaller rho_infinity or damping against vibrations that friction drives"
                         : ""));
@@ -459,6 +462,12 @@ std::vector<std::string> step_remarks(const Model& model, const MethodInfo& meth
         "matrices were factorised with the BLAS {}: OpenBLAS takes a half of the time or less (Debian: install "
         "libopenblas-serial-dev and build again)",
         blas.name));
+  if (method.dynamic && s.steps > 0 && s.steps <= few_steps && model.state.step <= few_steps &&
+      model.state.t >= model.simulation.duration && s.largest_speed > 0)
+    remarks.push_back(
+        fmt::format("the run has only {}: nothing tells whether this resolves the motion; compare with a "
+                    "smaller step",
+                    s.steps == 1 ? "one step" : fmt::format("{} steps", s.steps)));
   // quaternions follow a body on the shorter way from step to step
   const bool contacts = model.system.conditional() > 0;
   if (s.largest_rotation > half_turn &&

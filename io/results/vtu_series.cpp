@@ -26,7 +26,7 @@ constexpr std::string_view pvd_head =
 constexpr std::string_view pvd_tail = "  </Collection>\n</VTKFile>\n";
 constexpr std::size_t first_reserve = 64;
 
-std::string to_text(double value) {
+std::string shortest_text(double value) {
   std::string text;
   append_number(text, value);
   return text;
@@ -38,7 +38,7 @@ std::string frame_name(const std::string& series, std::size_t number) {
 }
 
 std::string pvd_entry(double t, const std::string& series, std::size_t number) {
-  return "    <DataSet timestep=\"" + to_text(t) + "\" part=\"0\" file=\"vtu/" +
+  return "    <DataSet timestep=\"" + shortest_text(t) + "\" part=\"0\" file=\"vtu/" +
          xml_escaped(frame_name(series, number)) + "\"/>";
 }
 

@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 /// A value as in --set: JSON, or else a text.
-json value_of(const std::string& text, const std::string& option) {
+json value_of_word(const std::string& text, const std::string& option) {
   JsonSource::Result result = JsonSource(text).parse();
   if (result.errors.empty() && result.duplicates.empty()) return std::move(result.value);
   const char first = text.empty() ? '\0' : text[0];
@@ -130,7 +130,7 @@ MethodChoice method_choice(const std::string& text, const std::string& option) {
     if (places[0] == "/step")
       out.step = positive_numbers({word}, fmt::format("{}: {}: step", option, out.type), 1)[0];
     else
-      out.keys.emplace_back(places[0], value_of(word, fmt::format("{}: {}: {}", option, out.type, key)));
+      out.keys.emplace_back(places[0], value_of_word(word, fmt::format("{}: {}: {}", option, out.type, key)));
   }
   return out;
 }

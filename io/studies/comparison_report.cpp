@@ -125,7 +125,7 @@ std::vector<std::string> reasons(const Comparison& c) {
   return out;
 }
 
-void write_csv(const Comparison& c, const std::filesystem::path& path) {
+void write_comparison_csv(const Comparison& c, const std::filesystem::path& path) {
   const auto unit = [&](const char* si) { return c.units ? si : ""; };
   std::vector<CsvColumn> columns = {{"method"}, {"type"}, {"step", unit("s")}};
   for (std::size_t q = 0; q < c.quantities.size(); ++q) {
@@ -202,7 +202,7 @@ void write_csv(const Comparison& c, const std::filesystem::path& path) {
   file.flush();
 }
 
-std::string json_text(const Comparison& c) {
+std::string comparison_json(const Comparison& c) {
   const auto number = [](const std::optional<double>& x) { return x ? json(*x) : json(); };
   const auto orders = [&](const std::optional<double>& mean, const std::optional<double>& max,
                           const std::optional<double>& end) {
@@ -385,8 +385,8 @@ std::vector<std::string> comparison_files() {
 }
 
 std::vector<std::string> write_comparison(const Comparison& c, const std::filesystem::path& directory) {
-  write_csv(c, directory / "comparison.csv");
-  write_atomically(directory / "comparison.json", json_text(c));
+  write_comparison_csv(c, directory / "comparison.csv");
+  write_atomically(directory / "comparison.json", comparison_json(c));
   write_atomically(directory / "comparison.md", comparison_markdown(c));
   write_atomically(directory / "comparison.tex", comparison_latex(c));
   std::vector<std::string> notes;

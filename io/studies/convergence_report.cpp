@@ -33,7 +33,7 @@ std::optional<std::size_t> subproblem(const StudyRun& r, const std::string& name
   return it == r.subproblems.end() ? std::nullopt : std::optional(static_cast<std::size_t>(it - r.subproblems.begin()));
 }
 
-void write_csv(const Study& s, const std::filesystem::path& path) {
+void write_study_csv(const Study& s, const std::filesystem::path& path) {
   std::vector<CsvColumn> columns = {{s.label, s.unit}};
   for (std::size_t q = 0; q < s.quantities.size(); ++q) {
     const bool absolute =
@@ -76,7 +76,7 @@ void write_csv(const Study& s, const std::filesystem::path& path) {
   file.flush();
 }
 
-std::string json_text(const Study& s) {
+std::string study_json(const Study& s) {
   const auto number = [](const std::optional<double>& x) { return x ? json(*x) : json(); };
   const auto value = [&](const StudyRun& r) { return s.numbers ? json(r.value) : json(r.word); };
   json out = {{"model", s.file},
@@ -269,8 +269,8 @@ void prepare_study(const std::filesystem::path& directory, const std::vector<std
 }
 
 std::vector<std::string> write_study(const Study& study, const std::filesystem::path& directory) {
-  write_csv(study, directory / "convergence.csv");
-  write_atomically(directory / "convergence.json", json_text(study));
+  write_study_csv(study, directory / "convergence.csv");
+  write_atomically(directory / "convergence.json", study_json(study));
   std::vector<std::string> notes;
   draw_for_study(picture(study), directory / "convergence.svg", notes);
   return notes;

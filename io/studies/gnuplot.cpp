@@ -11,8 +11,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "io/results/atomic_file.hpp"
 
@@ -23,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // sizes in pixels; a PDF has 96 of them in an inch
-constexpr double panel_height = 210, panel_gap = 24, below = 58, plot_width = 640, letter = 7.6, line = 20,
+constexpr double panel_height = 210, panel_gap = 24, below = 58, plot_width = 640, letter = 7.6, line_height = 20,
                  row_height = 24;
 
 // colours that colour-blind readers can distinguish (Okabe, Ito 2008)
@@ -61,14 +59,14 @@ std::size_t count_of_characters(const std::string& text) {
 /// quotes past their third digit.
 std::string string_of(const std::string& text) {
   std::string out = "'";
-  for (const char c : printable(text)) out += c == '\'' ? "\u2019" : std::string(1, c);
+  for (const char c : drawn_text(text)) out += c == '\'' ? "\u2019" : std::string(1, c);
   return out + "'";
 }
 
 /// A label of a tick, in which % begins a format.
 std::string tick_string(const std::string& text) {
   std::string out;
-  for (const char c : printable(text)) out += c == '%' ? "%%" : std::string(1, c);
+  for (const char c : drawn_text(text)) out += c == '%' ? "%%" : std::string(1, c);
   return string_of(out);
 }
 
@@ -109,14 +107,14 @@ std::vector<std::size_t> shown_points(const Figure::Curve& c) {
 }
 
 std::string data_text(const Figure& figure, const fs::path& picture) {
-  std::string out = "# Numbers of " + printable(picture.filename().string()) + ": one block per curve.\n";
+  std::string out = "# Numbers of " + drawn_text(picture.filename().string()) + ": one block per curve.\n";
   std::size_t block = 0;
   for (const Figure::Panel& panel : figure.panels)
     for (const Figure::Curve& curve : panel.curves) {
       if (!can_be_drawn(curve, figure.logarithmic, panel.logarithmic)) continue;
       const std::vector<std::size_t> shown = shown_points(curve);
-      out += fmt::format("{}# block {}: {}: {}{}\n", block == 0 ? "" : "\n\n", block, printable(panel.label),
-                         printable(curve.name),
+      out += fmt::format("{}# block {}: {}: {}{}\n", block == 0 ? "" : "\n\n", block, drawn_text(panel.label),
+                         drawn_text(curve.name),
                          shown.size() < curve.x.size() ? fmt::format("; extremes of {} rows", curve.x.size()) : "");
       for (const std::size_t i : shown) {
         for (const double value : {curve.x[i], curve.y[i]}) {
@@ -188,9 +186,9 @@ class Script {
     above_ = (figure.title.empty() ? 20 : 52) + (figure.subtitle.empty() ? 0 : 22);
     height_ = above_ + below;
     for (const Figure::Panel& panel : figure.panels) {
-      for (const Figure::Curve& c : panel.curves) legend = std::max(legend, count_of_characters(printable(c.name)));
-      for (const std::string& r : panel.rows) rows = std::max(rows, count_of_characters(printable(r)));
-      const double legend_height = line * static_cast<double>(panel.curves.size()) + 10;
+      for (const Figure::Curve& c : panel.curves) legend = std::max(legend, count_of_characters(drawn_text(c.name)));
+      for (const std::string& r : panel.rows) rows = std::max(rows, count_of_characters(drawn_text(r)));
+      const double legend_height = line_height * static_cast<double>(panel.curves.size()) + 10;
       const double axis_height = panel.rows.empty()
                                      ? (panel.tall ? 1.7 : 1.0) * panel_height
                                      : std::max(90.0, row_height * static_cast<double>(panel.rows.size() + 1));
@@ -206,7 +204,7 @@ class Script {
   std::string text() {
     const std::string ending = picture_.extension().string();
     out_ = "# Written by carom. To draw the picture again, in this folder: gnuplot " +
-           printable(script_beside(picture_).filename().string()) + "\n";
+           drawn_text(script_beside(picture_).filename().string()) + "\n";
     out_ += "set encoding utf8\n";
     if (ending == ".svg")
       out_ += fmt::format("set terminal svg noenhanced size {:.0f},{:.0f} font 'DejaVu Sans,13' background 'white'\n",
@@ -315,12 +313,6 @@ class Script {
   std::string out_;
 };
 
-std::string read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw FileError("cannot read " + file.string() + ": " + std::strerror(errno));
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// Runs gnuplot in the folder; returns what it printed, and its status of waitpid().
 std::pair<std::string, int> run_gnuplot(const fs::path& folder, const std::string& script) {
   int ends[2];
@@ -347,7 +339,7 @@ std::pair<std::string, int> run_gnuplot(const fs::path& folder, const std::strin
   std::string printed;
   std::array<char, 4096> buffer{};
   for (;;) {
-    const ssize_t size = read(ends[0], buffer.data(), buffer.size());
+    const ssize_t size = ::read(ends[0], buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
     printed.append(buffer.data(), static_cast<std::size_t>(size));
@@ -402,7 +394,7 @@ bool can_be_drawn(const Figure::Curve& curve, bool logarithmic_x, bool logarithm
   return false;
 }
 
-std::string printable(const std::string& text, std::size_t longest) {
+std::string drawn_text(const std::string& text, std::size_t longest) {
   std::string out;
   std::size_t count = 0;
   for (std::size_t i = 0; i < text.size(); ++count) {
@@ -432,7 +424,7 @@ void draw(const Figure& figure, const fs::path& picture) {
   const fs::path folder = picture.has_parent_path() ? picture.parent_path() : fs::path(".");
   const auto [printed, status] = run_gnuplot(folder, script_beside(picture).filename().string());
   if (status == 0 && fs::exists(picture, error)) return;
-  const std::string reason = printable(printed.substr(0, 2000), 1000);
+  const std::string reason = drawn_text(printed.substr(0, 2000), 1000);
   throw PictureError("gnuplot did not draw " + picture.string() + (reason.empty() ? "" : ": " + reason) +
                      " (its script: " + script_beside(picture).string() + ")");
 }
@@ -440,7 +432,7 @@ void draw(const Figure& figure, const fs::path& picture) {
 std::string inline_svg(const Figure& figure, const std::string& prefix) {
   const TemporaryFolder folder;
   draw(figure, folder.path / "plot.svg");
-  std::string svg = read_text(folder.path / "plot.svg");
+  std::string svg = read_content(folder.path / "plot.svg");
   svg.erase(0, svg.find("<svg"));
   for (const char* name : {"gnuplot_", "gpDot", "gpPt", "textbox", "greybox"})
     for (const char* before : {"id='", "id=\"", "href='#", "href=\"#", "url(#"})

@@ -70,6 +70,6 @@ std::string inline_svg(const Figure& figure, const std::string& prefix);
 
 /// The text without control characters and marks of direction; bytes that are no UTF-8 become U+FFFD; at most `longest`
 /// characters.
-std::string printable(const std::string& text, std::size_t longest = 200);
+std::string drawn_text(const std::string& text, std::size_t longest = 200);
 
 }  // namespace carom

@@ -18,10 +18,10 @@ namespace {
 constexpr std::size_t longest_list = 20;
 constexpr double balanced = 1e-6;  // of forces, over the sum of their norms
 
-std::string number(double x) { return fmt::format("{:.6g}", x + 0.0); }
+std::string number_text(double x) { return fmt::format("{:.6g}", x + 0.0); }
 std::string small(double x) { return x == 0 ? "0" : fmt::format("{:.2g}", x); }
 /// Values that are roundoff compared to `rest` become zero.
-std::string beside(double x, double rest) { return number(std::abs(x) <= 1e-13 * rest ? 0.0 : x); }
+std::string beside(double x, double rest) { return number_text(std::abs(x) <= 1e-13 * rest ? 0.0 : x); }
 std::string vector_text(const Vec3& x) {
   const double largest = x.cwiseAbs().maxCoeff();
   return beside(x[0], largest) + " " + beside(x[1], largest) + " " + beside(x[2], largest);
@@ -88,7 +88,7 @@ std::string counts(const std::vector<Inventory::Count>& list) {
 
 std::string masses_text(const Inventory& s) {
   std::string out = heading("masses");
-  out += line("total", number(s.mass));
+  out += line("total", number_text(s.mass));
   out += line("centre of mass", vector_text(s.center));
   const bool lines = std::any_of(s.bodies.begin(), s.bodies.end(), [](const auto& b) { return b.length.has_value(); });
   const bool turning =
@@ -104,10 +104,10 @@ std::string masses_text(const Inventory& s) {
   const auto places = shown(s.bodies.size(), [](std::size_t) { return false; });
   for (const std::size_t i : places) {
     const Inventory::Body& b = s.bodies[i];
-    std::vector<std::string> row = {b.name, b.type, b.in_space ? number(b.mass) : "",
+    std::vector<std::string> row = {b.name, b.type, b.in_space ? number_text(b.mass) : "",
                                     b.in_space ? vector_text(b.center) : ""};
     if (turning) row.push_back(b.inertia ? vector_text(*b.inertia) : "");
-    if (lines) row.push_back(b.length ? number(*b.length) : "");
+    if (lines) row.push_back(b.length ? number_text(*b.length) : "");
     table.add(std::move(row));
   }
   return out + table.text() + cut(s.bodies.size(), places.size(), "bodies");
@@ -184,7 +184,7 @@ std::string contacts_text(const Inventory& s) {
   for (const std::size_t i : places) {
     const Inventory::Contact& c = s.contacts[i];
     table.add({c.name, std::to_string(c.candidates), std::to_string(c.touching), std::to_string(c.penetrating),
-               std::to_string(c.impacts), number(c.smallest_gap), c.nearest, number(c.approach)});
+               std::to_string(c.impacts), number_text(c.smallest_gap), c.nearest, number_text(c.approach)});
   }
   return out + table.text() + cut(s.contacts.size(), places.size(), "contacts");
 }
@@ -199,8 +199,8 @@ std::string stiffness_text(const Inventory& s) {
   for (const std::size_t i : places) {
     const Inventory::Frequency& f = s.frequencies[i];
     const bool moves = f.omega > 0;
-    table.add({f.kind, std::to_string(f.elements), moves ? f.element : "-", moves ? number(f.omega) : "-",
-               moves ? number(f.period) : "-", moves ? fmt::format("{:.3g}", f.steps) : "-"});
+    table.add({f.kind, std::to_string(f.elements), moves ? f.element : "-", moves ? number_text(f.omega) : "-",
+               moves ? number_text(f.period) : "-", moves ? fmt::format("{:.3g}", f.steps) : "-"});
   }
   const std::size_t end = s.stiffness_remark.find("; ");
   return out + table.text() + cut(s.frequencies.size(), places.size(), "kinds") + "  " +
@@ -241,7 +241,7 @@ std::string natural_text(const Inventory& s) {
     std::vector<std::string> row = {std::to_string(i + 1)};
     if (square > 0) {
       const double period = 2 * M_PI / omega;
-      row.insert(row.end(), {number(omega), number(1 / period), number(period)});
+      row.insert(row.end(), {number_text(omega), number_text(1 / period), number_text(period)});
       if (s.dynamic) row.insert(row.end(), {fmt::format("{:.3g}", period / s.step), resolution(period / s.step)});
     } else {
       row.insert(row.end(), {"-", "-", "-"});
@@ -255,8 +255,8 @@ std::string natural_text(const Inventory& s) {
 
 std::string totals_text(const Inventory& s) {
   std::string out = heading("scales and totals");
-  out += line("scales", fmt::format("length {}, speed {}, mass {}", number(s.scales.length), number(s.scales.speed),
-                                    number(s.scales.mass)));
+  out += line("scales", fmt::format("length {}, speed {}, mass {}", number_text(s.scales.length),
+                                    number_text(s.scales.speed), number_text(s.scales.mass)));
   const double energy = s.energies.kinetic + s.energies.elastic + std::abs(s.energies.potential);
   out += line("energy", fmt::format("kinetic {}, elastic {}, potential {}", beside(s.energies.kinetic, energy),
                                     beside(s.energies.elastic, energy), beside(s.energies.potential, energy)));

@@ -48,10 +48,10 @@ std::string without_markup(const std::string& text) {
 }
 
 /// Text of a page, without control characters.
-std::string escaped(const std::string& text) { return without_markup(printable(text, 4000)); }
+std::string escaped(const std::string& text) { return without_markup(drawn_text(text, 4000)); }
 
 /// A value of a JSON document as text: the number, the word.
-std::string text_of(const json& value) {
+std::string plain_text(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -99,7 +99,7 @@ class Page {
 
  private:
   static std::string text_or(const json& value, const std::string& otherwise) {
-    return value.is_null() ? otherwise : text_of(value);
+    return value.is_null() ? otherwise : plain_text(value);
   }
   void heading(const std::string& words) { out_ += "<h2>" + escaped(words) + "</h2>\n"; }
   void paragraph(const std::string& words, const std::string& kind) {
@@ -144,7 +144,7 @@ class Page {
             entry.value() == 0)
           continue;
         std::ranges::replace(key, '_', ' ');
-        row(key == "closure" ? "closure of the balance" : "work: " + key, text_of(entry.value()));
+        row(key == "closure" ? "closure of the balance" : "work: " + key, plain_text(entry.value()));
       }
     if (at_pointer(energy, "/growth").is_number())
       row("unexplained growth of the energy", value("/energy/growth") + " of the energies of the run");
@@ -170,7 +170,7 @@ class Page {
     if (!failure.is_object()) return;
     heading("Failure");
     out_ += "<table>\n";
-    for (const auto& entry : failure.items()) row(entry.key(), text_of(entry.value()), entry.key() == "reason");
+    for (const auto& entry : failure.items()) row(entry.key(), plain_text(entry.value()), entry.key() == "reason");
     out_ += "</table>\n";
   }
 
@@ -178,7 +178,7 @@ class Page {
     if (!entries.is_array() || entries.empty()) return;
     heading(words);
     out_ += "<ul>\n";
-    for (const json& entry : entries) out_ += "<li>" + escaped(text_of(entry)) + "</li>\n";
+    for (const json& entry : entries) out_ += "<li>" + escaped(plain_text(entry)) + "</li>\n";
     out_ += "</ul>\n";
   }
 
@@ -244,7 +244,7 @@ class Page {
     }
     const json integrator = at_pointer(run_.model, "/integrator");
     if (integrator.is_object())
-      for (const auto& entry : integrator.items()) row("integrator, " + entry.key(), text_of(entry.value()));
+      for (const auto& entry : integrator.items()) row("integrator, " + entry.key(), plain_text(entry.value()));
     // the text keeps its lines; JSON has no control characters
     out_ += "</table>\n<details><summary>run.json, with which carom run repeats the run</summary>\n<pre>" +
             without_markup(run_.model.dump(2, ' ', false, json::error_handler_t::replace)) + "</pre>\n</details>\n";

@@ -15,7 +15,7 @@ std::size_t length_of(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-std::string padded(const std::string& text, std::size_t width, bool left) {
+std::string padded_cell(const std::string& text, std::size_t width, bool left) {
   const std::string blanks(width - std::min(width, length_of(text)), ' ');
   return left ? text + blanks : blanks + text;
 }
@@ -56,7 +56,7 @@ std::string text_of(const ReportTable& table, std::size_t longest) {
         line += "  " + std::string(widths[i], ' ');
         continue;
       }
-      line += "  " + padded(row[i], widths[i], i < table.left);
+      line += "  " + padded_cell(row[i], widths[i], i < table.left);
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     if (!line.empty()) out += line + "\n";

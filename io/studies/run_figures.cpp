@@ -20,9 +20,9 @@ constexpr std::size_t most_rows = 60;  // contacts with a name in the panel of e
 /// The name of the probe to which a column belongs: "tip" for "tip.z".
 std::string probe_of(const std::string& column) { return column.substr(0, column.find('.')); }
 
-class Builder {
+class FigureBuilder {
  public:
-  Builder(const std::vector<Results>& runs, const FigureRequest& request, std::vector<std::string>& notes)
+  FigureBuilder(const std::vector<Results>& runs, const FigureRequest& request, std::vector<std::string>& notes)
       : runs_(runs), request_(request), notes_(notes) {
     // directories of the same name are told apart by their paths
     std::vector<std::string> names;
@@ -281,7 +281,7 @@ std::vector<std::string> probe_names(const std::vector<Results>& runs) {
 }
 
 Figure figure_of(const std::vector<Results>& runs, const FigureRequest& request, std::vector<std::string>& notes) {
-  return Builder(runs, request, notes).build();
+  return FigureBuilder(runs, request, notes).build();
 }
 
 }  // namespace carom

@@ -19,19 +19,19 @@ using nlohmann::json;
 namespace {
 
 /// FROM:TO[:COUNT][:log]
-struct Range {
+struct ListInterval {
   double from = 0, to = 0;
   std::optional<std::size_t> count;
   bool logarithmic = false;
 };
 
 /// A word whose first two parts are numbers is a range; nullopt for any other word.
-std::optional<Range> range_of(const std::string& word) {
+std::optional<ListInterval> interval_of(const std::string& word) {
   const std::vector<std::string> parts = split_words(word, ':');
   if (parts.size() < 2) return std::nullopt;
   const auto from = number_of(parts[0]), to = number_of(parts[1]);
   if (!from || !to) return std::nullopt;
-  Range out{*from, *to, std::nullopt, parts.size() > 2 && parts.back() == "log"};
+  ListInterval out{*from, *to, std::nullopt, parts.size() > 2 && parts.back() == "log"};
   const std::size_t plain = parts.size() - (out.logarithmic ? 1 : 0);
   const auto wrong = [&](const std::string& reason) {
     return StudyError("--vary: expected FROM:TO:COUNT or FROM:TO:COUNT:log, for samples also without COUNT, got " +
@@ -53,7 +53,7 @@ std::optional<Range> range_of(const std::string& word) {
 std::string word_of(double x) { return fmt::format("{}", x); }
 
 /// Value number i of n; the first and the last are the ends.
-double value_of(const Range& r, std::size_t i, std::size_t n) {
+double value_in(const ListInterval& r, std::size_t i, std::size_t n) {
   const double last = static_cast<double>(n - 1), s = static_cast<double>(i);
   if (i == 0 || i + 1 == n) return i == 0 ? r.from : r.to;
   return r.logarithmic ? r.from * std::pow(r.to / r.from, s / last) : (r.from * (last - s) + r.to * s) / last;
@@ -101,7 +101,7 @@ SweepKey sweep_key(const std::string& text, const ModelDocument& document) {
   const std::vector<std::string> words = split_words(list, ',');
   for (const std::string& word : words) {
     if (word.empty()) throw StudyError("--vary: expected values between the commas, got " + in_quotes(text));
-    const std::optional<Range> range = range_of(word);
+    const std::optional<ListInterval> range = interval_of(word);
     if (range && !range->count) {
       if (words.size() > 1)
         throw StudyError(fmt::format("--vary: {}: an interval stands alone: expected a COUNT, or no list", word));
@@ -112,7 +112,7 @@ SweepKey sweep_key(const std::string& text, const ModelDocument& document) {
     }
     if (!range) out.words.push_back(word);
     for (std::size_t i = 0; range && i < *range->count; ++i)
-      out.words.push_back(word_of(value_of(*range, i, *range->count)));
+      out.words.push_back(word_of(value_in(*range, i, *range->count)));
   }
   std::vector<std::string> sorted = out.words;
   std::sort(sorted.begin(), sorted.end());

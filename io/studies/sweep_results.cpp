@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -50,12 +46,6 @@ constexpr std::array<RunNumber, 9> numbers = {{{"end", "/time/end", "s"},
                                                {"max_penetration", "/max_penetration", "m"},
                                                {"energy_change", "", "J"}}};
 
-std::string read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw FileError("cannot read " + file.string() + ": " + std::strerror(errno));
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 struct Extremes {
   double last = std::numeric_limits<double>::quiet_NaN(), min = HUGE_VAL, max = -HUGE_VAL;
   bool any = false;
@@ -70,7 +60,7 @@ struct Extremes {
 
 /// Extremes of all columns of a table of numbers, whose rows may begin with blanks (CsvFile); empty cells do not count.
 std::map<std::string, Extremes> extremes_of(const fs::path& file) {
-  const std::string text = read_text(file);
+  const std::string text = read_content(file);
   std::string_view rest(text);
   const auto line_of = [&] {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -106,7 +96,7 @@ std::map<std::string, Extremes> extremes_of(const fs::path& file) {
 
 /// Rows of events.csv. Names in cells have no line ends.
 double count_rows(const fs::path& file) {
-  const std::string text = read_text(file);
+  const std::string text = read_content(file);
   return std::max(0.0, static_cast<double>(std::count(text.begin(), text.end(), '\n')) - 1);
 }
 
@@ -241,7 +231,7 @@ std::map<std::string, double> read_values(const fs::path& directory, const std::
   const auto probes = table(From::probes, "probes.csv"), energy = table(From::energy, "energy.csv");
   json summary;
   if (wants(From::run)) {
-    summary = json::parse(read_text(directory / "summary.json"), nullptr, false);
+    summary = json::parse(read_content(directory / "summary.json"), nullptr, false);
     if (!summary.is_object()) throw FileError((directory / "summary.json").string() + " is no JSON object");
   }
   for (const SweepResult& result : results) {
@@ -262,7 +252,7 @@ std::optional<PointRecord> read_record(const fs::path& directory, const std::vec
   const fs::path file = directory / "point.json";
   std::error_code error;
   if (!fs::exists(file, error)) return std::nullopt;
-  const json read = json::parse(read_text(file), nullptr, false);
+  const json read = json::parse(read_content(file), nullptr, false);
   if (!read.is_object() || !read.contains("exit_code") || !read["exit_code"].is_number_integer())
     throw FileError(file.string() + " is no record of a point, as carom sweep writes it");
   PointRecord out;

@@ -358,3 +358,25 @@ TEST_CASE("located: contacts that bounce many times in a step keep their restitu
     CHECK(squeezed(100, 0.95, h) == doctest::Approx(exact(100, 0.95)).epsilon(1e-6));
   }
 }
+
+// A box without gravity that reaches a floor and a wall at t = 0.1, the end of a step: rounding of the time must not
+// decide which impact comes first.
+TEST_CASE("located: impacts at one instant are one, also at the end of a step") {
+  const std::string box = R"({"format": 1, "title": "t",
+    "bodies": [{"name": "b", "type": "rigid", "mass": 1.3,
+                "inertia": [0.02166666666666667, 0.027083333333333334, 0.014083333333333335],
+                "shape": {"type": "box", "size": [0.3, 0.2, 0.4]},
+                "position": [0.3655269159213166, 0.16, 0.46021418464677794], "velocity": [-1.2, 0.4, -2],
+                "orientation": {"axis": [0.3, 1, -0.2], "angle": 0.6}}],
+    "contacts": [{"name": "f", "on": "b", "friction": 0.3, "restitution": 0.8, "tangential_restitution": 0.6,
+                  "obstacle": {"type": "plane", "normal": [0, 0, 1]}},
+                 {"name": "w", "on": "b", "friction": 0.3, "restitution": 0.8, "tangential_restitution": 0.6,
+                  "obstacle": {"type": "plane", "normal": [1, 0, 0]}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.132}})";
+  for (const double h : {1.1e-2, 2e-3, 1.6e-3, 1e-3, 4e-4, 1e-4}) {
+    CAPTURE(h);
+    Case c = Case::from_text(box, {set("/integrator/step", h)});
+    REQUIRE(c.run() == RunStatus::completed);
+    CHECK((c.velocity("b") - Vec3(0.7077216878559771, 0.9724284333675093, 1.2016121945200893)).norm() < 1e-9);
+  }
+}

@@ -249,6 +249,21 @@ TEST_CASE("run: energy that bodies in free flight gain is remarked, whatever the
   CHECK_FALSE(note(gravity, fast, fine));
 }
 
+// A solid that flies through a viscous medium: what the trapezoidal rule does not know of the dampers' work is no gain.
+TEST_CASE("run: damping of a body that only flies is no gain of its vibrations") {
+  const TemporaryDirectory directory;
+  write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -10],
+    "materials": [{"name": "s", "type": "linear_elastic", "young": 1e6, "poisson": 0.3, "density": 1000}],
+    "bodies": [{"name": "b", "type": "solid", "material": "s", "velocity": [3, 0, 0], "damping": {"mass": 5},
+                "mesh": {"type": "box", "size": [0.2, 0.2, 0.2], "divisions": [2, 2, 2]}}],
+    "integrator": {"type": "nsga_decoupled", "step": 1e-3, "duration": 0.2},
+    "output": {"vtu": {"enabled": false}}})");
+  for (const char* step : {"/integrator/step=1e-2", "/integrator/step=1e-3"}) {
+    CAPTURE(step);
+    CHECK_FALSE(says(directory, {step}, "note: bodies gained "));
+  }
+}
+
 // A point on a spring, near the largest stable step: its swing feeds the vibration of the spring without bound.
 TEST_CASE("run: energy that an explicit method gives near its largest stable step is remarked") {
   const TemporaryDirectory directory;

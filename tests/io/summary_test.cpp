@@ -30,6 +30,25 @@ TEST_CASE("remarks: energy that grew without cause by more than 0.03 of the ener
   CHECK(remarks[0].find("the energy grew by up to 0.04 of the energies") == 0);
 }
 
+TEST_CASE("remarks: a run of so few steps that none confirms another is told, unless it ends early or nothing moves") {
+  ModelRun run = ModelRun::of_file("elastic_bar");
+  const auto told = [&](long steps, double share, double speed) {
+    RunStatistics statistics;
+    statistics.steps = steps;
+    statistics.largest_speed = speed;
+    run.model->state.step = steps;
+    run.model->state.t = share * run.model->simulation.duration;
+    return step_remarks(*run.model, run.integrator->info(), statistics);
+  };
+  CHECK(told(4, 1, 1).empty());
+  CHECK(told(2, 0.5, 1).empty());
+  CHECK(told(2, 1, 0).empty());
+  REQUIRE(told(1, 1, 1).size() == 1);
+  CHECK(told(1, 1, 1)[0].find("the run has only one step: ") == 0);
+  REQUIRE(told(3, 1, 1).size() == 1);
+  CHECK(told(3, 1, 1)[0].find("the run has only 3 steps: ") == 0);
+}
+
 TEST_CASE("remarks: where drivers work, energy that grew by more than a quarter is told") {
   const ModelRun run = ModelRun::of_file("four_bar");
   RunStatistics statistics;

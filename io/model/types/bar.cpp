@@ -66,7 +66,7 @@ bool check_linear(BuildContext& context, const BodySource& source, int axis, con
   return true;
 }
 
-void build_one(BuildContext& context, const BodySource& source) {
+void build_bar(BuildContext& context, const BodySource& source) {
   const json& body = *source.json;
   BodyInfo& info = *source.info;
   System& system = context.model.system;
@@ -128,8 +128,8 @@ void build_one(BuildContext& context, const BodySource& source) {
   context.size = std::max(context.size, length);
 }
 
-void build(BuildContext& context, const std::vector<BodySource>& bodies) {
-  for (const BodySource& body : bodies) build_one(context, body);
+void build_bars(BuildContext& context, const std::vector<BodySource>& bodies) {
+  for (const BodySource& body : bodies) build_bar(context, body);
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ BodyType bar_type() {
           .help = "a straight bar that takes axial forces",
           .rotates = false,
           .keys = bar_spec,
-          .build = build,
+          .build = build_bars,
           .point_error = [](const json& body, const std::string* point,
                             PointUse use) { return line_point_error(body, point, use, "a bar", element_count(body)); },
           .fields = bar_fields,

@@ -108,8 +108,8 @@ void add_cap(SurfaceMesh& mesh, const std::vector<std::vector<Vec3>>& outline, i
 constexpr int most_pieces = 8, pieces_of_beam = 32;
 
 // Cells element after element; the first and the last element include the end faces.
-void draw(BodyInfo& info, const BeamBlock& block, const std::vector<Beam>& beams, const json& section,
-          const Vec3& center) {
+void draw_beams(BodyInfo& info, const BeamBlock& block, const std::vector<Beam>& beams, const json& section,
+                const Vec3& center) {
   const auto outline = section_outline(section);
   const int last = static_cast<int>(beams.size()) - 1;
   const int pieces = std::clamp(pieces_of_beam / (last + 1), 1, most_pieces);
@@ -143,7 +143,7 @@ void draw(BodyInfo& info, const BeamBlock& block, const std::vector<Beam>& beams
 
 // ---- the body
 
-void build_one(BuildContext& context, const BodySource& source) {
+void build_beam(BuildContext& context, const BodySource& source) {
   const json& body = *source.json;
   BodyInfo& info = *source.info;
   const json& section = context.section(text(body["section"]));
@@ -225,7 +225,7 @@ void build_one(BuildContext& context, const BodySource& source) {
   }
   const auto& block = static_cast<const BeamBlock&>(context.model.system.add(
       std::make_unique<BeamBlock>(info.name, std::vector{properties}, beams, body["damping"].get<double>())));
-  draw(info, block, beams, section, center);
+  draw_beams(info, block, beams, section, center);
   context.total_mass += mass;
   context.size = std::max(context.size, length);
 }
@@ -255,8 +255,8 @@ std::vector<Problem> section_problems(const json& body, const json* section, con
   return {};
 }
 
-void build(BuildContext& context, const std::vector<BodySource>& bodies) {
-  for (const BodySource& body : bodies) build_one(context, body);
+void build_beams(BuildContext& context, const std::vector<BodySource>& bodies) {
+  for (const BodySource& body : bodies) build_beam(context, body);
 }
 
 }  // namespace
@@ -266,7 +266,7 @@ BodyType beam_type() {
           .help = "a beam",
           .rotates = true,
           .keys = beam_spec,
-          .build = build,
+          .build = build_beams,
           .point_error =
               [](const json& body, const std::string* point, PointUse use) {
                 return line_point_error(body, point, use, "a beam", beam_element_count(body));

@@ -46,7 +46,7 @@ Node coordinate_frame_spec() {
       });
 }
 
-std::vector<Problem> problems(const json& body, const json*, const json*) {
+std::vector<Problem> frame_problems(const json& body, const json*, const json*) {
   std::vector<Problem> found;
   if (const std::size_t n = list_of(body, "rotations").size(); n > at(most_rotations))
     found.push_back({"/rotations",
@@ -60,7 +60,7 @@ std::vector<Problem> problems(const json& body, const json*, const json*) {
   return found;
 }
 
-std::string point_error(const json& body, const std::string* point, PointUse use) {
+std::string coordinate_frame_point_error(const json& body, const std::string* point, PointUse use) {
   if (use == PointUse::element) return "a frame of coordinates has no elements";
   if (point == nullptr) return {};
   std::vector<std::string> points = names_of(list_of(body, "points"));
@@ -71,9 +71,9 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 
 // ---- building
 
-class Reader {
+class FrameReader {
  public:
-  Reader(BuildContext& context, const BodySource& source)
+  FrameReader(BuildContext& context, const BodySource& source)
       : context_(context), body_(*source.json), pointer_(source.pointer), info_(*source.info) {}
 
   void read() {
@@ -180,8 +180,8 @@ class Reader {
   std::vector<double> q_, v_;  // of the variables at the start
 };
 
-void build(BuildContext& context, const std::vector<BodySource>& bodies) {
-  for (const BodySource& body : bodies) Reader(context, body).read();
+void build_coordinate_frames(BuildContext& context, const std::vector<BodySource>& bodies) {
+  for (const BodySource& body : bodies) FrameReader(context, body).read();
 }
 
 }  // namespace
@@ -191,10 +191,10 @@ BodyType coordinate_frame_type() {
           .help = "a frame that coordinates move",
           .rotates = true,
           .keys = coordinate_frame_spec,
-          .build = build,
-          .point_error = point_error,
+          .build = build_coordinate_frames,
+          .point_error = coordinate_frame_point_error,
           .one_node = true,
-          .problems = problems};
+          .problems = frame_problems};
 }
 
 }  // namespace carom

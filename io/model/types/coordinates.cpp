@@ -121,7 +121,7 @@ FormulaNames formula_names(const json& body) {
   return names;
 }
 
-std::vector<Problem> problems(const json& body, const json*, const json*) {
+std::vector<Problem> coordinates_problems(const json& body, const json*, const json*) {
   std::vector<Problem> found;
   const std::size_t n = list_of(body, "coordinates").size();
   if (n == 0) return found;
@@ -177,7 +177,7 @@ std::vector<Problem> problems(const json& body, const json*, const json*) {
   return found;
 }
 
-std::string point_error(const json& body, const std::string* point, PointUse use) {
+std::string coordinates_point_error(const json& body, const std::string* point, PointUse use) {
   if (use == PointUse::element) return "a body of coordinates has no elements";
   const std::string name = text_of(body, "name");
   return "expected a point in space, got " + in_quotes(point == nullptr ? name : name + "." + *point) +
@@ -188,9 +188,9 @@ std::string point_error(const json& body, const std::string* point, PointUse use
 
 // ---- building
 
-class Reader {
+class CoordinatesReader {
  public:
-  Reader(BuildContext& context, const BodySource& source)
+  CoordinatesReader(BuildContext& context, const BodySource& source)
       : context_(context),
         body_(*source.json),
         pointer_(source.pointer),
@@ -481,8 +481,8 @@ class Reader {
   std::array<int, 3> axes_{-1, -1, -1};
 };
 
-void build(BuildContext& context, const std::vector<BodySource>& bodies) {
-  for (const BodySource& body : bodies) Reader(context, body).read();
+void build_coordinates(BuildContext& context, const std::vector<BodySource>& bodies) {
+  for (const BodySource& body : bodies) CoordinatesReader(context, body).read();
 }
 
 }  // namespace
@@ -492,9 +492,9 @@ BodyType coordinates_type() {
           .help = "coordinates whose masses, forces, constraints and gaps are formulas",
           .rotates = false,
           .keys = coordinates_spec,
-          .build = build,
-          .point_error = point_error,
-          .problems = problems,
+          .build = build_coordinates,
+          .point_error = coordinates_point_error,
+          .problems = coordinates_problems,
           .formula_names = formula_names};
 }
 

@@ -27,7 +27,7 @@ Node event_driven_spec() {
   return object("integrator", std::move(keys));
 }
 
-Model::MakeIntegrator build(const json& in, const Model& model) {
+Model::MakeIntegrator build_event_driven(const json& in, const Model& model) {
   EventDrivenOptions options;
   read_generalized_alpha_keys(in, options);
   options.event_tolerance = in["event_tolerance"].get<double>();
@@ -45,7 +45,7 @@ IntegratorType event_driven_type() {
           "generalized-alpha between impacts and releases, which are located in time: order 2 through impacts",
           EventDriven::method_info(),
           event_driven_spec,
-          build,
+          build_event_driven,
           {"chung_hulbert_1993", "bruels_acary_cardona_2018", "patil_bruels"}};
 }
 

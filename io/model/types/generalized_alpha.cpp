@@ -62,7 +62,7 @@ std::vector<Problem> problems(const json& in) {
   return {};
 }
 
-Model::MakeIntegrator build(const json& in, const Model& model) {
+Model::MakeIntegrator build_generalized_alpha(const json& in, const Model& model) {
   const std::string name = "generalized_alpha (" + text(in["formulation"]) + ")";
   if (const auto form = form_of(in)) {
     GeneralizedAlphaOptions options;
@@ -94,7 +94,7 @@ IntegratorType generalized_alpha_type() {
       "the classical generalized-alpha methods, for smooth motion: joints hold at the levels of choice; no contacts",
       GeneralizedAlphaMethod::method_info("generalized_alpha", true),
       generalized_alpha_spec,
-      build,
+      build_generalized_alpha,
       {"chung_hulbert_1993", "arnold_bruels_2007", "bruels_acary_cardona_2018"},
       [](const json& in) {
         return text(in["formulation"]).starts_with("ggl") ? std::vector<std::string>{"gear_1985"}

@@ -26,7 +26,7 @@ Node moreau_jean_spec() {
   return object("integrator", std::move(keys));
 }
 
-Model::MakeIntegrator build(const json& in, const Model& model) {
+Model::MakeIntegrator build_moreau_jean(const json& in, const Model& model) {
   MoreauJeanOptions options;
   options.theta = in["theta"].get<double>();
   read_newton_keys(in["newton"], options.newton);
@@ -42,7 +42,7 @@ IntegratorType moreau_jean_type() {
           "level",
           MoreauJean::method_info(),
           moreau_jean_spec,
-          build,
+          build_moreau_jean,
           {"moreau_1988", "jean_1999", "di_stasio_2019"}};
 }
 

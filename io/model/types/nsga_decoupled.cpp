@@ -40,7 +40,7 @@ Node nsga_spec() {
   return object("integrator", std::move(keys));
 }
 
-Model::MakeIntegrator build(const json& in, const Model& model) {
+Model::MakeIntegrator build_nsga_decoupled(const json& in, const Model& model) {
   NsgaOptions options;
   read_generalized_alpha_keys(in, options);
   options.force_corrections = in["force_corrections"].get<bool>();
@@ -63,7 +63,7 @@ IntegratorType nsga_decoupled_type() {
           "other",
           NsgaDecoupled::method_info(),
           nsga_spec,
-          build,
+          build_nsga_decoupled,
           {"cosimo_2020", "chung_hulbert_1993", "arnold_bruels_2007", "bruels_acary_cardona_2014"}};
 }
 

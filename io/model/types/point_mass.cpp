@@ -26,7 +26,7 @@ Node point_mass_spec() {
                               });
 }
 
-void build(BuildContext& context, const std::vector<BodySource>& bodies) {
+void build_point_masses(BuildContext& context, const std::vector<BodySource>& bodies) {
   std::vector<PointMass> masses;
   for (const BodySource& source : bodies) {
     const json& body = *source.json;
@@ -51,7 +51,7 @@ void build(BuildContext& context, const std::vector<BodySource>& bodies) {
   context.model.system.add(std::make_unique<PointMassBlock>("point masses", masses));
 }
 
-std::string point_error(const json& body, const std::string* point, PointUse use) {
+std::string point_mass_point_error(const json& body, const std::string* point, PointUse use) {
   const std::string name = text_of(body, "name");
   if (use == PointUse::element) return "a point mass has no elements";
   if (point == nullptr) return {};
@@ -65,8 +65,8 @@ BodyType point_mass_type() {
           .help = "a mass without rotation",
           .rotates = false,
           .keys = point_mass_spec,
-          .build = build,
-          .point_error = point_error,
+          .build = build_point_masses,
+          .point_error = point_mass_point_error,
           .one_node = true,
           .is_sphere = [](const json& body) { return !body.contains("radius") || body["radius"] != 0; },
           .sphere_words = "a point mass with a radius > 0"};

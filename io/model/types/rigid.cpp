@@ -49,7 +49,7 @@ namespace {
 
 // ---- keys
 
-Node shape_spec() {
+Node rigid_shape_spec() {
   const Node length = number("length").above(0);
   return tagged(
       "shape",
@@ -129,7 +129,7 @@ Node rigid_spec() {
                               .like({0.01, 0.02, 0.025}),
                           "about the centre of mass, body axes: 3 principal moments, or xx, yy, zz, xy, xz, yz of "
                           "the tensor (default: that of the homogeneous shape)"),
-                 optional("shape", shape_spec(), "shape, centred at the centre of mass"),
+                 optional("shape", rigid_shape_spec(), "shape, centred at the centre of mass"),
                  preset("position", vector3("length"), json::array({0, 0, 0}), "initial place of the centre of mass"),
                  optional("orientation", orientation_spec(),
                           "initial rotation from inertial to body axes (default: none)"),
@@ -260,7 +260,7 @@ void fix_components(System& system, int node, const json& fixed) {
   }
 }
 
-RigidBody build_one(BuildContext& context, const BodySource& source) {
+RigidBody build_rigid_body(BuildContext& context, const BodySource& source) {
   const json& body = *source.json;
   BodyInfo& info = *source.info;
   ShapeData shape = read_shape(context, body, source.pointer, info);
@@ -295,14 +295,14 @@ RigidBody build_one(BuildContext& context, const BodySource& source) {
   return rigid;
 }
 
-void build(BuildContext& context, const std::vector<BodySource>& bodies) {
+void build_rigid_bodies(BuildContext& context, const std::vector<BodySource>& bodies) {
   std::vector<RigidBody> rigid;
   rigid.reserve(bodies.size());
-  for (const BodySource& body : bodies) rigid.push_back(build_one(context, body));
+  for (const BodySource& body : bodies) rigid.push_back(build_rigid_body(context, body));
   context.model.system.add(std::make_unique<RigidBodyBlock>("rigid bodies", std::move(rigid)));
 }
 
-std::string point_error(const json& body, const std::string* point, PointUse use) {
+std::string rigid_point_error(const json& body, const std::string* point, PointUse use) {
   const std::string name = text_of(body, "name");
   if (use == PointUse::element) return "a rigid body has no elements";
   if (point == nullptr) return {};
@@ -329,8 +329,8 @@ BodyType rigid_type() {
           .help = "a rigid body",
           .rotates = true,
           .keys = rigid_spec,
-          .build = build,
-          .point_error = point_error,
+          .build = build_rigid_bodies,
+          .point_error = rigid_point_error,
           .one_node = true,
           .is_sphere =
               [](const json& body) { return body.contains("shape") && text_of(body["shape"], "type") == "sphere"; },

@@ -99,7 +99,7 @@ std::optional<std::int64_t> box_count(const json& body, std::int64_t more) {
   return product;
 }
 
-std::string point_error(const json& body, const std::string* point, PointUse use) {
+std::string solid_point_error(const json& body, const std::string* point, PointUse use) {
   const std::string name = text_of(body, "name");
   const bool several = use == PointUse::several,
              is_box = body.contains("mesh") && text_of(body["mesh"], "type") == "box";
@@ -214,7 +214,7 @@ void add_elements(BuildContext& context, SolidShape shape, const Elements& eleme
       {&context.model.system.add(std::move(block)), {0, static_cast<int>(elements.size())}, first_cell, 1});
 }
 
-void build_one(BuildContext& context, const BodySource& source) {
+void build_solid(BuildContext& context, const BodySource& source) {
   const json& body = *source.json;
   BodyInfo& info = *source.info;
   Mesh mesh = read_mesh(context, body["mesh"], source.pointer + "/mesh");
@@ -254,8 +254,8 @@ void build_one(BuildContext& context, const BodySource& source) {
                   "the stiffness or the mass of this solid is not a finite number: see its size and material");
 }
 
-void build(BuildContext& context, const std::vector<BodySource>& bodies) {
-  for (const BodySource& body : bodies) build_one(context, body);
+void build_solids(BuildContext& context, const std::vector<BodySource>& bodies) {
+  for (const BodySource& body : bodies) build_solid(context, body);
 }
 
 }  // namespace
@@ -265,8 +265,8 @@ BodyType solid_type() {
           .help = "a solid of hexahedra and tetrahedra",
           .rotates = false,
           .keys = solid_spec,
-          .build = build,
-          .point_error = point_error,
+          .build = build_solids,
+          .point_error = solid_point_error,
           .sets_in_joints = true,
           .fields = solid_fields,
           .takes_material = [](const MaterialType& type) { return type.law != nullptr; },

@@ -41,7 +41,7 @@ Node static_spec() {
   });
 }
 
-Model::MakeIntegrator build(const json& in, const Model& model) {
+Model::MakeIntegrator build_static(const json& in, const Model& model) {
   StaticOptions options;
   const TimeSettings time = time_settings(in);
   options.step = time.step;
@@ -60,7 +60,7 @@ IntegratorType static_type() {
           "static equilibria along a path of loads, without inertia: nothing moves but by its loads",
           StaticEquilibrium::method_info(),
           static_spec,
-          build,
+          build_static,
           {},
           [](const json& in) {
             return in["control"] == "arc_length" ? std::vector<std::string>{"riks_1979"} : std::vector<std::string>{};
