@@ -14,7 +14,7 @@ UNITED = ("io", "apps")
 ALONE = ("io/schema/", "io/mesh/gmsh/")  # targets of their own
 PROGRAM = ("core", "elements", "contact", "integrators", "io", "apps")
 
-# what begins in the first column: functions, classes, variables, aliases
+# what begins in the first column: functions, classes, variables
 DEFINITION = re.compile(
     r"^(?!namespace|using|return|static_assert|extern|friend|#|\})(?:template<[^\n]*>\s*\n)?"
     r"[A-Za-z_][^\n(={;]*?[\s*&]([A-Za-z_]\w*)\s*(?:\(|=|;|\{|\[|:(?!:)|final|$)", re.M)
