@@ -12,7 +12,7 @@ namespace carom {
 
 namespace {
 constexpr double doubt_share = 6;  // of the second difference; 12 where the power is smooth
-}
+}  // namespace
 
 void FreeMotion::start(const System& system) {
   const DofMap& dofs = system.dofs();

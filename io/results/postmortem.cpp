@@ -19,6 +19,7 @@
 #include "io/results/atomic_file.hpp"
 #include "io/results/summary.hpp"
 #include "io/results/vtu_output.hpp"
+#include "io/schema/json_source.hpp"
 
 namespace carom {
 
@@ -36,12 +37,6 @@ std::vector<double> residual_history(const SubproblemReport& sub) {
   const int first = std::max(sub.attempt_start, sub.iterations + 1 - SubproblemReport::history_size);
   for (int i = first; i <= sub.iterations; ++i) history.push_back(sub.history_at(i));
   return history;
-}
-
-std::string quoted_path(const fs::path& path) {
-  std::string word = "'";
-  for (const char c : path.string()) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 // JSON has no infinity
@@ -77,8 +72,9 @@ void PostMortem::finish(const StepView& view, RunStatus status) {
   const std::vector<Residual> residuals = largest_residuals();
   find_hints(view);
   const fs::path results = folder_.parent_path();
-  const std::string command = fmt::format("carom run {} --restart {} -o {}", quoted_path(results / "run.json"),
-                                          quoted_path(folder_ / "state.cbor"), quoted_path(results / "repeated"));
+  const std::string command =
+      fmt::format("carom run {} --restart {} -o {}", shell_word((results / "run.json").string()),
+                  shell_word((folder_ / "state.cbor").string()), shell_word((results / "repeated").string()));
 
   json report = {{"t", last.t},
                  {"h", last.h},

@@ -493,6 +493,17 @@ std::string in_quotes(std::string_view s) {
   return json(part).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("/.,:=+-_@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
 std::string printable(std::string_view s, std::size_t longest) {
   std::size_t shown = std::min(s.size(), longest);
   while (shown < s.size() && shown > 0 && (static_cast<unsigned char>(s[shown]) & 0xC0) == 0x80) --shown;

@@ -93,6 +93,9 @@ std::string in_quotes(std::string_view s);
 /// direction.
 std::string printable(std::string_view s, std::size_t longest = std::string_view::npos);
 
+/// A word of a command line: in single quotes, unless a shell takes it as it is.
+std::string shell_word(const std::string& text);
+
 /// The value for "got" in a message: a short value as JSON, or "an object", "a list of 3".
 std::string brief(const nlohmann::json& value);
 

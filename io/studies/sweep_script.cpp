@@ -2,23 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "io/schema/json_source.hpp"
 
 namespace carom {
 
 namespace {
-
-/// A word in single quotes, unless a shell takes it as it is.
-std::string shell_word(const std::string& text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("/.,:=+-_@%").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
 
 std::string shell_words(const std::vector<std::string>& words) {
   std::string out;

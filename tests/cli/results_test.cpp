@@ -225,7 +225,7 @@ TEST_CASE("run: run.json repeats the run byte for byte") {
     const std::string setting = is_static_model(name) || is_explicit_model(name) ? "/integrator/max_subdivisions=8"
                                                                                  : "/integrator/rho_infinity=0.7";
     REQUIRE(
-        run_carom(directory, {"run", model_path(name), "--until", "0.03", "-q", "-o", name, "--set", setting}).code ==
+        run_carom(directory, {"run", model_path(name), "--until", "0.05", "-q", "-o", name, "--set", setting}).code ==
         0);
     const Outcome again = run_carom(directory, {"run", name + "/run.json", "-q", "-o", name + "_again"});
     CHECK(again.code == 0);
@@ -364,9 +364,9 @@ TEST_CASE("run: slips that positions and velocities tell differently are remarke
   CHECK(x("other") == doctest::Approx(0.005).epsilon(0.03));
 }
 
-// A collar that sticks to an arm, which turns by 0.006 rad in a step: its velocity along the arm is zero, but each step
-// goes along a chord.
-TEST_CASE("run: a joint that creeps without slipping is remarked") {
+// A collar that sticks to an arm, which turns by 0.006 rad in a step: friction holds it in the directions of the middle
+// of the step, in which no velocity at an end of the step is zero along the arm.
+TEST_CASE("run: a joint that creeps while it sticks is remarked") {
   const TemporaryDirectory directory;
   write(directory / "m.json", R"({"format": 1, "gravity": [0, 0, -9.81], "ground": [{"name": "o", "at": [0, 0, 0]}],
     "bodies": [{"name": "base", "type": "rigid", "mass": 3, "inertia": [1, 1, 1], "angular_velocity": [0, 0, 6]},
@@ -409,11 +409,11 @@ TEST_CASE("run: the closing table fits 80 columns, and --verbose adds rows") {
 
 namespace {
 
-void check_threads(const std::vector<std::string>& names, const char* until) {
+void check_threads(const std::vector<std::string>& names) {
   const TemporaryDirectory directory;
   for (const std::string& name : names) {
     CAPTURE(name);
-    const std::vector<std::string> arguments = {"run", model_path(name), "--until", until, "-q", "-o"};
+    const std::vector<std::string> arguments = {"run", model_path(name), "--until", "0.2", "-q", "-o"};
     std::vector<std::string> one = arguments, two = arguments;
     one.insert(one.end(), {name + "_1", "--threads", "1"});
     two.insert(two.end(), {name + "_2", "--threads", "2"});
@@ -427,10 +427,9 @@ void check_threads(const std::vector<std::string>& names, const char* until) {
 
 // The largest matrices, which are assembled in parallel, and small ones.
 TEST_CASE("run: two threads give the same bits as one") {
-  check_threads({"cube", "mixed", "whip", "bead_chain"}, "0.2");
-  check_threads({"landing_plate"}, "0.03");  // lands at 0.01
+  check_threads({"cube", "mixed", "landing_plate", "whip", "bead_chain"});
 }
 
 TEST_CASE("run: two threads give the same bits as one in every model" * doctest::test_suite("long")) {
-  check_threads(model_names(), "0.2");
+  check_threads(model_names());
 }
