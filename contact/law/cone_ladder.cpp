@@ -108,6 +108,8 @@ bool ConeProblem::climb_large(In W, In q, double tolerance, Out s, int& stage) {
   const bool pile = pattern_ != nullptr, coarse = pile && tolerance > coarse_share * max_abs(q);
   stage = 1;
   if (pile && measure(W, q, s) <= tolerance) return true;
+  if (projected_newton(W, q, tolerance, s)) return true;
+  copy(begin_, s);
   if (!coarse && newton(W, q, tolerance, false, few_iterations, s, pile ? pile_gain : any_gain)) return true;
   stage = 3;
   copy(begin_, s);
@@ -137,8 +139,10 @@ bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In prese
     stage = 1;
     return true;
   }
+  stage = 1;
+  if (projected_newton(W, q, tolerance, s)) return true;
+  copy(begin_, s);
   if ((pile && !coarse) || n_ <= few_rows) {
-    stage = 1;
     if (newton(W, q, tolerance, false, pile ? few_iterations : plain_iterations, s, pile ? pile_gain : any_gain))
       return true;
     copy(begin_, s);

@@ -54,11 +54,16 @@ bool ConeProblem::Factors::factorise(In A, int rows, const SparsePattern* patter
   if (!is_sparse_) return dense_.factorise(A, rows) > 0;
   if (pattern->row_start != analysed_.row_start || pattern->column != analysed_.column) {
     analysed_ = *pattern;
-    sparse_.set_method(LinearMethod::frontal);
-    sparse_.analyse(analysed_, {});
+    sparse_.set_method(method_);
+    const bool symmetric = method_ == LinearMethod::cholmod_quick;
+    sparse_.analyse(analysed_, {symmetric, symmetric});
+    values_.clear();
   }
+  if (std::ranges::equal(A, values_)) return true;
   sparse_.renew();
-  return sparse_.factorise(A) == FactorStatus::ok;
+  const bool regular = sparse_.factorise(A) == FactorStatus::ok;
+  values_.assign(A.begin(), regular ? A.end() : A.begin());
+  return regular;
 }
 
 void ConeProblem::Factors::solve(Out b) {

@@ -30,6 +30,7 @@
 // that Newton's method without a compliance goes astray. Large piles have sparse matrices. Multipliers with defects
 // below 6 tolerances stay if the caller wants so; else:
 //
+//   1  in a pile without friction, whose matrix is symmetric: the projected Newton method, 50 iterations
 //   1  Newton's method: up to 48 rows 12 iterations, in a pile 4, each of which must gain a digit
 //   3  in a pile: up to 500 iterations of the splitting method
 //   4  a compliance of 6 tolerances: Newton's method with a line search, 12 iterations
@@ -40,7 +41,7 @@
 // More than 48 rows of a linear problem, of velocities, have a solution. In a pile the start stays if its defect is
 // within the tolerance. With tolerances above 1e-6 of q piles have no stage 1, here and above; few digits need none.
 //
-//   1  Newton's method, 4 iterations, in a pile as above
+//   1  the projected Newton method, as above; Newton's method, 4 iterations, in a pile as above
 //   3  up to 2000 iterations of the splitting method; after 400, 3 tolerances are enough if these are above 1e-6 of q
 //   5  proximal point
 //
@@ -52,6 +53,13 @@
 // variational inequalities and cone complementarity problems in nonsmooth dynamics using the alternating direction
 // method of multipliers, Int. J. Numer. Methods Eng. 122 (2021) 4093; Carpentier, Le Lidec, Montaut, From compliant to
 // rigid contact simulation: a unified and efficient approach, Robotics: Science and Systems 2024].
+//
+// The projected Newton method finds the least value over s >= 0 of 1/2 s.(W + a D) s + q.s, D = diag W, a = 1e-8. Rows
+// with s > 0 or a negative gradient are free: an iteration solves for these with a Cholesky factor and goes along
+// max(0, s + share ds), which opens any number of contacts at once, for as long as the value falls. It ends from any
+// start; piles of 1 000 spheres near rest take 3 to 5 factorisations. Newton's method above, in which contacts enter
+// and leave freely, nearly always goes astray there. [Bertsekas, Projected Newton methods for optimization problems
+// with simple constraints, SIAM J. Control Optim. 20 (1982) 221].
 //
 // The interior-point method does not wander among the sets of contacts that slip and stick, as Newton's method does
 // where many contacts share what a few would carry. With de Saxce's form of the law, x = (friction s_N, s_T) and
@@ -172,16 +180,20 @@ class ConeProblem {
 
   class Factors {  // of a dense or sparse matrix
    public:
+    /// sparse: the method for sparse matrices.
+    explicit Factors(LinearMethod sparse = LinearMethod::frontal) : method_(sparse) {}
     void reserve(int rows) { dense_.reserve(rows); }
-    /// False if the matrix is singular. `pattern`: null if the matrix is dense.
+    /// False if the matrix is singular. `pattern`: null if the matrix is dense. Factors of the same sparse matrix stay.
     bool factorise(In A, int rows, const SparsePattern* pattern);
     /// b becomes the solution.
     void solve(Out b);
 
    private:
+    LinearMethod method_;
     bool is_sparse_ = false;
     DenseLu dense_;
     SparsePattern analysed_;
+    Vector values_;  // of the sparse matrix that is factorised; empty: none
     LinearSolver sparse_;
   };
 
@@ -222,6 +234,9 @@ class ConeProblem {
   bool sweep(In W, In q, double tolerance, int sweeps, Out s);
   void project(In v, Out s) const;
   bool split(In W, In q, double tolerance, int iterations, Out s);
+  bool is_symmetric(In W) const;
+  bool projected_newton(In W, In q, double tolerance, Out s);
+  double projected_share(In W, In g, In ds, In s, Out change, bool& bounded) const;
   bool proximal_point(In W, In q, double tolerance, int iterations, Out s);
   void prepare_units(In W);
   static DiscAxes axes_of(const Mat3& S, int m);
@@ -248,8 +263,10 @@ class ConeProblem {
   Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, begin_, swept_, best_,
       one_way_, compliant_;
   const volatile std::sig_atomic_t* stop_ = nullptr;
-  const SparsePattern* pattern_ = nullptr;  // null: dense
-  Factors lu_, metric_;                     // of J_ in Newton's and other methods, and in the splitting method
+  const SparsePattern* pattern_ = nullptr;          // null: dense
+  Factors lu_, metric_;                             // of J_ in Newton's and other methods, and in the splitting method
+  Factors symmetric_{LinearMethod::cholmod_quick};  // of J_ in the projected Newton method
+  std::vector<std::uint8_t> free_;                  // its rows that are free
   std::vector<ConePoint> points_, directions_;
   std::vector<std::array<double, 9>> scalings_;
 };

@@ -105,6 +105,8 @@ class Delassus {
   /// Projected Gauss-Seidel accelerated by nonlinear conjugate gradients [Silcowitz-Hansen, Niebles & Erleben, The
   /// Visual Computer 26 (2010) 893].
   void sweep(Rows rows, In b, Out l);
+  /// An island of the last sweep() has so many rows that its operator is sparse.
+  bool swept_sparse() const { return swept_sparse_; }
   /// The last factorisation met redundant rows.
   bool regularised() const { return regularised_; }
   int islands() const { return island_count_; }
@@ -163,7 +165,7 @@ class Delassus {
   void solve_island(Island& island);
 
   Components components_;
-  bool regularised_ = false;
+  bool regularised_ = false, swept_sparse_ = false;
 
   // columns
   std::vector<Job> jobs_, ordered_;

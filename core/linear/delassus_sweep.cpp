@@ -18,11 +18,15 @@ constexpr double settled_sweep = 1e-16;  // squared change by a sweep, of that b
 
 void Delassus::sweep(Rows rows, In b, Out l) {
   find_islands(rows);
+  swept_sparse_ = false;
   scale_.resize(rows.size());
   for (Vector* x : {&b_, &residual_, &correction_}) x->resize(rows.size());
   for (int i = 0; i < island_count_; ++i) {
     const Island& island = islands_[at(i)];
-    list_rows_of_components(island);
+    if (is_sparse(island))
+      swept_sparse_ = true;
+    else
+      list_rows_of_components(island);
     find_pattern(island, sweep_pattern_);
     scale_rows(island, rows);
     sweep_values_.resize(sweep_pattern_.column.size());

@@ -96,6 +96,8 @@ class SaddlePoint {
   /// sweeps from the given dl_A; negative where a row opens (Delassus::sweep). False if there is none, or if conjugate
   /// gradients have the rows.
   bool sweep(In r, In c_b, In c_A, Out dl_A);
+  /// Rows by the hundred depended on each other in the last sweep().
+  bool swept_sparse() const { return delassus_.swept_sparse(); }
   /// The conjugate gradients failed in the last solve: factorise() again, which is then direct, and so on.
   bool gave_up() const { return gave_up_; }
   /// The columns of rows are not found, and the next solve fails, while *flag is not zero; null: never.

@@ -176,7 +176,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     const bool stale = transient_ || !saddle.factorised() || other_step(scales) || saddle.gave_up();
     FailureReason reason = FailureReason::singular_matrix;
     bool found = true;
-    const bool many = pile() && sub.attempt_iterations() < patience_with_pile;
+    const bool many = (pile() || law_of_pile()) && sub.attempt_iterations() < patience_with_pile;
     const bool keep = sub.attempt_iterations() > 0 && (setup_.fixed_places || many);
     if (stale || (!constant && (many ? control_.needs_matrix_of_pile(sub, set_changed)
                                      : control_.needs_matrix(sub, saddle.iterative() && !setup_.curved_rows,
@@ -186,7 +186,7 @@ bool MixedNewton::find_direction(MixedProblem& problem, const ProblemScales& sca
     }
     if (found) {
       set_rows(point, scales, keep);
-      if (many && sub.attempt_iterations() == 0) drop_idle_rows(point, scales);
+      if (many && sub.attempt_iterations() == 0) begin_pile(point, scales);
       // Sub-problems solved in turn move each other through their stiffness: the rounding of one sub-problem must not
       // end its conjugate gradients.
       const double floor = setup_.in_turn && index_ > 0 ? 0.0 : floor_;
@@ -253,31 +253,43 @@ void MixedNewton::make_law() {
 }
 
 // The active set of a pile without friction is not found by evaluating the augmented multipliers: contacts that depend
-// on each other enter and leave in turn. From now on their law is solved to its end in every iteration.
-void MixedNewton::take_law() {
+// on each other enter and leave in turn. From now on their law is solved to its end in every iteration. guess: of the
+// multipliers, one per conditional row; empty: none.
+void MixedNewton::take_law(In guess) {
   if (law_ == nullptr) make_law();
   friction_ = law_.get();
   friction_->begin(candidates_, held_, nullptr, &set_.flags());
   copy(set_.multipliers(), friction_->multipliers());
+  if (!guess.empty()) friction_->guess(guess, 1);
 }
 
-// The first set contains whatever may be closed: sweeps tell which contacts carry.
-void MixedNewton::drop_idle_rows(const RowPoint& point, const ProblemScales& scales) {
+// The first set contains whatever may be closed: sweeps tell which contacts carry. Where these depend on each other by
+// the hundred, and reactions have the directions of the gaps, their law is solved from then on.
+void MixedNewton::begin_pile(const RowPoint& point, const ProblemScales& scales) {
   const auto rows = set_.active_rows();
   for (std::size_t k = 0; k < rows.size(); ++k) ds_A_[k] = guess_.empty() ? 0.0 : guess_scale_ * guess_[at(rows[k])];
   if (!current().sweep(r_, In(c_).first(n_b_), In(c_A_).first(active()), Out(ds_A_).first(active()))) return;
+  const bool takes_law = may_take_law_ && current().swept_sparse() && point.mean == nullptr;
+  if (takes_law) {
+    swept_.assign(n_c_, 0.0);
+    for (std::size_t k = 0; k < rows.size(); ++k) swept_[at(rows[k]) - n_b_] = std::max(0.0, ds_A_[k]);
+  }
   set_.drop_idle(ds_A_);
+  if (takes_law) {
+    take_law(swept_);
+    friction_->update(In(c_).subspan(n_b_, n_c_), scales.penalty, scales.row_roundoff);
+  }
   gather_active();
   set_rows(point, scales, true);
 }
 
 void MixedNewton::set_rows(const RowPoint& point, const ProblemScales& scales, bool keep) {
-  if (!friction_ && point.mean == nullptr) {
-    current().set_active(set_.active_rows(), point.q, scales.t, point.T, &scales.start, keep);
-    return;
-  }
   if (friction_) friction_->begin_linear(friction_share * scales.row_tolerance);
   const auto rows = solved_rows();
+  if (!has_friction_ && point.mean == nullptr) {
+    current().set_active(rows, point.q, scales.t, point.T, &scales.start, keep);
+    return;
+  }
   if (row_G_.size() < rows.size()) {
     row_G_.resize(rows.size());
     row_F_.resize(rows.size());

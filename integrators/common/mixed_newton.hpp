@@ -160,11 +160,12 @@ class MixedNewton {
   std::size_t active() const { return solved_rows().size(); }
   void set_rows(const RowPoint& point, const ProblemScales& scales, bool keep);
   bool pile() const;
+  bool law_of_pile() const { return friction_ != nullptr && !has_friction_; }
   void make_law();
-  void take_law();
+  void take_law(In guess);
   bool keeps_matrix() const;
   bool other_step(const ProblemScales& scales) const;  // than that of the matrix, which depends on it
-  void drop_idle_rows(const RowPoint& point, const ProblemScales& scales);
+  void begin_pile(const RowPoint& point, const ProblemScales& scales);
   void gather_active();
   void find_limits(MixedProblem& problem);
   void measure_residual(MixedProblem& problem);
@@ -217,7 +218,7 @@ class MixedNewton {
   Vector weights_;  // of all rows (row_weights); empty: 1
   Vector no_rows_;  // zeros
   Vector s_, s_linearised_, s_base_, c_, c_A_, rows_, r_, dx_, dx_next_;
-  Vector ds_b_, ds_A_, ds_b_next_, ds_A_next_, row_residual_;
+  Vector ds_b_, ds_A_, ds_b_next_, ds_A_next_, row_residual_, swept_;
 };
 
 }  // namespace carom

@@ -66,7 +66,7 @@ MixedNewton::Test MixedNewton::test(MixedProblem& problem, const ProblemScales& 
   int changes = 0;
   if (n_c_ > 0) {
     const In c = In(c_).subspan(n_b_, n_c_);
-    if (iterations >= patience_with_set && may_take_law_ && last_change_ + 1 >= iterations && pile()) take_law();
+    if (iterations >= patience_with_set && may_take_law_ && last_change_ + 1 >= iterations && pile()) take_law({});
     find_limits(problem);
     changes = friction_ ? friction_->update(c, scales.penalty, scales.row_roundoff)
                         : set_.update(c, scales.penalty, scales.row_roundoff, held_);

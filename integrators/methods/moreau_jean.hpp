@@ -10,7 +10,7 @@
 //
 // P are impulses; the force of a row is P/h. Joints hold at velocity level at the end of a step and drift at position
 // level. Contacts penetrate by up to h |v|/2. The method has order 1, and order 2 on smooth motions without joints at
-// theta = 1/2, where free vibrations keep their energy.
+// theta = 1/2 if masses do not depend on coordinates, where free vibrations keep their energy.
 #pragma once
 
 #include <functional>

@@ -89,6 +89,19 @@ class BuildContext {
   };
   std::vector<NamedFunction> functions;
 
+  /// Formulas of coordinates, and t behind them, that depend on t.
+  struct TimedFormula {
+    std::string name;
+    Formula formula;
+    std::vector<double> at_start;  ///< values of the variables
+    bool place;                    ///< it prescribes places; else a force
+  };
+  std::vector<TimedFormula> timed_formulas;
+  /// Adds one, unless it does not depend on t.
+  void add_timed(std::string name, const Formula& formula, const std::vector<double>& at_start, bool place) {
+    if (formula.depends_on(at_start.size() - 1)) timed_formulas.push_back({std::move(name), formula, at_start, place});
+  }
+
   double total_mass = 0;
   double size = 0;          ///< size of the largest body; of coordinates the largest value
   double acceleration = 0;  ///< the largest acceleration that forces of coordinates give at the start

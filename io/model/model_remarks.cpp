@@ -236,20 +236,40 @@ void locking_joints(const Model& model, Remarks& remarks) {
                   system.row_name(worst), most));
 }
 
+// What a formula misses whose other variables stay at their values at the start. Where it does not change there, they
+// are larger by one: a factor may be zero at the start.
+double missed_by(const BuildContext::TimedFormula& f, Given given, const TimeSettings& time) {
+  std::vector<double> variables = f.at_start, slopes(variables.size());
+  const auto acts = [&](double t) {
+    variables.back() = t;
+    return given == Given::place ? (f.formula.gradient(variables, slopes), slopes.back()) : f.formula.value(variables);
+  };
+  const auto share = [&] { return unresolved_share(acts, {}, given, time.start, time.step, time.duration); };
+  if (const double at_start = share(); at_start > 0) return at_start;
+  for (double& x : variables) x += 1;
+  return share();
+}
+
 // Steps see functions of time at their ends only.
 void unresolved(const BuildContext& context, Remarks& remarks) {
   const TimeSettings time = time_settings(context.root()["integrator"]);
+  const auto remark = [&](const std::string& name, Given given, double share) {
+    if (share > most_unresolved)
+      remarks.push_back(
+          fmt::format("{} changes within steps, which see the values at their ends only: {} between them differ by "
+                      "{:.2g} of what acts; use a smaller step",
+                      name, given == Given::force ? "impulses" : "velocities", share));
+  };
+  for (const BuildContext::TimedFormula& f : context.timed_formulas) {
+    const Given given = f.place ? Given::place : Given::force;
+    remark(f.name, given, missed_by(f, given, time));
+  }
   for (const BuildContext::NamedFunction& f : context.functions) {
     using Moves = BuildContext::Moves;
     const Given given = f.moves == Moves::nothing   ? Given::force
                         : f.moves == Moves::surface ? Given::velocity
                                                     : Given::place;
-    const double share = unresolved_share(f.function, given, time.start, time.step, time.duration);
-    if (share > most_unresolved)
-      remarks.push_back(
-          fmt::format("{} changes within steps, which see the values at their ends only: {} between them differ by "
-                      "{:.2g} of what acts; use a smaller step",
-                      f.name, given == Given::force ? "impulses" : "velocities", share));
+    remark(f.name, given, unresolved_share(f.function, given, time.start, time.step, time.duration));
     if (f.moves != Moves::turn) continue;
     if (const double turn = largest_change(f.function, time.start, time.step, time.duration); turn > most_turn)
       remarks.push_back(

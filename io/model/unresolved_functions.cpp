@@ -16,13 +16,12 @@ constexpr std::size_t most_points = 20000;  // of a table, whose steps are looke
 constexpr int pieces = 16;                  // of a step, for Simpson's rule
 
 // Numbers of the steps that are looked at.
-std::set<double> steps_of(const TimeFunction& f, double start, double step, double duration) {
+std::set<double> steps_of(std::span<const double> points, double start, double step, double duration) {
   const double count = std::round(duration / step);
   std::set<double> numbers;
-  if (f.is_constant() || !(count >= 1)) return numbers;
+  if (!(count >= 1)) return numbers;
   const double stride = std::max(1.0, std::floor(count / most_steps));
   for (double k = 0; k < count; k += stride) numbers.insert(k);
-  const std::span<const double> points = f.points();
   for (std::size_t i = 0; i < points.size(); i += 1 + points.size() / most_points)
     if (const double k = std::floor((points[i] - start) / step); k >= 0 && k < count) numbers.insert(k);
   return numbers;
@@ -31,11 +30,16 @@ std::set<double> steps_of(const TimeFunction& f, double start, double step, doub
 }  // namespace
 
 double unresolved_share(const TimeFunction& f, Given given, double start, double step, double duration) {
-  const std::span<const double> points = f.points();
-  const auto value = [&](double t) { return given == Given::place ? f.evaluate(t).rate : f.value(t); };
+  if (f.is_constant()) return 0;
+  return unresolved_share([&](double t) { return given == Given::place ? f.evaluate(t).rate : f.value(t); }, f.points(),
+                          given, start, step, duration);
+}
+
+double unresolved_share(const std::function<double(double)>& value, std::span<const double> points, Given given,
+                        double start, double step, double duration) {
   double missed = 0, size = 0;
   std::vector<double> cuts;
-  for (const double k : steps_of(f, start, step, duration)) {
+  for (const double k : steps_of(points, start, step, duration)) {
     const double a = start + k * step, b = start + (k + 1) * step, at_a = value(a), slope = (value(b) - at_a) / step;
     // tables are smooth between their points
     cuts.assign(1, a);
@@ -60,7 +64,8 @@ double unresolved_share(const TimeFunction& f, Given given, double start, double
 
 double largest_change(const TimeFunction& f, double start, double step, double duration) {
   double largest = 0;
-  for (const double k : steps_of(f, start, step, duration))
+  if (f.is_constant()) return largest;
+  for (const double k : steps_of(f.points(), start, step, duration))
     largest = std::max(largest, std::abs(f.value(start + (k + 1) * step) - f.value(start + k * step)));
   return largest;
 }

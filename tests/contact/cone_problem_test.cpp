@@ -137,6 +137,16 @@ Problem pile(Random& random, int side, bool rolling) {
   return p;
 }
 
+// Without friction.
+Problem smooth(const Problem& rough, int rows) {
+  Problem p;
+  for (int i = 0; i < rough.rows(); i += rows) {
+    p.q.push_back(rough.q[at(i)]);
+    for (int j = 0; j < rough.rows(); j += rows) p.W.push_back(rough.W[at(i * rough.rows() + j)]);
+  }
+  return p;
+}
+
 struct Sparse {
   SparsePattern pattern;
   Vector values;
@@ -331,6 +341,48 @@ TEST_CASE("cone problem: piles of rough spheres are solved by splitting, with an
     MESSAGE("stages: " << stages[1] << ", " << stages[3] << ", " << stages[5]);
     CHECK(stages[3] >= (rolling ? 10 : 20));
   }
+}
+
+// The multipliers are those of least norm where contacts are redundant, in stacks of boxes, and from any start.
+TEST_CASE("cone problem: the projected Newton method solves piles and stacks without friction from any start") {
+  Random random(23);
+  ConeProblem cone;
+  int most = 0, redundant = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    CAPTURE(trial);
+    const Problem p = smooth(trial % 2 == 0 ? pile(random, 5, false) : boxes(random, 20), 3);
+    const Sparse W = sparse(p, 1);
+    cone.set(p.rows(), p.discs, &W.pattern, true);
+    const double scale = max_abs(p.q);
+    Vector zero(p.q.size(), 0.0), other(p.q.size());
+    for (double& x : other) x = random.between(0, 10);
+    for (Vector* const s : {&zero, &other}) {
+      const bool linearised = s == &other && trial % 4 < 2;
+      const ConeProblem::Result result = cone.solve(W.values, p.q, 1e-11 * scale, *s, linearised ? In(zero) : In());
+      if (p.rows() <= 48 && !linearised) continue;  // other stages
+      REQUIRE(result.solved);
+      CHECK(result.stage == 1);
+      most = std::max(most, result.iterations);
+      for (int i = 0; i < p.rows(); ++i) {
+        double c = p.q[at(i)];
+        for (int j = 0; j < p.rows(); ++j) c += p.W[at(i * p.rows() + j)] * (*s)[at(j)];
+        CHECK((*s)[at(i)] >= 0);
+        CHECK(c >= -1e-11 * scale);
+        CHECK(std::abs(c * (*s)[at(i)]) <= 1e-10 * scale * (1 + (*s)[at(i)]));
+      }
+    }
+    if (p.rows() <= 48) continue;
+    const Eigen::Map<const Matrix> D(p.W.data(), p.rows(), p.rows());
+    std::vector<int> closed;
+    for (int i = 0; i < p.rows(); ++i)
+      if (zero[at(i)] > 0) closed.push_back(i);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> spectrum(Eigen::MatrixXd(D(closed, closed)));
+    redundant += !closed.empty() && spectrum.eigenvalues()[0] < 1e-10 * spectrum.eigenvalues().maxCoeff() ? 1 : 0;
+    for (int i = 0; i < p.rows(); ++i) CHECK(other[at(i)] == doctest::Approx(zero[at(i)]).epsilon(1e-5).scale(1));
+  }
+  MESSAGE("factorisations: " << most << " at most; redundant: " << redundant);
+  CHECK(most <= 20);
+  CHECK(redundant >= 5);
 }
 
 TEST_CASE("cone problem: units of length, mass and time do not matter") {

@@ -97,3 +97,34 @@ TEST_CASE(
   CHECK(remarks(table, "0.05")[0].find("turns by 0.35 rad in a step") != std::string::npos);
   CHECK(remarks(table, "0.02").empty());
 }
+
+TEST_CASE("functions of time: formulas of coordinates and frames that change within steps are remarked") {
+  const auto remarks = [](const std::string& body, const char* step, const std::string& beside = "") {
+    return ModelRun::of_text(R"({"format": 1, "bodies": [{"name": "c", "type": "coordinates",
+      "coordinates": [{"name": "x", "position": 1}], "masses": [1], )" +
+                             body + "}" + beside + R"(], "integrator": {"type": "nsga_decoupled", "step": )" + step +
+                             R"(, "duration": 1}})")
+        .model->warnings;
+  };
+  // a cosine of ten turns a second, of which steps of 0.1 s see the same value
+  const auto check = [&](const std::string& body, const char* name, const std::string& beside = "") {
+    CAPTURE(body);
+    const auto told = [&](const char* step) {
+      return std::ranges::any_of(remarks(body, step, beside), [&](const std::string& remark) {
+        return remark.starts_with(name) && remark.find("changes within steps") != std::string::npos;
+      });
+    };
+    CHECK(told("0.1"));
+    CHECK(!told("0.002"));
+  };
+  check(R"x("forces": ["cos(20*pi*t)"])x", "/bodies/0/forces/0");
+  // nothing at the start, where x' = 0
+  check(R"x("forces": ["x'*cos(20*pi*t)"])x", "/bodies/0/forces/0");
+  check(R"x("gaps": [{"name": "table", "formula": "x - 0.1*sin(20*pi*t)"}])x", "/bodies/0/gaps/0");
+  check(R"x("constraints": [{"name": "rod", "formula": "x - cos(20*pi*t)"}])x", "/bodies/0/constraints/0");
+  check(R"x("switching": [{"name": "a", "condition": "2 - x + sin(20*pi*t)", "constraints": ["x - 1"]},
+                         {"name": "b", "condition": "x - 2 - sin(20*pi*t)", "constraints": []}])x",
+        "/bodies/0/switching/0/condition");
+  check(R"x("forces": ["0*t"])x", "/bodies/1/position/0",
+        R"x(, {"name": "f", "type": "coordinate_frame", "of": "c", "position": ["x + 0.1*sin(20*pi*t)", 0, 0]})x");
+}

@@ -140,7 +140,10 @@ class FrameReader {
       std::vector<double> numbers(m + m * m + 1);
       const std::span<double> gradient(numbers.data(), m), hessian(numbers.data() + m, m * m);
       numbers.back() = f.formula.hessian(q_, gradient, hessian);
-      if (std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); })) return f;
+      if (std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); })) {
+        context_.add_timed(f.name, f.formula, q_, true);
+        return f;
+      }
       message = "expected a finite value and finite derivatives at the start, got none from " + brief(value);
     } catch (const FormulaError& e) {
       message = "in " + in_quotes(source) + " at character " + std::to_string(e.offset() + 1) + ": " + e.message();

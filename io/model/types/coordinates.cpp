@@ -278,6 +278,13 @@ class CoordinatesReader {
     }
   }
 
+  /// The same of a force or a place, with t behind the other variables.
+  NamedFormula timed(const json& value, const std::string& pointer, const Start& s, bool place) {
+    NamedFormula f = formula(value, pointer, s, place);
+    if (f.formula.variable_count() == s.values.size()) context_.add_timed(f.name, f.formula, s.values, place);
+    return f;
+  }
+
   /// Null after an error.
   std::unique_ptr<CoordinateMasses> read_masses() {
     const std::size_t issues = context_.issues.size();
@@ -306,7 +313,7 @@ class CoordinatesReader {
     if (body_.contains("forces")) {
       const Start state = start(true, true);
       for (std::size_t i = 0; i < n_; ++i)
-        forces_.push_back(formula(body_["forces"][i], pointer_ + "/forces/" + std::to_string(i), state, false));
+        forces_.push_back(timed(body_["forces"][i], pointer_ + "/forces/" + std::to_string(i), state, false));
     }
     if (context_.issues.size() > issues) return nullptr;
     for (std::size_t i = 0; i < n_; ++i)
@@ -377,13 +384,13 @@ class CoordinatesReader {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string here = pointer_ + "/switching/" + std::to_string(i);
       SwitchingMode mode{carom::text(list[i]["name"]),
-                         formula(list[i]["condition"], here + "/condition", s),
+                         timed(list[i]["condition"], here + "/condition", s, true),
                          {},
                          find_mode(list[i], "next")};
       const json& rows = list[i]["constraints"];
       for (std::size_t k = 0; k < rows.size(); ++k) {
         const std::string row = here + "/constraints/" + std::to_string(k);
-        mode.constraints.push_back(formula(rows[k], row, s));
+        mode.constraints.push_back(timed(rows[k], row, s, true));
         if (const Formula& g = mode.constraints.back().formula; g.is_constant())
           context_.error(row, "expected a formula of the coordinates, got " + brief(rows[k]) + ", which is constant");
         else if (!depends_on_coordinates(g))
@@ -439,7 +446,7 @@ class CoordinatesReader {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string here = pointer_ + "/" + key + "/" + std::to_string(i);
       FormulaRow row{info_.name + "." + carom::text(list[i]["name"]),
-                     formula(list[i]["formula"], here + "/formula", s)};
+                     timed(list[i]["formula"], here + "/formula", s, true)};
       if (row.gap.formula.is_constant())
         context_.error(here + "/formula", "expected a formula of the coordinates, got " + brief(list[i]["formula"]) +
                                               ", which is constant");

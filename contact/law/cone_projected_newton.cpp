@@ -1,0 +1,126 @@
+// The projected Newton method of ConeProblem (cone_problem.hpp): stage 1 of piles without friction.
+#include <algorithm>
+#include <cmath>
+
+#include "contact/law/cone_problem.hpp"
+#include "core/base/index.hpp"
+#include "core/base/vector_ops.hpp"
+
+namespace carom {
+
+namespace {
+
+constexpr int most_iterations = 50, most_halvings = 40, most_refinements = 3;
+// of the tolerance: a worse start is corrected, and refinements go on, since errors add up over the steps
+constexpr double start_share = 1e-3;
+constexpr double compliance = 1e-8;  // of D
+constexpr double decrease = 1e-4;    // of what the gradient expects
+constexpr double symmetric_tolerance = 1e-12;
+
+}  // namespace
+
+// The columns of each row of the pattern ascend: the mirrored entries of a column come row after row.
+bool ConeProblem::is_symmetric(In W) const {
+  std::vector<int> next(pattern_->row_start.begin(), pattern_->row_start.end() - 1);
+  for (int j = 0; j < n_; ++j)
+    for (int k = pattern_->row_start[at(j)]; k < pattern_->row_start[at(j + 1)]; ++k) {
+      const std::size_t i = at(pattern_->column[at(k)]);
+      const double difference = W[at(k)] - W[at(next[i]++)];
+      if (!(difference * difference * p_[i] * p_[at(j)] <= symmetric_tolerance * symmetric_tolerance)) return false;
+    }
+  return true;
+}
+
+// The least value over s >= 0 of 1/2 s.(W + a D) s + q.s, whose gradient is g. Rows with s > 0 or g < 0 are free: an
+// iteration solves (W + a D) ds = -g on these and goes along max(0, s + share ds) for as long as the value falls. The
+// compliance a D gives redundant rows the multipliers of springs that are all alike, whatever the start is; refinements
+// take back what it leaves in the rates.
+bool ConeProblem::projected_newton(In W, In q, double tolerance, Out s) {
+  if (pattern_ == nullptr || !discs_.empty() || !is_symmetric(W)) return false;
+  const std::size_t n = at(n_);
+  Vector &g = trial_, &change = trial_u_;
+  J_.resize(W.size());
+  free_.assign(n, 0);
+  // on the free rows, to ds_
+  const auto solve_free = [&](In residual) {
+    for (std::size_t i = 0; i < n; ++i) ds_[i] = free_[i] != 0 ? -residual[i] : 0.0;
+    symmetric_.solve(ds_);
+    for (std::size_t i = 0; i < n; ++i)
+      if (free_[i] == 0) ds_[i] = 0;
+    return all_finite(ds_);
+  };
+  for (double& x : s) x = std::max(0.0, x);
+  double defect = measure(W, q, s);
+  if (defect <= start_share * tolerance) return true;
+  bool full = false;  // the last step went to its end without meeting a bound
+  for (int k = 0; k < most_iterations && !stopped(); ++k) {
+    bool same = true;
+    for (std::size_t i = 0; i < n; ++i) {
+      g[i] = u_[i] + compliance / p_[i] * s[i];
+      const std::uint8_t is_free = s[i] > 0 || g[i] < -start_share * tolerance ? 1 : 0;
+      same = same && is_free == free_[i];
+      free_[i] = is_free;
+    }
+    if (full && same) break;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t l = first(i); l < first(i) + entries(i); ++l) {
+        const std::size_t j = at(pattern_->column[l]);
+        const double own = i == j ? 1 / p_[i] : 0.0;
+        J_[l] = free_[i] != 0 && free_[j] != 0 ? W[l] + compliance * own : own;
+      }
+    ++iterations_;
+    if (!symmetric_.factorise(J_, n_, pattern_) || !solve_free(g)) return false;
+    bool bounded = false;
+    const double share = projected_share(W, g, ds_, s, change, bounded);
+    if (!(share > 0)) return false;
+    axpy(1.0, change, s);
+    defect = measure(W, q, s);
+    full = share == 1 && !bounded;
+  }
+  for (int k = 0; full && k < most_refinements && defect > start_share * tolerance; ++k) {
+    copy(s, start_);
+    if (!solve_free(u_)) return false;
+    for (std::size_t i = 0; i < n; ++i) s[i] = std::max(0.0, s[i] + ds_[i]);
+    const double refined = measure(W, q, s);
+    if (!(refined < defect)) {
+      copy(start_, s);
+      break;
+    }
+    defect = refined;
+  }
+  return defect <= tolerance;
+}
+
+// How far to go along max(0, s + share ds), at most 1, and the change of s. bounded: a row meets its bound.
+double ConeProblem::projected_share(In W, In g, In ds, In s, Out change, bool& bounded) const {
+  const std::size_t n = s.size();
+  const auto go = [&](double share) {
+    bounded = false;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double next = s[i] + share * ds[i];
+      bounded = bounded || next < 0;
+      change[i] = std::max(0.0, next) - s[i];
+    }
+  };
+  double share = 1;
+  for (int k = 0; k < most_halvings; ++k, share *= 0.5) {
+    go(share);
+    double slope = 0, curvature = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (change[i] == 0) continue;
+      slope += g[i] * change[i];
+      curvature += change[i] * (times(W, i, change) + compliance / p_[i] * change[i]);
+    }
+    if (slope + 0.5 * curvature > decrease * slope) continue;
+    // the value falls as far as to the first bound
+    if (share == 1 || bounded) return share;
+    share = 1;
+    for (std::size_t i = 0; i < n; ++i)
+      if (ds[i] < 0) share = std::min(share, s[i] / -ds[i]);
+    go(share);
+    return share;
+  }
+  return 0;
+}
+
+}  // namespace carom
