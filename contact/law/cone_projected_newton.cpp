@@ -13,8 +13,10 @@ namespace {
 constexpr int most_iterations = 50, most_halvings = 40, most_refinements = 3;
 // of the tolerance: a worse start is corrected, and refinements go on, since errors add up over the steps
 constexpr double start_share = 1e-3;
-constexpr double compliance = 1e-8;  // of D
-constexpr double decrease = 1e-4;    // of what the gradient expects
+// of D: at first, which makes the way of redundant rows to share loads, and to find what this leaves
+constexpr double first_compliance = 1e-8, last_compliance = 1e-11;
+constexpr double gain = 0.5;       // of the defect, by another centre
+constexpr double decrease = 1e-4;  // of what the gradient expects
 constexpr double symmetric_tolerance = 1e-12;
 
 }  // namespace
@@ -31,14 +33,15 @@ bool ConeProblem::is_symmetric(In W) const {
   return true;
 }
 
-// The least value over s >= 0 of 1/2 s.(W + a D) s + q.s, whose gradient is g. Rows with s > 0 or g < 0 are free: an
-// iteration solves (W + a D) ds = -g on these and goes along max(0, s + share ds) for as long as the value falls. The
-// compliance a D gives redundant rows the multipliers of springs that are all alike, whatever the start is; refinements
-// take back what it leaves in the rates.
+// The least value over s >= 0 of 1/2 s.W s + q.s + 1/2 (s - z).a D (s - z), whose gradient is g. Rows with s > 0 or g <
+// 0 are free: an iteration solves (W + a D) ds = -g on these and goes along max(0, s + share ds) for as long as the
+// value falls. With z = 0 redundant rows get the multipliers of springs that are all alike, whatever the start is;
+// refinements take back what these leave in the rates. Where rows are nearly redundant the centre z follows (proximal
+// points).
 bool ConeProblem::projected_newton(In W, In q, double tolerance, Out s) {
   if (pattern_ == nullptr || !discs_.empty() || !is_symmetric(W)) return false;
   const std::size_t n = at(n_);
-  Vector &g = trial_, &change = trial_u_;
+  Vector &g = trial_, &change = trial_u_, &centre = shifted_q_;
   J_.resize(W.size());
   free_.assign(n, 0);
   // on the free rows, to ds_
@@ -52,16 +55,43 @@ bool ConeProblem::projected_newton(In W, In q, double tolerance, Out s) {
   for (double& x : s) x = std::max(0.0, x);
   double defect = measure(W, q, s);
   if (defect <= start_share * tolerance) return true;
+  // from u_; false if that is not finite
+  const auto refine_free = [&] {
+    for (int k = 0; k < most_refinements && defect > start_share * tolerance; ++k) {
+      copy(s, start_);
+      if (!solve_free(u_)) return false;
+      for (std::size_t i = 0; i < n; ++i) s[i] = std::max(0.0, s[i] + ds_[i]);
+      const double refined = measure(W, q, s);
+      if (!(refined < defect)) {
+        copy(start_, s);
+        measure(W, q, s);
+        break;
+      }
+      defect = refined;
+    }
+    return true;
+  };
+  set_zero(centre);
+  double compliance = first_compliance, left = HUGE_VAL;
   bool full = false;  // the last step went to its end without meeting a bound
   for (int k = 0; k < most_iterations && !stopped(); ++k) {
     bool same = true;
     for (std::size_t i = 0; i < n; ++i) {
-      g[i] = u_[i] + compliance / p_[i] * s[i];
+      g[i] = u_[i] + compliance / p_[i] * (s[i] - centre[i]);
       const std::uint8_t is_free = s[i] > 0 || g[i] < -start_share * tolerance ? 1 : 0;
       same = same && is_free == free_[i];
       free_[i] = is_free;
     }
-    if (full && same) break;
+    if (full && same) {
+      if (!refine_free()) return false;
+      if (defect <= tolerance) return true;
+      if (!(defect < gain * left)) return false;
+      left = defect;
+      compliance = last_compliance;
+      copy(s, centre);
+      full = false;
+      continue;
+    }
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t l = first(i); l < first(i) + entries(i); ++l) {
         const std::size_t j = at(pattern_->column[l]);
@@ -71,28 +101,17 @@ bool ConeProblem::projected_newton(In W, In q, double tolerance, Out s) {
     ++iterations_;
     if (!symmetric_.factorise(J_, n_, pattern_) || !solve_free(g)) return false;
     bool bounded = false;
-    const double share = projected_share(W, g, ds_, s, change, bounded);
+    const double share = projected_share(W, g, ds_, s, compliance, change, bounded);
     if (!(share > 0)) return false;
     axpy(1.0, change, s);
     defect = measure(W, q, s);
     full = share == 1 && !bounded;
   }
-  for (int k = 0; full && k < most_refinements && defect > start_share * tolerance; ++k) {
-    copy(s, start_);
-    if (!solve_free(u_)) return false;
-    for (std::size_t i = 0; i < n; ++i) s[i] = std::max(0.0, s[i] + ds_[i]);
-    const double refined = measure(W, q, s);
-    if (!(refined < defect)) {
-      copy(start_, s);
-      break;
-    }
-    defect = refined;
-  }
   return defect <= tolerance;
 }
 
 // How far to go along max(0, s + share ds), at most 1, and the change of s. bounded: a row meets its bound.
-double ConeProblem::projected_share(In W, In g, In ds, In s, Out change, bool& bounded) const {
+double ConeProblem::projected_share(In W, In g, In ds, In s, double compliance, Out change, bool& bounded) const {
   const std::size_t n = s.size();
   const auto go = [&](double share) {
     bounded = false;
