@@ -141,9 +141,10 @@ bool ConeProblem::climb_linearised(In W, In q, double tolerance, Out s, In prese
   }
   stage = 1;
   if (projected_newton(W, q, tolerance, s)) return true;
-  // without friction, rows that contradict each other
-  if (pile && discs_.empty()) enough_ = std::max(large_excess[0] * tolerance, approximate_share * defect);
-  if (is_enough()) return false;
+  if (pile && discs_.empty()) {  // rows that contradict each other
+    enough_ = std::max(large_excess[0] * tolerance, approximate_share * defect);
+    if (is_enough()) return false;
+  }
   copy(begin_, s);
   if ((pile && !coarse) || n_ <= few_rows) {
     if (newton(W, q, tolerance, false, pile ? few_iterations : plain_iterations, s, pile ? pile_gain : any_gain))

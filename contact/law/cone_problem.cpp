@@ -60,10 +60,11 @@ bool ConeProblem::Factors::factorise(In A, int rows, const SparsePattern* patter
     values_.clear();
   }
   if (std::ranges::equal(A, values_)) return true;
+  values_.clear();
   sparse_.renew();
-  const bool regular = sparse_.factorise(A) == FactorStatus::ok;
-  values_.assign(A.begin(), regular ? A.end() : A.begin());
-  return regular;
+  if (sparse_.factorise(A) != FactorStatus::ok) return false;
+  values_.assign(A.begin(), A.end());
+  return true;
 }
 
 void ConeProblem::Factors::solve(Out b) {

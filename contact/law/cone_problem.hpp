@@ -57,10 +57,10 @@
 // The projected Newton method finds the least value over s >= 0 of 1/2 s.W s + q.s + 1/2 (s - z).a D (s - z), D = diag
 // W, a = 1e-8 and z = 0, then 1e-11 and the last s where contacts are nearly redundant. Rows with s > 0 or a negative
 // gradient are free: an iteration solves for these with a Cholesky factor and goes along max(0, s + share ds), which
-// opens any number of contacts at once, for as long as the value falls. It ends from any start; piles of 1 000 spheres
-// near rest take 3 to 15 factorisations. Newton's method above, in which contacts enter and leave freely, nearly always
-// goes astray there. [Bertsekas, Projected Newton methods for optimization problems with simple constraints, SIAM J.
-// Control Optim. 20 (1982) 221].
+// opens any number of contacts at once, for as long as the value falls. It converges from any start; piles of 1 000
+// spheres near rest take 3 to 15 factorisations. Newton's method above, in which contacts enter and leave freely,
+// nearly always goes astray there. [Bertsekas, Projected Newton methods for optimization problems with simple
+// constraints, SIAM J. Control Optim. 20 (1982) 221].
 //
 // The interior-point method does not wander among the sets of contacts that slip and stick, as Newton's method does
 // where many contacts share what a few would carry. With de Saxce's form of the law, x = (friction s_N, s_T) and
@@ -235,7 +235,6 @@ class ConeProblem {
   bool sweep(In W, In q, double tolerance, int sweeps, Out s);
   void project(In v, Out s) const;
   bool split(In W, In q, double tolerance, int iterations, Out s);
-  bool is_symmetric(In W) const;
   bool projected_newton(In W, In q, double tolerance, Out s);
   double projected_share(In W, In g, In ds, In s, double compliance, Out change, bool& bounded) const;
   bool proximal_point(In W, In q, double tolerance, int iterations, Out s);

@@ -21,25 +21,13 @@ constexpr double symmetric_tolerance = 1e-12;
 
 }  // namespace
 
-// The columns of each row of the pattern ascend: the mirrored entries of a column come row after row.
-bool ConeProblem::is_symmetric(In W) const {
-  std::vector<int> next(pattern_->row_start.begin(), pattern_->row_start.end() - 1);
-  for (int j = 0; j < n_; ++j)
-    for (int k = pattern_->row_start[at(j)]; k < pattern_->row_start[at(j + 1)]; ++k) {
-      const std::size_t i = at(pattern_->column[at(k)]);
-      const double difference = W[at(k)] - W[at(next[i]++)];
-      if (!(difference * difference * p_[i] * p_[at(j)] <= symmetric_tolerance * symmetric_tolerance)) return false;
-    }
-  return true;
-}
-
 // The least value over s >= 0 of 1/2 s.W s + q.s + 1/2 (s - z).a D (s - z), whose gradient is g. Rows with s > 0 or g <
 // 0 are free: an iteration solves (W + a D) ds = -g on these and goes along max(0, s + share ds) for as long as the
 // value falls. With z = 0 redundant rows get the multipliers of springs that are all alike, whatever the start is;
 // refinements take back what these leave in the rates. Where rows are nearly redundant the centre z follows (proximal
 // points).
 bool ConeProblem::projected_newton(In W, In q, double tolerance, Out s) {
-  if (pattern_ == nullptr || !discs_.empty() || !is_symmetric(W)) return false;
+  if (pattern_ == nullptr || !discs_.empty() || !is_symmetric(*pattern_, W, symmetric_tolerance, p_)) return false;
   const std::size_t n = at(n_);
   Vector &g = trial_, &change = trial_u_, &centre = shifted_q_;
   J_.resize(W.size());

@@ -287,17 +287,9 @@ bool Delassus::factorise_sparse(Island& island, Rows rows) {
   find_pattern(island, pattern);
   large.values.resize(pattern.column.size());
   find_values(island, rows, pattern, true, large.values);
-  // symmetric but for rounding?
-  bool symmetric = true;
+  const bool symmetric = is_symmetric(pattern, large.values, symmetric_tolerance);
   large.shifted = large.values;
-  for (int i = 0; i < pattern.rows; ++i)
-    for (int k = pattern.row_start[at(i)]; k < pattern.row_start[at(i + 1)]; ++k) {
-      const int j = pattern.column[at(k)];
-      if (j == i) large.shifted[at(k)] += proximal;
-      if (j > i)
-        symmetric =
-            symmetric && std::abs(large.values[at(k)] - large.values[at(pattern.find(j, i))]) <= symmetric_tolerance;
-    }
+  for (int i = 0; i < pattern.rows; ++i) large.shifted[at(pattern.find(i, i))] += proximal;
   // an analysis depends on the pattern only, but KLU's pivots and a fallback of CHOLMOD on what came before
   const bool same = large.reusable && symmetric && pattern.row_start == large.pattern.row_start &&
                     pattern.column == large.pattern.column;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -102,6 +103,19 @@ void multiply(const SparsePattern& pattern, std::span<const double> values, std:
     for (int k = start[i]; k < start[i + 1]; ++k) sum += values[at(k)] * x[at(column[k])];
     y[at(i)] = sum;
   }
+}
+
+bool is_symmetric(const SparsePattern& pattern, std::span<const double> values, double tolerance,
+                  std::span<const double> scale) {
+  // columns ascend: the mirrored entries of row j come one after the other from the rows above
+  std::vector<int> next(pattern.row_start.begin(), pattern.row_start.end() - 1);
+  for (int j = 0; j < pattern.rows; ++j)
+    for (int k = pattern.row_start[at(j)]; k < pattern.row_start[at(j + 1)]; ++k) {
+      const std::size_t i = at(pattern.column[at(k)]);
+      const double difference = std::abs(values[at(k)] - values[at(next[i]++)]);
+      if (!(difference * (scale.empty() ? 1 : std::sqrt(scale[i] * scale[at(j)])) <= tolerance)) return false;
+    }
+  return true;
 }
 
 }  // namespace carom

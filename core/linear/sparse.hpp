@@ -59,4 +59,9 @@ struct SparseRow {
 void multiply(const SparsePattern& pattern, std::span<const double> values, std::span<const double> x,
               std::span<double> y);
 
+/// Whether |a_ij - a_ji| <= tolerance for all entries, of a square matrix with a symmetric pattern; with `scale`, one
+/// number per row, |a_ij - a_ji| sqrt(scale_i scale_j). False where values are not finite.
+bool is_symmetric(const SparsePattern& pattern, std::span<const double> values, double tolerance,
+                  std::span<const double> scale = {});
+
 }  // namespace carom

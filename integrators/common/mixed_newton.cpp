@@ -264,12 +264,15 @@ void MixedNewton::take_law(In guess) {
 }
 
 // The first set contains whatever may be closed: sweeps tell which contacts carry. Where these depend on each other by
-// the hundred, and reactions have the directions of the gaps, their law is solved from then on.
+// the hundred, all conditions are about lengths, and reactions have the directions of the gaps, their law is solved
+// from then on.
 void MixedNewton::begin_pile(const RowPoint& point, const ProblemScales& scales) {
   const auto rows = set_.active_rows();
   for (std::size_t k = 0; k < rows.size(); ++k) ds_A_[k] = guess_.empty() ? 0.0 : guess_scale_ * guess_[at(rows[k])];
   if (!current().sweep(r_, In(c_).first(n_b_), In(c_A_).first(active()), Out(ds_A_).first(active()))) return;
-  const bool takes_law = may_take_law_ && current().swept_sparse() && point.mean == nullptr;
+  const bool lengths =
+      weights_.empty() || std::ranges::all_of(In(weights_).subspan(n_b_, n_c_), [](double w) { return w == 1; });
+  const bool takes_law = may_take_law_ && current().swept_sparse() && lengths && point.mean == nullptr;
   if (takes_law) {
     swept_.assign(n_c_, 0.0);
     for (std::size_t k = 0; k < rows.size(); ++k) swept_[at(rows[k]) - n_b_] = std::max(0.0, ds_A_[k]);

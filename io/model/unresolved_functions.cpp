@@ -13,7 +13,8 @@ namespace {
 
 constexpr long most_steps = 2000;           // that are looked at
 constexpr std::size_t most_points = 20000;  // of a table, whose steps are looked at
-constexpr int pieces = 16;                  // of a step, for Simpson's rule
+// for Simpson's rule: of a step or between two points of a table, and of all
+constexpr long least_pieces_of_step = 16, most_pieces_of_step = 1000, all_pieces = 32000;
 
 // Numbers of the steps that are looked at.
 std::set<double> steps_of(std::span<const double> points, double start, double step, double duration) {
@@ -35,23 +36,27 @@ double unresolved_share(const TimeFunction& f, Given given, double start, double
                           given, start, step, duration);
 }
 
-double unresolved_share(const std::function<double(double)>& value, std::span<const double> points, Given given,
+double unresolved_share(const std::function<double(double)>& acts, std::span<const double> points, Given given,
                         double start, double step, double duration) {
   double missed = 0, size = 0;
   std::vector<double> cuts;
-  for (const double k : steps_of(points, start, step, duration)) {
-    const double a = start + k * step, b = start + (k + 1) * step, at_a = value(a), slope = (value(b) - at_a) / step;
+  const std::set<double> steps = steps_of(points, start, step, duration);
+  const long pieces = std::clamp(all_pieces / static_cast<long>(1 + steps.size() + points.size()), least_pieces_of_step,
+                                 most_pieces_of_step);
+  for (const double k : steps) {
+    const double a = start + k * step, b = start + (k + 1) * step, at_a = acts(a), slope = (acts(b) - at_a) / step;
     // tables are smooth between their points
     cuts.assign(1, a);
     for (auto t = std::ranges::upper_bound(points, a); t != points.end() && *t < b; ++t) cuts.push_back(*t);
     cuts.push_back(b);
     double difference = 0, distance = 0;
     for (std::size_t i = 0; i + 1 < cuts.size(); ++i)
-      for (int j = 0; j < pieces; ++j) {
-        const double length = (cuts[i + 1] - cuts[i]) / pieces, from = cuts[i] + j * length;
+      for (long j = 0; j < pieces; ++j) {
+        const double length = (cuts[i + 1] - cuts[i]) / static_cast<double>(pieces),
+                     from = cuts[i] + static_cast<double>(j) * length;
         // Simpson's rule; the values of a point belong to the piece behind it
         for (const auto& [place, weight] : {std::pair(0.0, 1.0), {0.5, 4.0}, {1 - 1e-9, 1.0}}) {
-          const double t = from + place * length, y = value(t), off = y - at_a - slope * (t - a);
+          const double t = from + place * length, y = acts(t), off = y - at_a - slope * (t - a);
           difference += length / 6 * weight * off;
           distance += length / 6 * weight * std::abs(off);
           size += length / 6 * weight * std::abs(y);

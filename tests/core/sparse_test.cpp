@@ -38,3 +38,23 @@ TEST_CASE("sparse: rectangular blocks and products with the matrix") {
   multiply(m.pattern, m.values, std::vector<double>{1, 10, 100}, y);
   CHECK(y == std::vector<double>{201, 403});
 }
+
+TEST_CASE("sparse matrices: symmetric within a tolerance, also of scaled rows") {
+  PatternBuilder builder(4, 4);
+  for (const auto& [i, j] : {std::pair(0, 0), {1, 1}, {2, 2}, {3, 3}, {0, 2}, {2, 0}, {1, 3}, {3, 1}, {2, 3}, {3, 2}})
+    builder.add(i, j);
+  const SparsePattern p = builder.build();
+  std::vector<double> a(p.column.size(), 1.0);
+  const auto entry = [&](int i, int j) -> double& { return a[at(p.find(i, j))]; };
+  entry(2, 3) = entry(3, 2) = -5;
+  entry(0, 0) = 7;
+  CHECK(is_symmetric(p, a, 0));
+  entry(3, 1) += 1e-3;
+  CHECK(!is_symmetric(p, a, 0.9e-3));
+  CHECK(is_symmetric(p, a, 1.1e-3));
+  const std::vector<double> scale = {1, 4, 1, 1e-2};  // sqrt(4e-2) = 0.2
+  CHECK(!is_symmetric(p, a, 1.9e-4, scale));
+  CHECK(is_symmetric(p, a, 2.1e-4, scale));
+  entry(1, 3) = std::nan("");
+  CHECK(!is_symmetric(p, a, 1));
+}
