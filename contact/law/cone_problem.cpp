@@ -54,17 +54,11 @@ bool ConeProblem::Factors::factorise(In A, int rows, const SparsePattern* patter
   if (!is_sparse_) return dense_.factorise(A, rows) > 0;
   if (pattern->row_start != analysed_.row_start || pattern->column != analysed_.column) {
     analysed_ = *pattern;
-    sparse_.set_method(method_);
-    const bool symmetric = method_ == LinearMethod::cholmod_quick;
-    sparse_.analyse(analysed_, {symmetric, symmetric});
-    values_.clear();
+    sparse_.set_method(LinearMethod::frontal);
+    sparse_.analyse(analysed_, {});
   }
-  if (std::ranges::equal(A, values_)) return true;
-  values_.clear();
   sparse_.renew();
-  if (sparse_.factorise(A) != FactorStatus::ok) return false;
-  values_.assign(A.begin(), A.end());
-  return true;
+  return sparse_.factorise(A) == FactorStatus::ok;
 }
 
 void ConeProblem::Factors::solve(Out b) {

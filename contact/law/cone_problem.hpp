@@ -56,11 +56,12 @@
 //
 // The projected Newton method finds the least value over s >= 0 of 1/2 s.W s + q.s + 1/2 (s - z).a D (s - z), D = diag
 // W, a = 1e-8 and z = 0, then 1e-11 and the last s where contacts are nearly redundant. Rows with s > 0 or a negative
-// gradient are free: an iteration solves for these with a Cholesky factor and goes along max(0, s + share ds), which
-// opens any number of contacts at once, for as long as the value falls. It converges from any start; piles of 1 000
-// spheres near rest take 3 to 15 factorisations. Newton's method above, in which contacts enter and leave freely,
-// nearly always goes astray there. [Bertsekas, Projected Newton methods for optimization problems with simple
-// constraints, SIAM J. Control Optim. 20 (1982) 221].
+// gradient are free: an iteration solves for these and goes along max(0, s + share ds), which opens any number of
+// contacts at once, for as long as the value falls. It converges from any start. Piles of 1 000 spheres near rest take
+// 3 to 15 iterations, each of which changes a few rows, so that one Cholesky factor serves nearly all of them
+// (core/linear/free_rows.hpp). Newton's method above, in which contacts enter and leave freely, nearly always goes
+// astray there. [Bertsekas, Projected Newton methods for optimization problems with simple constraints, SIAM J. Control
+// Optim. 20 (1982) 221].
 //
 // The interior-point method does not wander among the sets of contacts that slip and stick, as Newton's method does
 // where many contacts share what a few would carry. With de Saxce's form of the law, x = (friction s_N, s_T) and
@@ -102,6 +103,7 @@
 #include "core/base/index.hpp"
 #include "core/base/types.hpp"
 #include "core/linear/dense_lu.hpp"
+#include "core/linear/free_rows.hpp"
 #include "core/linear/linear_solver.hpp"
 
 namespace carom {
@@ -181,20 +183,16 @@ class ConeProblem {
 
   class Factors {  // of a dense or sparse matrix
    public:
-    /// sparse: the method for sparse matrices.
-    explicit Factors(LinearMethod sparse = LinearMethod::frontal) : method_(sparse) {}
     void reserve(int rows) { dense_.reserve(rows); }
-    /// False if the matrix is singular. `pattern`: null if the matrix is dense. Factors of the same sparse matrix stay.
+    /// False if the matrix is singular. `pattern`: null if the matrix is dense.
     bool factorise(In A, int rows, const SparsePattern* pattern);
     /// b becomes the solution.
     void solve(Out b);
 
    private:
-    LinearMethod method_;
     bool is_sparse_ = false;
     DenseLu dense_;
     SparsePattern analysed_;
-    Vector values_;  // of the sparse matrix that is factorised; empty: none
     LinearSolver sparse_;
   };
 
@@ -263,10 +261,10 @@ class ConeProblem {
   Vector p_, u_, rho_, ds_, trial_, trial_u_, trial_rho_, J_, start_, shifted_, shifted_q_, begin_, swept_, best_,
       one_way_, compliant_;
   const volatile std::sig_atomic_t* stop_ = nullptr;
-  const SparsePattern* pattern_ = nullptr;          // null: dense
-  Factors lu_, metric_;                             // of J_ in Newton's and other methods, and in the splitting method
-  Factors symmetric_{LinearMethod::cholmod_quick};  // of J_ in the projected Newton method
-  std::vector<std::uint8_t> free_;                  // its rows that are free
+  const SparsePattern* pattern_ = nullptr;  // null: dense
+  Factors lu_, metric_;                     // of J_ in Newton's and other methods, and in the splitting method
+  std::vector<std::uint8_t> free_;          // rows of the projected Newton method
+  FreeRows free_rows_;                      // J_ on these
   std::vector<ConePoint> points_, directions_;
   std::vector<std::array<double, 9>> scalings_;
 };

@@ -35,10 +35,7 @@ bool ConeProblem::projected_newton(In W, In q, double tolerance, Out s) {
   // on the free rows, to ds_
   const auto solve_free = [&](In residual) {
     for (std::size_t i = 0; i < n; ++i) ds_[i] = free_[i] != 0 ? -residual[i] : 0.0;
-    symmetric_.solve(ds_);
-    for (std::size_t i = 0; i < n; ++i)
-      if (free_[i] == 0) ds_[i] = 0;
-    return all_finite(ds_);
+    return free_rows_.solve(ds_);
   };
   for (double& x : s) x = std::max(0.0, x);
   double defect = measure(W, q, s);
@@ -60,7 +57,13 @@ bool ConeProblem::projected_newton(In W, In q, double tolerance, Out s) {
     return true;
   };
   set_zero(centre);
-  double compliance = first_compliance, left = HUGE_VAL;
+  const auto set_compliance = [&](double c) {
+    copy(W, J_);
+    for (std::size_t i = 0; i < n; ++i) J_[place(i, i)] += c / p_[i];
+    free_rows_.set_matrix(*pattern_, J_);
+    return c;
+  };
+  double compliance = set_compliance(first_compliance), left = HUGE_VAL;
   bool full = false;  // the last step went to its end without meeting a bound
   for (int k = 0; k < most_iterations && !stopped(); ++k) {
     bool same = true;
@@ -75,19 +78,13 @@ bool ConeProblem::projected_newton(In W, In q, double tolerance, Out s) {
       if (defect <= tolerance) return true;
       if (!(defect < gain * left)) return false;
       left = defect;
-      compliance = last_compliance;
+      compliance = set_compliance(last_compliance);
       copy(s, centre);
       full = false;
       continue;
     }
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t l = first(i); l < first(i) + entries(i); ++l) {
-        const std::size_t j = at(pattern_->column[l]);
-        const double own = i == j ? 1 / p_[i] : 0.0;
-        J_[l] = free_[i] != 0 && free_[j] != 0 ? W[l] + compliance * own : own;
-      }
     ++iterations_;
-    if (!symmetric_.factorise(J_, n_, pattern_) || !solve_free(g)) return false;
+    if (!free_rows_.select(free_) || !solve_free(g)) return false;
     bool bounded = false;
     const double share = projected_share(W, g, ds_, s, compliance, change, bounded);
     if (!(share > 0)) return false;
