@@ -39,6 +39,7 @@ void EnergyLedger::start(const StepView& view) {
   } else {
     powers_ = powers;
     if (restored_) {
+      balance_.edited += sum(now) - sum(energy_);
       initial_.kinetic += now.kinetic - energy_.kinetic;
       initial_.elastic += now.elastic - energy_.elastic;
       initial_.potential += now.potential - energy_.potential;
@@ -299,6 +300,7 @@ void EnergyLedger::save(NamedArrays& record) {
   record.set("energies", {initial_.kinetic, initial_.elastic, initial_.potential, energy_.kinetic, energy_.elastic,
                           energy_.potential});
   record.set_number("largest impulse", largest_impulse_);
+  record.set_number("edited", balance_.edited);
   record.set("powers", {powers_.loads, powers_.drivers, powers_.damping});
   Vector sums;
   for (const Sum* s : {&loads_, &drivers_, &damping_, &numerical_, &position_, &impacts_, &contacts_, &friction_,
@@ -337,6 +339,7 @@ void EnergyLedger::restore(const NamedArrays& record, bool) {
     s->rest = (*sums)[i++];
   }
   largest_impulse_ = record.number("largest impulse");
+  balance_.edited = record.number("edited");
   alternating_.restore(record);
   free_.restore(record);
   bouncing_.restore(record);

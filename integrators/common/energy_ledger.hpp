@@ -63,6 +63,7 @@ struct EnergyBalance {
   double first_step = 0;   ///< error() of the first step, which corrects what does not fit joints and obstacles
   double through = 0;      ///< ranges in which the work of loads and that of drivers have been, together
   double alternating = 0;  ///< of AlternatingMotion
+  double edited = 0;       ///< that edits of the model before restarts have given; the energy at the start contains it
   double free_energy = 0;  ///< of FreeMotion
   double free_growth = 0;
 

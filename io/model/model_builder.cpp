@@ -50,6 +50,7 @@ class Builder {
 
   bool read_parts() {
     for (const json& p : root_["ground"]) model_->ground_points[text(p["name"])] = vec3(p["at"]);
+    choose_mass();
     read_bodies();
     if (!issues_.empty()) return false;
     read_springs(context_);
@@ -94,6 +95,13 @@ class Builder {
     return issues_.empty();
   }
 
+  void choose_mass() {
+    const json& integrator = root_["integrator"];
+    // Carpenter's implicit variant has the model's own mass matrix
+    const bool implicit = integrator.contains("implicit") && integrator["implicit"].get<bool>();
+    if (method_of(integrator).lumped_mass && !implicit) model_->system.use_lumped_mass();
+  }
+
   void read_bodies() {
     // one kind after the other, so that all elements of a kind can form one block
     const json& bodies = root_["bodies"];
@@ -115,10 +123,6 @@ class Builder {
   void finalize_system() {
     System& system = model_->system;
     system.set_gravity(vec3(root_["gravity"]));
-    // Carpenter's implicit variant has the model's own mass matrix
-    const json& integrator = root_["integrator"];
-    const bool implicit = integrator.contains("implicit") && integrator["implicit"].get<bool>();
-    if (method_of(integrator).lumped_mass && !implicit) system.use_lumped_mass();
     system.finalize();
   }
 

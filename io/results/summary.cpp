@@ -334,6 +334,11 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
         "nodes of bars, beams or solids lost {:.2g} of the energies in the model by impacts: how much depends "
         "on the step and the elements; use smaller ones, until this share is small",
         -balance.element_impacts / energies));
+  if (balance.edited != 0)
+    remarks.push_back(
+        fmt::format("the edited model had {:+.3g} J more energy where the run went on, which the energy at the start "
+                    "contains now: energy.csv had another sum before",
+                    balance.edited));
   // vibrations have as much elastic energy as kinetic energy
   if (judged && 2 * balance.alternating > most_alternating * energies)
     remarks.push_back(

@@ -232,7 +232,9 @@ void build_solid(BuildContext& context, const BodySource& source) {
                                m["density"].get<double>()};
   SolidOptions options;
   options.incompatible_modes = text(body["locking"]) == "incompatible_modes";
-  options.mass = text(body["mass"]) == "lumped" ? MassKind::lumped : MassKind::consistent;
+  // a method's lumped mass matrix is that of the damping, too
+  const bool lumped = text(body["mass"]) == "lumped" || context.model.system.lumped_mass();
+  options.mass = lumped ? MassKind::lumped : MassKind::consistent;
   options.mass_damping = body["damping"]["mass"].get<double>();
   options.stiffness_damping = body["damping"]["stiffness"].get<double>();
 
