@@ -18,16 +18,16 @@ TEST_CASE("solids: mass damping has the mass matrix of the method, lumped or con
       {R"("cd_lagrange")", "consistent", true},     {R"("paoli_schatzman")", "consistent", true},
       {R"("carpenter")", "consistent", true},       {R"("carpenter", "implicit": true)", "consistent", false},
       {R"("nsga_decoupled")", "consistent", false}, {R"("nsga_decoupled")", "lumped", true}};
-  for (const auto& [method, mass, lumped] : cases) {
-    CAPTURE(method);
+  for (const auto& c : cases) {
+    CAPTURE(c.method);
     const ModelDocument document = parse_model(
         R"({"format": 1, "materials": [{"name": "s", "type": "corotational", "young": 1e6, "poisson": 0.3, "density": 1000}],
             "bodies": [{"name": "b", "type": "solid", "material": "s", "mass": ")" +
-            std::string(mass) +
+            std::string(c.mass) +
             R"(", "mesh": {"type": "box", "size": [0.2, 0.3, 0.4], "divisions": [1, 2, 1]}, "damping": {"mass": 1.5},
               "velocity": [1, 0, 0], "angular_velocity": [0, 0, 2]}],
             "integrator": {"step": 1e-4, "duration": 1, "type": )" +
-            method + "}}",
+            c.method + "}}",
         "test.json");
     ModelIssues issues = document.issues();
     const auto model = build_model(document, {}, issues);
@@ -48,6 +48,6 @@ TEST_CASE("solids: mass damping has the mass matrix of the method, lumped or con
     system.mass_times(model->state.q, model->state.v, other, MassKind::lumped);
     double difference = 0;
     for (std::size_t i = 0; i < n; ++i) difference = std::max(difference, std::abs(other[i] - momentum[i]));
-    CHECK((difference < 1e-13 * size) == lumped);
+    CHECK((difference < 1e-13 * size) == c.lumped);
   }
 }
