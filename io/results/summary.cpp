@@ -336,8 +336,8 @@ std::vector<std::string> balance_remarks(const Model& model, const MethodInfo& m
         -balance.element_impacts / energies));
   if (balance.edited != 0)
     remarks.push_back(
-        fmt::format("the edited model had {:+.3g} J more energy where the run went on, which the energy at the start "
-                    "contains now: energy.csv had another sum before",
+        fmt::format("the edit of the model changed the energy by {:+.3g} J where the run went on: the energy at the "
+                    "start contains this change, earlier rows of energy.csv do not",
                     balance.edited));
   // vibrations have as much elastic energy as kinetic energy
   if (judged && 2 * balance.alternating > most_alternating * energies)
